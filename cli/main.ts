@@ -1,43 +1,13 @@
-// The command line program: a table of commands, each loaded only when it is called. Parses, dispatches, and prints
-// what went wrong; knows nothing of what the commands do.
+// The command line program: finds the command in commands/tree.ts, parses, dispatches, and prints what went wrong;
+// knows nothing of what the commands do.
 import { createRequire } from 'node:module';
 import { stripVTControlCharacters } from 'node:util';
-import { parseArgs, renderUsage, runCommand, type CommandDef } from 'citty';
+import { parseArgs, renderUsage, runCommand } from 'citty';
 import { nearestWord } from '#core/spelling.ts';
+import { commands, findEntry, type Entry, type Group, type Leaf } from './commands/tree.ts';
 import { checkArguments } from './terminal/arguments.ts';
 import { CliError, exitCodeOf, failuresOf, formatFailure } from './terminal/failure.ts';
 import { processShell, type Shell } from './terminal/shell.ts';
-
-interface Entry {
-  readonly summary: string;
-  /** Null: a command that is known and not built yet. */
-  readonly load: (() => Promise<{ command: CommandDef<any> }>) | null;
-}
-
-/** Every command by its name. */
-export const commands: Readonly<Record<string, Entry>> = {
-  init: { summary: 'Start a project from a template', load: () => import('./commands/init.ts') },
-  dev: { summary: 'Serve this project locally, with hot reload', load: () => import('./commands/dev.ts') },
-  build: { summary: 'Build this project into an artifact', load: () => import('./commands/build.ts') },
-  types: { summary: 'Generate the types of env from platform.yaml', load: () => import('./commands/types.ts') },
-  deploy: { summary: 'Build and publish to the platform on this machine', load: () => import('./commands/deploy.ts') },
-  deployments: { summary: 'List the deployments of this project', load: () => import('./commands/deployments.ts') },
-  promote: { summary: 'Make a deployment production', load: () => import('./commands/promote.ts') },
-  rollback: {
-    summary: 'Go back to the production deployment before this one',
-    load: () => import('./commands/rollback.ts'),
-  },
-  env: { summary: 'List, set, unset or pull the variables of this project', load: () => import('./commands/env.ts') },
-  logs: { summary: 'Show the log of this project', load: () => import('./commands/logs.ts') },
-  plan: { summary: 'Show or set the plan of this project', load: () => import('./commands/plan.ts') },
-  start: { summary: 'Start the platform on this machine', load: () => import('./commands/start.ts') },
-  vite: { summary: 'Run Vite with configuration from platform.yaml', load: null },
-  login: { summary: 'Log in to a platform', load: () => import('./commands/login.ts') },
-  logout: { summary: 'Log out of a platform', load: () => import('./commands/logout.ts') },
-  whoami: { summary: 'Show who you are to the platform', load: () => import('./commands/whoami.ts') },
-  auth: { summary: 'The same as login, logout and whoami', load: () => import('./commands/auth.ts') },
-  api: { summary: 'Call the API of the platform', load: null },
-};
 
 /**
  * Runs the program and returns its exit code: 0, 1 when a command failed, 2 when it was called wrongly.
@@ -54,7 +24,7 @@ export async function run(words: readonly string[], shell: Shell = processShell(
 }
 
 async function dispatch(words: readonly string[], shell: Shell): Promise<number> {
-  const [name, ...rest] = words;
+  const [name] = words;
   if (name === undefined || name === '--help' || name === 'help') {
     shell.out(usage(shell));
     return 0;
@@ -63,26 +33,42 @@ async function dispatch(words: readonly string[], shell: Shell): Promise<number>
     shell.out(version());
     return 0;
   }
-  if (!Object.hasOwn(commands, name)) {
-    const near = nearestWord(name, name.startsWith('-') ? ['--help', '--version'] : Object.keys(commands));
-    const what = name.startsWith('-') ? 'flag' : 'command';
-    throw new CliError(`Unknown ${what} ${name}${near === undefined ? '' : `. Did you mean ${near}?`}`, {
-      exitCode: 2,
-      advice: 'Run `platform --help` to see all commands.',
-    });
+  const found = findEntry(words);
+  if (found === null) throw unknown(name, 'platform', commands);
+  const { entry, called, rest } = found;
+  const helpWanted = beforeDashes(rest).includes('--help');
+  if ('commands' in entry) {
+    const [next] = rest;
+    const { otherwise } = entry;
+    if (otherwise !== undefined && !helpWanted) return call(entry.commands[otherwise] as Leaf, called, rest, shell);
+    if (next !== undefined && !next.startsWith('-')) throw unknown(next, called, entry.commands);
+    if (helpWanted) {
+      shell.out(groupUsage(called, entry, shell));
+      return 0;
+    }
+    if (entry.byDefault === undefined)
+      throw new CliError(`\`${called}\` needs to be told what to do: ${Object.keys(entry.commands).join(', ')}`, {
+        exitCode: 2,
+        advice: `Run \`${called} --help\` to see what each does.`,
+      });
+    return call(entry.commands[entry.byDefault] as Leaf, called, rest, shell);
   }
-  const entry = commands[name]!;
-  if (entry.load === null) throw new CliError(`\`platform ${name}\` is not built yet`);
-  const { command } = await entry.load();
+  return call(entry, called, rest, shell);
+}
+
+async function call(leaf: Leaf, called: string, rest: readonly string[], shell: Shell): Promise<number> {
+  if (leaf.load === null) throw new CliError(`\`${called}\` is not built yet`);
+  const { command } = await leaf.load();
   if (beforeDashes(rest).includes('--help')) {
-    const text = await renderUsage(command, { meta: { name: 'platform', version: version() } });
+    const parent = called.split(' ').slice(0, -1).join(' ');
+    const text = await renderUsage(command, { meta: { name: parent, version: version() } });
     shell.out(shell.paint('bold', 'x') === 'x' ? stripVTControlCharacters(text) : text);
     return 0;
   }
   const definitions = typeof command.args === 'function' ? await command.args() : await command.args;
-  checkArguments(`platform ${name}`, definitions ?? {}, rest);
-  callable(() => parseArgs(rest, definitions ?? {}), `platform ${name}`);
-  const { result } = await runCommand(command, { rawArgs: rest, data: shell });
+  checkArguments(called, definitions ?? {}, rest);
+  callable(() => parseArgs([...rest], definitions ?? {}), called);
+  const { result } = await runCommand(command, { rawArgs: [...rest], data: shell });
   return typeof result === 'number' ? result : 0;
 }
 
@@ -101,22 +87,54 @@ function beforeDashes(words: readonly string[]): readonly string[] {
   return dashes === -1 ? words : words.slice(0, dashes);
 }
 
+/** What is wrong with a word that names nothing. */
+function unknown(word: string, called: string, among: Readonly<Record<string, Entry>>): CliError {
+  const isFlag = word.startsWith('-');
+  const near = nearestWord(word, isFlag ? ['--help', '--version'] : Object.keys(among));
+  const said = near === undefined ? '' : `. Did you mean ${near}?`;
+  if (called === 'platform')
+    return new CliError(`Unknown ${isFlag ? 'flag' : 'command'} ${word}${said}`, {
+      exitCode: 2,
+      advice: 'Run `platform --help` to see all commands.',
+    });
+  return new CliError(`\`${called}\` cannot ${word}${said}`, {
+    exitCode: 2,
+    advice: `Run \`${called} --help\` to see what it takes.`,
+  });
+}
+
 function usage(shell: Shell): string {
-  const width = Math.max(...Object.keys(commands).map((name) => name.length));
-  const lines = Object.entries(commands).map(
-    ([name, { summary, load }]) =>
-      `  ${shell.paint('cyan', name.padEnd(width))}  ${summary}${load === null ? ' (not built yet)' : ''}`,
-  );
   return [
     `platform ${version()}: a serverless platform of your own`,
     '',
     `${shell.paint('bold', 'Usage')}  platform <command> [flags]`,
     '',
-    ...lines,
+    ...listed(commands, shell),
     '',
     '  platform <command> --help   what a command takes',
     '  platform --version          this version',
   ].join('\n');
+}
+
+function groupUsage(called: string, { summary, commands: among, byDefault }: Group, shell: Shell): string {
+  return [
+    summary,
+    '',
+    `${shell.paint('bold', 'Usage')}  ${called} <command> [flags]`,
+    '',
+    ...listed(among, shell),
+    '',
+    ...(byDefault === undefined ? [] : [`  ${called} alone is ${called} ${byDefault}`]),
+    `  ${called} <command> --help   what a command takes`,
+  ].join('\n');
+}
+
+function listed(among: Readonly<Record<string, Entry>>, shell: Shell): string[] {
+  const width = Math.max(...Object.keys(among).map((name) => name.length));
+  return Object.entries(among).map(([name, entry]) => {
+    const missing = 'load' in entry && entry.load === null ? ' (not built yet)' : '';
+    return `  ${shell.paint('cyan', name.padEnd(width))}  ${entry.summary}${missing}`;
+  });
 }
 
 /** The version in the manifest of this package, both in the repository and packed. */

@@ -4,6 +4,7 @@ import type { ControlApi } from '#control/api/app.ts';
 import { createClient } from '#packages/worker/client.ts';
 import { localApis } from '../local/local-platform.ts';
 import { CliError } from '../terminal/failure.ts';
+import { plain } from '../terminal/plain.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { readLogins } from './credentials.ts';
 
@@ -33,6 +34,7 @@ export interface Api extends ApiAccess {
 export const apiFlags = {
   api: {
     type: 'string',
+    alias: ['api-url'] as string[],
     valueHint: 'url',
     description: 'Address of the API (default: PLATFORM_API_URL, else where you have logged in, else this machine)',
   },
@@ -118,9 +120,17 @@ export async function answerOf(origin: string, request: Request): Promise<Respon
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), ANSWER_MS_MAX);
   try {
-    return await fetch(request, { redirect: 'error', signal: AbortSignal.any([request.signal, late.signal]) });
+    const response = await fetch(request, {
+      redirect: 'manual',
+      signal: AbortSignal.any([request.signal, late.signal]),
+    });
+    if (response.status < 300 || response.status >= 400) return response;
+    await response.body?.cancel();
+    throw new CliError(`${origin} is no API of a platform: it sends on to ${sentTo(response)}`, {
+      advice: 'Give its own address: --api, PLATFORM_API_URL, or `platform login`.',
+    });
   } catch (error) {
-    if (request.signal.aborted) throw error;
+    if (request.signal.aborted || error instanceof CliError) throw error;
     const { cause, message } = error as Error & { cause?: { code?: string; message?: string } };
     const reason = late.signal.aborted ? `nothing came in ${ANSWER_MS_MAX / 1000} s` : (cause?.code ?? message);
     throw new CliError(`The platform at ${origin} does not answer: ${reason}`, {
@@ -129,6 +139,10 @@ export async function answerOf(origin: string, request: Request): Promise<Respon
   } finally {
     clearTimeout(timer);
   }
+}
+
+function sentTo({ headers }: Response): string {
+  return plain(headers.get('location') ?? 'nowhere').slice(0, 200);
 }
 
 type Answer = { readonly ok: boolean; readonly data: unknown; readonly response: Response };
@@ -151,7 +165,7 @@ export function apiFailure({ status, headers, url }: Response, body: unknown): C
   const said = typeof message === 'string' ? message : `The platform answered ${status}`;
   const id = typeof requestId === 'string' ? requestId : headers.get('x-request-id');
   const advice = adviceFor(status, code, headers, originOf(url, ''));
-  return new CliError(status >= 500 && id !== null ? `${said} (request ${id})` : said, { advice });
+  return new CliError(said, { advice, code: typeof code === 'string' ? code : null, requestId: id });
 }
 
 function adviceFor(status: number, code: unknown, headers: Headers, origin: string): string | null {

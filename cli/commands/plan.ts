@@ -1,4 +1,5 @@
-// `platform plan [plan]`: shows or sets the plan of a project, which decides the CPU that its invocations may use.
+// `platform plan [plan]`: shows or sets the plan, which decides the CPU that invocations may use: of the project, or
+// with a control plane of its organization.
 import { defineCommand } from 'citty';
 import { defaultLimits } from '#core/limits.ts';
 import { type Plan, plans } from '#core/plans.ts';
@@ -7,13 +8,17 @@ import { CliError } from '../terminal/failure.ts';
 import { changeRoute } from '#deployments/route-records.ts';
 import { untilRouted } from '../local/served.ts';
 import type { Shell } from '../terminal/shell.ts';
-import { findDeployed, projectFlags } from '../project/target.ts';
+import { projectOf, targetFlags } from '../api/project.ts';
+import type { Organization } from '../api/records.ts';
+import { ask } from '../api/requests.ts';
+import { findApi } from '../api/target.ts';
+import { findDeployed } from '../project/target.ts';
 
 export const command = defineCommand({
   meta: { name: 'plan', description: 'Show or set the plan of this project' },
   args: {
     plan: { type: 'positional', required: false, description: `${plans.join(', ')} (default: show it)` },
-    ...projectFlags,
+    ...targetFlags,
     json: { type: 'boolean', description: 'Print JSON' },
   },
   async run({ args, data }) {
@@ -25,6 +30,18 @@ export const command = defineCommand({
         exitCode: 2,
         advice: `Plans: ${plans.join(', ')}.`,
       });
+    }
+    const api = await findApi(shell, args);
+    if (api !== null) {
+      const { organizationId } = await projectOf(shell, api, args);
+      const path = `/orgs/${encodeURIComponent(organizationId)}`;
+      const { plan, slug } = await (wanted === undefined
+        ? ask<Organization>(api, 'GET', path)
+        : ask<Organization>(api, 'PUT', `${path}/plan`, { body: { plan: wanted } }));
+      if (args.json) return shell.out(JSON.stringify({ organization: slug, plan }));
+      return shell.out(
+        `${slug} is on the plan ${shell.paint('bold', plan)}: ${cpuOf(plan)} ms of CPU a request by default`,
+      );
     }
     const { platform, route } = await findDeployed(shell, args);
     const changed =
@@ -38,6 +55,10 @@ export const command = defineCommand({
     );
   },
 });
+
+function cpuOf(plan: string): number | string {
+  return isPlan(plan) ? defaultLimits.cpu.http[plan] : 'other';
+}
 
 function isPlan(word: string): word is Plan {
   return (plans as readonly string[]).includes(word);

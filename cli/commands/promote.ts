@@ -1,14 +1,13 @@
 // `platform promote <deployment>`: makes a deployment that is there what the project serves. `rollback` goes back with
 // it.
 import { defineCommand } from 'citty';
-import type { RouteRecord } from '#core/manifest.ts';
-import { CliError } from '../terminal/failure.ts';
-import type { LocalPlatform } from '../local/local-platform.ts';
-import { asProduction } from '#deployments/publish.ts';
-import { changeRoute } from '#deployments/route-records.ts';
-import { untilRouted } from '../local/served.ts';
+import { deploymentOf } from '../api/deployment-text.ts';
+import { projectOf, targetFlags } from '../api/project.ts';
+import { release, tellReleased } from '../api/released.ts';
+import { findApi } from '../api/target.ts';
+import { promoteRoute } from '../local/route-production.ts';
+import { yesFlag } from '../terminal/confirm.ts';
 import type { Shell } from '../terminal/shell.ts';
-import { findDeployed, projectFlags, urlsOf } from '../project/target.ts';
 
 export const command = defineCommand({
   meta: { name: 'promote', description: 'Make a deployment production' },
@@ -18,46 +17,17 @@ export const command = defineCommand({
       required: true,
       description: 'Id of the deployment, or a branch: then what its URL leads to',
     },
-    ...projectFlags,
+    ...yesFlag,
+    ...targetFlags,
     json: { type: 'boolean', description: 'Print JSON' },
   },
   async run({ args, data }) {
     const shell = data as Shell;
-    const { platform, route } = await findDeployed(shell, args);
-    const led = changeRoute(platform.folder, route.project, (before) => {
-      const id = idOf(before, args.deployment);
-      return before.production === id ? before : asProduction(before, id);
-    });
-    await tellProduction(shell, platform, led, 'Promoted', args.json === true);
+    const api = await findApi(shell, args);
+    if (api === null) return promoteRoute(shell, args, args.deployment);
+    const project = await projectOf(shell, api, args);
+    const { id } = await deploymentOf(api, project, args.deployment);
+    const released = await release(shell, api, `/deployments/${id}/promote`, {}, args.yes);
+    await tellReleased(shell, api, project, { done: 'Promoted', released, json: args.json });
   },
 });
-
-/** The deployment that a word means. @throws {CliError} */
-function idOf({ project, branches, deployments }: RouteRecord, word: string): string {
-  if (Object.hasOwn(deployments, word)) return word;
-  if (Object.hasOwn(branches, word)) return branches[word]!;
-  throw new CliError(`${project} has no deployment and no branch "${word}"`, {
-    exitCode: 2,
-    advice: `\`platform deployments --name ${project}\` lists what there is.`,
-  });
-}
-
-/** Waits until it is served, and says what production is now. */
-export async function tellProduction(
-  shell: Shell,
-  platform: LocalPlatform,
-  route: RouteRecord,
-  done: string,
-  json: boolean,
-): Promise<void> {
-  const id = route.production!;
-  await untilRouted(platform, route.project);
-  const { branch } = route.deployments[id]!;
-  const urls = urlsOf(platform, route, id);
-  if (json) {
-    shell.out(JSON.stringify({ project: route.project, production: id, branch, urls }));
-    return;
-  }
-  shell.out(`${shell.paint('green', done)} ${id} (${branch}) is production of ${route.project}`);
-  for (const url of urls) shell.out(`  ${shell.paint('cyan', url)}`);
-}

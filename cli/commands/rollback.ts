@@ -1,42 +1,44 @@
-// `platform rollback`: what was production before is production again.
+// `platform rollback`: what was production before is production again; says which migrations ran since.
 import { defineCommand } from 'citty';
-import type { RouteRecord } from '#core/manifest.ts';
+import { deploymentOf } from '../api/deployment-text.ts';
+import { projectOf, targetFlags } from '../api/project.ts';
+import { release, tellReleased } from '../api/released.ts';
+import { findApi } from '../api/target.ts';
+import { rollBackRoute } from '../local/route-production.ts';
+import { yesFlag } from '../terminal/confirm.ts';
 import { CliError } from '../terminal/failure.ts';
-import { asProduction } from '#deployments/publish.ts';
-import { changeRoute } from '#deployments/route-records.ts';
 import type { Shell } from '../terminal/shell.ts';
-import { findDeployed, projectFlags } from '../project/target.ts';
-import { tellProduction } from './promote.ts';
 
 export const command = defineCommand({
   meta: { name: 'rollback', description: 'Go back to the production deployment before this one' },
-  args: { ...projectFlags, json: { type: 'boolean', description: 'Print JSON' } },
+  args: {
+    to: { type: 'string', valueHint: 'deployment', description: 'Go back to this one (default: the one before)' },
+    'restore-databases': {
+      type: 'boolean',
+      description: 'Bring the databases back to what they were before the deployment that is left; later rows are lost',
+    },
+    ...yesFlag,
+    ...targetFlags,
+    json: { type: 'boolean', description: 'Print JSON' },
+  },
   async run({ args, data }) {
     const shell = data as Shell;
-    const { platform, route } = await findDeployed(shell, args);
-    const changed = changeRoute(platform.folder, route.project, (before) => {
-      const earlier = earlierOf(before);
-      if (earlier === null)
-        throw new CliError(`${before.project} has no production deployment before this one`, {
-          advice:
-            '`platform deployments` lists what there is, `platform promote <deployment>` makes one of it production.',
+    const api = await findApi(shell, args);
+    if (api === null) {
+      if (args.to !== undefined || args['restore-databases'] === true)
+        throw new CliError('Without a control plane `platform rollback` takes no --to and restores no databases', {
+          exitCode: 2,
+          advice: 'Name a deployment with `platform promote <deployment>`.',
         });
-      const led = asProduction(before, earlier);
-      // What is left is not gone back to a second time.
-      return { ...led, productionHistory: (led.productionHistory ?? []).filter((id) => id !== before.production) };
-    });
-    await tellProduction(shell, platform, changed, 'Rolled back:', args.json === true);
+      return rollBackRoute(shell, args);
+    }
+    const project = await projectOf(shell, api, args);
+    const deploymentId = args.to === undefined ? undefined : (await deploymentOf(api, project, args.to)).id;
+    const body = {
+      ...(deploymentId !== undefined && { deploymentId }),
+      ...(args['restore-databases'] === true && { restoreDatabase: true }),
+    };
+    const released = await release(shell, api, `/projects/${encodeURIComponent(project.id)}/rollback`, body, args.yes);
+    await tellReleased(shell, api, project, { done: 'Rolled back:', released, json: args.json });
   },
 });
-
-/**
- * What was production last; of records that do not remember it, the newest one before that was deployed as production.
- */
-function earlierOf({ productionHistory, production, deployments }: RouteRecord): string | null {
-  if (productionHistory !== undefined) return productionHistory.at(-1) ?? null;
-  const now = deployments[production ?? ''];
-  const before = Object.values(deployments).filter(
-    ({ id, target, createdAt }) => id !== production && target === 'production' && createdAt < (now?.createdAt ?? ''),
-  );
-  return before.toSorted((a, b) => a.createdAt.localeCompare(b.createdAt)).at(-1)?.id ?? null;
-}

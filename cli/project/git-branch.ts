@@ -16,11 +16,40 @@ interface GitPlace {
 
 /** Null outside of a repository. */
 export function gitPlace(folder: string): GitPlace | null {
+  const found = ownGitFolder(folder);
+  return found === null ? null : placeIn(found);
+}
+
+/** SHA of the commit that is checked out; null outside of a repository, and before its first commit. */
+export function commitOf(folder: string): string | null {
+  const config = gitConfigFile(folder);
+  if (config === null) return null;
+  const common = path.dirname(config);
+  const own = ownGitFolder(folder) ?? common;
+  const head = read(path.join(own, 'HEAD')).trim();
+  const ref = /^ref: (.+)$/.exec(head)?.[1];
+  const packed = (name: string): string | undefined =>
+    read(path.join(common, 'packed-refs'))
+      .split('\n')
+      .find((line) => line.endsWith(` ${name}`))
+      ?.split(' ')[0];
+  const commit = ref === undefined ? head : read(path.join(common, ref)).trim() || (packed(ref) ?? '');
+  return /^[0-9a-f]{40,64}$/.test(commit) ? commit : null;
+}
+
+function ownGitFolder(folder: string): string | null {
   for (let at = path.resolve(folder); ; at = path.dirname(at)) {
     const found = gitFolderOf(path.join(at, '.git'));
-    if (found !== null) return placeIn(found);
-    if (at === path.dirname(at)) return null;
+    if (found !== null || at === path.dirname(at)) return found;
   }
+}
+
+/** The file with the settings of a folder's repository; null outside of one. */
+export function gitConfigFile(folder: string): string | null {
+  const found = ownGitFolder(folder);
+  if (found === null) return null;
+  const file = path.join(path.resolve(found, read(path.join(found, 'commondir')).trim() || '.'), 'config');
+  return existsSync(file) ? file : null;
 }
 
 /** `.git` is a folder, or in a worktree and a submodule a file that names it. */

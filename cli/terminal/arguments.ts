@@ -22,10 +22,9 @@ export function checkArguments(command: string, definitions: ArgsDef, words: rea
     }
     const aliases = 'alias' in definition ? [definition.alias ?? []].flat() : [];
     const short = aliases.find((alias) => alias.length === 1);
-    options[name] = {
-      type: definition.type === 'boolean' ? 'boolean' : 'string',
-      ...(short !== undefined && { short }),
-    };
+    const type = definition.type === 'boolean' ? ('boolean' as const) : ('string' as const);
+    options[name] = { type, ...(short !== undefined && { short }) };
+    for (const alias of aliases) if (alias.length > 1) options[alias] = { type };
   }
   const { tokens } = parseArgs({
     args: [...words],

@@ -10,6 +10,14 @@ interface Location {
   readonly frame?: string | undefined;
 }
 
+/** What an error says beside its message and its place. */
+interface Said {
+  readonly advice?: string | null;
+  readonly exitCode?: 1 | 2;
+  readonly code?: string | null;
+  readonly requestId?: string | null;
+}
+
 /** A command cannot do what was asked, for a reason the user can act on. */
 export class CliError extends Error {
   readonly location: Location;
@@ -17,10 +25,14 @@ export class CliError extends Error {
   readonly advice: string | null;
   /** 1: the command failed; 2: it was called wrongly. */
   readonly exitCode: 1 | 2;
+  /** What the API calls it. */
+  readonly code: string | null;
+  /** Under which the platform's log has it. */
+  readonly requestId: string | null;
 
   constructor(
     message: string,
-    { exitCode = 1, advice = null, ...location }: Location & { advice?: string | null; exitCode?: 1 | 2 } = {},
+    { exitCode = 1, advice = null, code = null, requestId = null, ...location }: Location & Said = {},
     options?: ErrorOptions,
   ) {
     super(message, options);
@@ -28,6 +40,8 @@ export class CliError extends Error {
     this.location = location;
     this.advice = advice;
     this.exitCode = exitCode;
+    this.code = code;
+    this.requestId = requestId;
   }
 }
 
@@ -35,6 +49,8 @@ export class CliError extends Error {
 export interface Failure extends Location {
   readonly message: string;
   readonly advice?: string;
+  readonly code?: string;
+  readonly requestId?: string;
 }
 
 /**
@@ -58,6 +74,8 @@ export function failuresOf(error: unknown): Failure[] {
     ...(typeof place.column === 'number' && { column: place.column }),
     ...(typeof place.frame === 'string' && { frame: place.frame }),
     ...(typeof advice === 'string' && { advice }),
+    ...(error instanceof CliError && error.code !== null && { code: error.code }),
+    ...(error instanceof CliError && error.requestId !== null && { requestId: error.requestId }),
   };
   return [first, ...(Array.isArray(others) ? others.flatMap(failuresOf) : [])];
 }
@@ -77,9 +95,12 @@ interface Carrier extends Location {
 }
 
 /** A failure as text, without its label: `file:line:column: message`, the code frame, the advice. */
-export function formatFailure({ message, file, line, column, frame, advice }: Failure): string {
+export function formatFailure({ message, file, line, column, frame, advice, code, requestId }: Failure): string {
   const place = file === undefined ? '' : `${[file, line, column].filter((part) => part !== undefined).join(':')}: `;
-  const blocks = [`${place}${message}`];
+  const known = [code, requestId === undefined ? undefined : `request ${requestId}`].filter(
+    (part) => part !== undefined,
+  );
+  const blocks = [`${place}${message}${known.length === 0 ? '' : ` (${known.join(', ')})`}`];
   if (frame !== undefined) blocks.push(frame.trimEnd());
   if (advice !== undefined) blocks.push(advice);
   return blocks.join('\n');

@@ -1,6 +1,12 @@
 // What a command sees of the world around it: folder, environment, output, and the wish of the user to stop. Tests hand
 // in their own; main.ts makes the real one.
+import { once } from 'node:events';
+import { createInterface } from 'node:readline/promises';
+import { arrayBuffer } from 'node:stream/consumers';
 import { styleText } from 'node:util';
+
+/** Goes to the beginning of the line, and takes away what is on it. */
+const CLEARED = '\r\u001b[2K';
 
 /** Colours and weights that appear in the output. */
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
@@ -13,6 +19,16 @@ export interface Shell {
   out(line: string): void;
   /** A line on standard error. */
   err(line: string): void;
+  /** Whether standard output is a terminal: tables get a header there, and lines their colours. */
+  readonly isTerminal: boolean;
+  /** A line that the next one replaces, on a terminal; nothing elsewhere. Null takes it away. */
+  progress(line: string | null): void;
+  /** The user's answer to a question; null where nobody can be asked: standard input is no terminal. */
+  ask(question: string): Promise<string | null>;
+  /** All of standard input. */
+  input(): Promise<Uint8Array>;
+  /** Bytes on standard output, as they are; resolves when more may come. */
+  write(bytes: Uint8Array): Promise<void>;
   /** Styled text where standard output is a terminal and NO_COLOR is not set, else the text itself. */
   paint(style: Style, text: string): string;
   /** Settles when the user or the system asks the program to end; after the second request the process ends at once. */
@@ -22,14 +38,43 @@ export interface Shell {
 /** The shell of this process. */
 export function processShell(): Shell {
   let stopped: Promise<NodeJS.Signals> | null = null;
+  let isShown = false;
+  const progress = (line: string | null): void => {
+    if (!process.stderr.isTTY || (line === null && !isShown)) return;
+    process.stderr.write(line === null ? CLEARED : `${CLEARED}${line.slice(0, (process.stderr.columns || 80) - 1)}`);
+    isShown = line !== null;
+  };
   return {
     cwd: process.cwd(),
     env: process.env,
-    out: (line) => void process.stdout.write(`${line}\n`),
-    err: (line) => void process.stderr.write(`${line}\n`),
+    isTerminal: process.stdout.isTTY === true,
+    out(line) {
+      progress(null);
+      process.stdout.write(`${line}\n`);
+    },
+    err(line) {
+      progress(null);
+      process.stderr.write(`${line}\n`);
+    },
+    progress,
+    ask,
+    input: async () => new Uint8Array(await arrayBuffer(process.stdin)),
+    async write(bytes) {
+      if (!process.stdout.write(bytes)) await once(process.stdout, 'drain');
+    },
     paint: (style, text) => styleText(style, text, { stream: process.stdout }),
     untilStopped: () => (stopped ??= firstSignal()),
   };
+}
+
+async function ask(question: string): Promise<string | null> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return null;
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return await lines.question(question);
+  } finally {
+    lines.close();
+  }
 }
 
 /**

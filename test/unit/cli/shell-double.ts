@@ -4,12 +4,29 @@ import type { Shell } from '#cli/terminal/shell.ts';
 export interface RecordingShell extends Shell {
   readonly output: string[];
   readonly errors: string[];
+  /** What was written as bytes. */
+  readonly written: Uint8Array[];
   stop(): void;
 }
 
-export function recordingShell(cwd: string, env: Record<string, string> = {}): RecordingShell {
+/** What the user of a recorded shell does. */
+export interface RecordedUser {
+  readonly isTerminal?: boolean;
+  /** Answers to questions, in turn; without any nobody can be asked. */
+  readonly answers?: readonly string[];
+  /** Standard input. */
+  readonly input?: string;
+}
+
+export function recordingShell(
+  cwd: string,
+  env: Record<string, string> = {},
+  { isTerminal = false, answers = [], input = '' }: RecordedUser = {},
+): RecordingShell {
   const output: string[] = [];
   const errors: string[] = [];
+  const written: Uint8Array[] = [];
+  const waiting = [...answers];
   const stopped = Promise.withResolvers<NodeJS.Signals>();
   return {
     cwd,
@@ -18,6 +35,12 @@ export function recordingShell(cwd: string, env: Record<string, string> = {}): R
     errors,
     out: (line) => void output.push(line),
     err: (line) => void errors.push(line),
+    written,
+    isTerminal,
+    progress() {},
+    ask: async () => waiting.shift() ?? null,
+    input: async () => Buffer.from(input),
+    write: async (bytes) => void written.push(bytes),
     paint: (_style, text) => text,
     untilStopped: () => stopped.promise,
     stop: () => stopped.resolve('SIGINT'),

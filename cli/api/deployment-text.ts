@@ -1,0 +1,83 @@
+// How deployments are told to the user, and which one a word means.
+import type { Api } from '../account/api.ts';
+import { isDeploymentId } from '#core/names.ts';
+import { CliError } from '../terminal/failure.ts';
+import type { Shell, Style } from '../terminal/shell.ts';
+import type { Deployment, DeploymentStatus, Project } from './records.ts';
+import { allOf, ask } from './requests.ts';
+
+const styles: Readonly<Record<DeploymentStatus, Style>> = {
+  queued: 'dim',
+  building: 'cyan',
+  uploading: 'cyan',
+  migrating: 'cyan',
+  success: 'green',
+  failure: 'red',
+  timeout: 'red',
+  canceled: 'yellow',
+};
+
+/** Whether nothing more comes of it. */
+export function isEnded(status: DeploymentStatus): boolean {
+  return status === 'success' || status === 'failure' || status === 'timeout' || status === 'canceled';
+}
+
+/** @example statusText({ status: 'canceled', reason: 'superseded' }) // 'canceled (superseded)' */
+export function statusText({ status, reason }: Pick<Deployment, 'status' | 'reason'>): string {
+  return reason === null ? status : `${status} (${reason})`;
+}
+
+/** The addresses that lead to it, that of production first. */
+export function urlsOf({ aliasUrls, url }: Deployment): string[] {
+  return [...aliasUrls, ...(url === null ? [] : [url])];
+}
+
+/** A deployment as lines. */
+export function describeDeployment(shell: Shell, project: Project, deployment: Deployment): void {
+  const { id, branch, status, createdAt, commitSha, commitMessage, author, pullRequest, errorMessage } = deployment;
+  const isProduction = project.productionDeploymentId === id;
+  shell.out(
+    `${shell.paint('bold', id)} of ${project.name}${isProduction ? ` ${shell.paint('green', 'production')}` : ''}`,
+  );
+  shell.out(`  status   ${shell.paint(styles[status] ?? 'dim', statusText(deployment))}`);
+  if (errorMessage !== null) shell.out(`  error    ${errorMessage}`);
+  shell.out(`  branch   ${branch}${pullRequest === null ? '' : ` (pull request ${pullRequest})`}`);
+  if (commitSha !== null)
+    shell.out(`  commit   ${commitSha.slice(0, 12)} ${(commitMessage ?? '').split('\n')[0]}`.trimEnd());
+  if (author !== null) shell.out(`  author   ${author}`);
+  shell.out(`  created  ${createdAt}`);
+  if (status === 'success') for (const url of urlsOf(deployment)) shell.out(`  ${shell.paint('cyan', url)}`);
+}
+
+/**
+ * The deployment that a word means: an id, or a branch, of which it is the newest that was successful.
+ *
+ * @throws {CliError} where there is none.
+ */
+export async function deploymentOf(api: Api, project: Project, word: string): Promise<Deployment> {
+  if (isDeploymentId(word)) {
+    const found = await ask<Deployment>(api, 'GET', `/deployments/${word}`).catch((error: unknown) => {
+      if (error instanceof CliError && error.code === 'not_found') return null;
+      throw error;
+    });
+    if (found?.projectId === project.id) return found;
+  }
+  const query = { projectId: project.id, branch: word, status: 'success', limit: 20 };
+  const [newest] = (await allOf<Deployment>(api, '/deployments', query, 20)).filter(
+    ({ status, branch }) => status === 'success' && branch === word,
+  );
+  if (newest !== undefined) return newest;
+  throw new CliError(`${project.name} has no deployment and no branch "${word}"`, {
+    exitCode: 2,
+    advice: `\`platform deployments --name ${project.name}\` lists what there is.`,
+  });
+}
+
+/** The newest deployment, of a branch where one is named. @throws {CliError} where there is none. */
+export async function newestDeployment(api: Api, project: Project, branch: string | undefined): Promise<Deployment> {
+  const [newest] = await allOf<Deployment>(api, '/deployments', { projectId: project.id, branch, limit: 1 }, 1);
+  if (newest !== undefined) return newest;
+  throw new CliError(`${project.name} has no deployments${branch === undefined ? '' : ` of ${branch}`} yet`, {
+    advice: 'Make one with `platform deploy`.',
+  });
+}

@@ -1,0 +1,125 @@
+// Follows a deployment until it ends: its log as it comes, and what became of it.
+import type { Api } from '../account/api.ts';
+import { CliError } from '../terminal/failure.ts';
+import { plain } from '../terminal/plain.ts';
+import type { Shell, Style } from '../terminal/shell.ts';
+import { isEnded, statusText } from './deployment-text.ts';
+import { eventsOf } from './events.ts';
+import type { BuildLine, Deployment } from './records.ts';
+import { ask } from './requests.ts';
+
+const LOOK_MS = 120;
+const LOOK_MS_MAX = 2000;
+/** For how long nobody may answer: the API is being replaced, or Postgres is. */
+const SILENT_MS_MAX = 60_000;
+
+const styles: Readonly<Record<string, Style>> = { error: 'red', warn: 'yellow', debug: 'dim' };
+
+/** What following tells. */
+export interface Following {
+  /** Null: the log is not read. */
+  readonly onLine: ((line: BuildLine) => void) | null;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Resolves with the deployment as it ended.
+ *
+ * @throws {CliError} when nobody answers for a minute.
+ */
+export async function followDeployment(
+  shell: Shell,
+  api: Api,
+  id: string,
+  { onLine, signal }: Following,
+): Promise<Deployment> {
+  const ended = new AbortController();
+  const stop = signal === undefined ? ended.signal : AbortSignal.any([signal, ended.signal]);
+  const log = onLine === null ? Promise.resolve() : followLog(api, id, onLine, stop);
+  try {
+    const deployment = await untilEnded(shell, api, id, signal);
+    // The last lines come with the end: they are waited for, but not for ever.
+    await Promise.race([log, new Promise((resolve) => setTimeout(resolve, LOOK_MS_MAX).unref())]);
+    return deployment;
+  } finally {
+    ended.abort();
+    shell.progress(null);
+    await log;
+  }
+}
+
+async function untilEnded(shell: Shell, api: Api, id: string, signal: AbortSignal | undefined): Promise<Deployment> {
+  let silentSince: number | null = null;
+  for (let pause = LOOK_MS; ; pause = Math.min(pause * 1.2, LOOK_MS_MAX)) {
+    try {
+      const deployment = await ask<Deployment>(api, 'GET', `/deployments/${id}`);
+      silentSince = null;
+      if (isEnded(deployment.status) || signal?.aborted === true) return deployment;
+      shell.progress(`${statusText(deployment)} ...`);
+    } catch (error) {
+      const isAway =
+        error instanceof CliError && (error.code === null || error.code === 'unavailable' || error.code === 'internal');
+      silentSince ??= performance.now();
+      if (!isAway || performance.now() - silentSince > SILENT_MS_MAX) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, pause));
+  }
+}
+
+/** Lines of the log until the platform ends it; goes on from the last one where the connection breaks. */
+export async function followLog(
+  api: Api,
+  id: string,
+  onLine: (line: BuildLine) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let after = 0;
+  for (let attempt = 0; !signal.aborted && attempt < 20; attempt++) {
+    try {
+      for await (const { name, text } of eventsOf(api, `/deployments/${id}/logs`, { after, follow: true }, signal)) {
+        if (name === 'end' || name === 'done') return;
+        const line = lineOf(text);
+        if (line === null || line.seq <= after) continue;
+        after = line.seq;
+        attempt = 0;
+        onLine(line);
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof CliError && error.code !== null && error.code !== 'unavailable') return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}
+
+function lineOf(text: string): BuildLine | null {
+  try {
+    const line = JSON.parse(text) as BuildLine;
+    return Number.isInteger(line.seq) && typeof line.text === 'string' ? line : null;
+  } catch {
+    return null;
+  }
+}
+
+/** @example '03:39:12 build   npm run build' */
+export function formatBuildLine(shell: Shell, { at, step, level, text }: BuildLine): string {
+  const time = String(at).slice(11, 19);
+  const said = plain(text.replace(/\n$/, ''), shell.isTerminal);
+  const style = styles[level];
+  return `${shell.paint('dim', `${time} ${plain(step).padEnd(8)}`)} ${style === undefined ? said : shell.paint(style, said)}`;
+}
+
+/** The error that a deployment's end is, unless it went well. */
+export function failureOfDeployment(deployment: Deployment): CliError | null {
+  const { id, status, reason, errorMessage } = deployment;
+  if (status === 'success') return null;
+  const said = errorMessage ?? (reason === null ? null : reason.replaceAll('_', ' '));
+  const why = said === null ? '' : `: ${plain(said)}`;
+  return new CliError(
+    `Deployment ${id} ${status === 'canceled' ? 'was canceled' : status === 'timeout' ? 'took too long' : 'failed'}${why}`,
+    {
+      code: reason,
+      advice: `\`platform deployments logs ${id}\` shows its log. What was served before is served as before.`,
+    },
+  );
+}

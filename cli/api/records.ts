@@ -1,0 +1,91 @@
+// Records of the API, as far as commands show them. Times are ISO 8601.
+
+export interface Organization {
+  readonly id: string;
+  readonly slug: string;
+  readonly name: string;
+  readonly plan: string;
+  readonly role?: string;
+}
+
+export interface Project {
+  readonly id: string;
+  readonly name: string;
+  readonly organizationId: string;
+  readonly description: string;
+  readonly kind: string | null;
+  readonly defaultBranch: string;
+  readonly productionDeploymentId: string | null;
+  readonly repositoryId: string | null;
+  readonly deploymentUrl?: string | null;
+  readonly createdAt: string;
+}
+
+/** States of a deployment; the last four are ends. */
+export type DeploymentStatus =
+  | 'queued'
+  | 'building'
+  | 'uploading'
+  | 'migrating'
+  | 'success'
+  | 'failure'
+  | 'timeout'
+  | 'canceled';
+
+export interface Deployment {
+  readonly id: string;
+  readonly projectId: string;
+  readonly status: DeploymentStatus;
+  readonly reason: string | null;
+  readonly errorMessage: string | null;
+  readonly target: 'production' | 'preview';
+  readonly branch: string;
+  readonly commitSha: string | null;
+  readonly commitMessage: string | null;
+  readonly author: string | null;
+  readonly pullRequest: number | null;
+  readonly url: string | null;
+  readonly aliasUrls: readonly string[];
+  readonly createdAt: string;
+  readonly readyAt: string | null;
+}
+
+/** Of a project; `value` is null for a secret. */
+export interface Variable {
+  readonly id: string;
+  readonly key: string;
+  readonly value: string | null;
+  readonly kind: 'plaintext' | 'secret';
+  readonly scope: 'production' | 'preview' | 'branch' | 'dev';
+  readonly branch: string | null;
+}
+
+export interface BuildLine {
+  readonly seq: number;
+  readonly at: string;
+  readonly step: string;
+  readonly level: string;
+  readonly text: string;
+}
+
+export interface Token {
+  readonly id: string;
+  readonly name: string;
+  /** First characters. */
+  readonly hint: string;
+  readonly scope: string;
+  readonly organizationId: string | null;
+  readonly projectId: string | null;
+  readonly expiresAt: string | null;
+  readonly lastUsedAt: string | null;
+  readonly createdAt: string;
+}
+
+export interface Domain {
+  readonly id: string;
+  readonly hostname: string;
+  readonly branch: string | null;
+  readonly redirectTo: string | null;
+  readonly status: string;
+  readonly verification?: { readonly type?: string; readonly name?: string; readonly value?: string };
+}

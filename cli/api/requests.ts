@@ -1,0 +1,143 @@
+// Calls of the API by path: JSON out, JSON in, pages, and server-sent events. What comes back is bounded and checked:
+// the address may be a wrong one, and whoever answers there is not to be trusted with the user's terminal or memory.
+import { apiFailure, type Api } from '../account/api.ts';
+import { CliError } from '../terminal/failure.ts';
+import { plain } from '../terminal/plain.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+/** What goes along with a call. */
+export interface Sent {
+  readonly query?: Query;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** Sent as it is, in place of `body`. */
+  readonly bytes?: Uint8Array<ArrayBuffer>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+/** Of one answer, in bytes. */
+const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
+const PAGES_MAX = 1000;
+
+/**
+ * Calls the API and returns what it answers.
+ *
+ * @throws {CliError} with the API's message, code and request id, or for an answer that is none of an API.
+ * @example const { items } = await ask<Page<Project>>(api, 'GET', '/projects', { query: { search: 'shop' } });
+ */
+export async function ask<Answer>(api: Api, method: Method, path: string, sent: Sent = {}): Promise<Answer> {
+  const response = await open(api, method, path, sent);
+  if (response.status === 204) return undefined as Answer;
+  return (await jsonOf(api, response)) as Answer;
+}
+
+/** An answer whose body the caller reads. @throws {CliError} when it did not go well. */
+export async function open(api: Api, method: Method, path: string, sent: Sent = {}): Promise<Response> {
+  const { query, body, bytes, headers, signal } = sent;
+  const init: RequestInit = { method, headers: { accept: 'application/json', ...headers } };
+  if (signal !== undefined) init.signal = signal;
+  if (bytes !== undefined) init.body = bytes;
+  else if (body !== undefined) {
+    init.body = JSON.stringify(body);
+    init.headers = { ...init.headers, 'content-type': 'application/json' };
+  }
+  const response = await api.fetch(withQuery(path, query), init);
+  if (response.ok) return response;
+  throw await failureOf(api, response);
+}
+
+/** The error that an answer stands for. */
+export async function failureOf(api: Api, response: Response): Promise<CliError> {
+  const text = await textOf(api, response);
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return notAnApi(api, `status ${response.status} without JSON`);
+  }
+  return apiFailure(response, cleaned(body));
+}
+
+/** Each entry of a list that comes in pages, as they come. */
+export async function* pagesOf<Item>(api: Api, path: string, query: Query = {}, most = Infinity): AsyncGenerator<Item> {
+  let cursor: string | null | undefined;
+  let count = 0;
+  for (let page = 0; page < PAGES_MAX; page++) {
+    const answer = await ask<Page<Item>>(api, 'GET', path, { query: { ...query, cursor } });
+    for (const item of itemsOf(api, answer)) {
+      if (++count > most) return;
+      yield item;
+    }
+    cursor = answer.nextCursor;
+    if (cursor === null || cursor === undefined || count >= most) return;
+  }
+}
+
+/** All entries of a list. */
+export async function allOf<Item>(api: Api, path: string, query: Query = {}, most = Infinity): Promise<Item[]> {
+  const items: Item[] = [];
+  for await (const item of pagesOf<Item>(api, path, query, most)) items.push(item);
+  return items;
+}
+
+/** A page of a list. */
+interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly nextCursor?: string | null;
+}
+
+function itemsOf<Item>(api: Api, answer: Page<Item>): readonly Item[] {
+  if (typeof answer === 'object' && answer !== null && Array.isArray(answer.items)) return answer.items;
+  throw notAnApi(api, 'a list without items');
+}
+
+/** The body as JSON, its texts without what a terminal would obey. */
+async function jsonOf(api: Api, response: Response): Promise<unknown> {
+  const text = await textOf(api, response);
+  try {
+    return cleaned(JSON.parse(text) as unknown);
+  } catch {
+    throw notAnApi(api, `no JSON, but ${plain(text.slice(0, 60)).replace(/\s+/g, ' ') || 'nothing'}`);
+  }
+}
+
+/** The body as text. @throws {CliError} when it is larger than anything the API says. */
+export async function textOf(api: Api, response: Response, bytesMax = ANSWER_BYTES_MAX): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const part of response.body ?? []) {
+      bytes += part.byteLength;
+      if (bytes > bytesMax) throw notAnApi(api, `more than ${bytesMax} bytes`);
+      parts.push(part);
+    }
+  } catch (error) {
+    if (error instanceof CliError || response.bodyUsed === false) throw error;
+    throw new CliError(`The answer of ${api.origin} breaks off: ${(error as Error).message}`, { advice: 'Try again.' });
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+/** Messages that a terminal prints; what is data for a file is not read as JSON. */
+function cleaned(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const { message } = value as { message?: unknown };
+  return typeof message === 'string' ? { ...value, message: plain(message) } : value;
+}
+
+function notAnApi({ origin }: Api, found: string): CliError {
+  return new CliError(`${origin} does not answer as the API of a platform: ${found}`, {
+    advice: 'Look whether the address is right: --api, PLATFORM_API_URL, or that of `platform link`.',
+  });
+}
+
+/** @example withQuery('/deployments', { branch: 'main', cursor: null }) // '/deployments?branch=main' */
+export function withQuery(path: string, query: Query = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== null && value !== undefined && value !== '');
+  if (given.length === 0) return path;
+  const text = new URLSearchParams(given.map(([key, value]): [string, string] => [key, String(value)])).toString();
+  return `${path}${path.includes('?') ? '&' : '?'}${text}`;
+}

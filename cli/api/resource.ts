@@ -1,0 +1,110 @@
+// Which database, state, files or queue of a project a command is about, as a path of the API.
+import { nearestWord } from '#core/spelling.ts';
+import type { ResourceKind } from '#core/resource-call.ts';
+import type { Api } from '../account/api.ts';
+import { CliError } from '../terminal/failure.ts';
+import type { Shell } from '../terminal/shell.ts';
+import { needProject, targetFlags, type TargetFlags } from './project.ts';
+import type { Project } from './records.ts';
+import { ask, type Query } from './requests.ts';
+
+/** Flags of commands that are about what a binding leads to. */
+export const resourceFlags = {
+  branch: {
+    type: 'string',
+    alias: 'b',
+    valueHint: 'name',
+    description: 'That of the previews of a branch (default: production)',
+  },
+  ...targetFlags,
+  json: { type: 'boolean', description: 'Print JSON' },
+} as const;
+
+/** Their values. */
+export interface ResourceFlags extends TargetFlags {
+  readonly branch?: string | undefined;
+  readonly json?: boolean | undefined;
+}
+
+/** One binding of a deployment. */
+export interface Resource {
+  readonly kind: ResourceKind;
+  readonly binding: string;
+  readonly resource: string;
+}
+
+/** What is meant, and how to ask for it. */
+export interface FoundResource {
+  readonly api: Api;
+  readonly project: Project;
+  readonly binding: string;
+  /** Such as `/projects/prj_.../databases/DB`. */
+  readonly path: string;
+  /** Part of each question. */
+  readonly query: Query;
+}
+
+const places: Readonly<Record<ResourceKind, { readonly path: string; readonly one: string }>> = {
+  db: { path: 'databases', one: 'database' },
+  state: { path: 'state', one: 'state' },
+  fs: { path: 'files', one: 'file storage' },
+  queue: { path: 'queues', one: 'queue' },
+};
+
+/** The bindings of a kind, or of all. */
+export async function resourcesOf(
+  api: Api,
+  project: Project,
+  branch: string | undefined,
+  kind?: ResourceKind,
+): Promise<Resource[]> {
+  const { items } = await ask<{ items: Resource[] }>(
+    api,
+    'GET',
+    `/projects/${encodeURIComponent(project.id)}/resources`,
+    {
+      query: { branch },
+    },
+  );
+  return kind === undefined ? items : items.filter((one) => one.kind === kind);
+}
+
+/**
+ * The resource that a word means: a binding's name, or that of its resource; without a word the only one.
+ *
+ * @throws {CliError} where there is none, or more than one, with what there is.
+ */
+export async function needResource(
+  shell: Shell,
+  flags: ResourceFlags,
+  kind: ResourceKind,
+  word: string | undefined,
+  command: string,
+): Promise<FoundResource> {
+  const { api, project } = await needProject(shell, flags, command);
+  const resources = await resourcesOf(api, project, flags.branch, kind);
+  const found =
+    word === undefined ? resources : resources.filter(({ binding, resource }) => binding === word || resource === word);
+  const { path, one } = places[kind];
+  const [first, ...others] = found;
+  const names = resources.map(({ binding }) => binding);
+  if (first === undefined) {
+    const near = nearestWord(word ?? '', names);
+    throw new CliError(
+      word === undefined
+        ? `${project.name} has no ${one}`
+        : `${project.name} has no ${one} "${word}"${near === undefined ? '' : `. Did you mean ${near}?`}`,
+      {
+        exitCode: 2,
+        advice: names.length === 0 ? 'Declare one in platform.yaml and deploy.' : `It has ${names.join(', ')}.`,
+      },
+    );
+  }
+  if (others.length > 0 && word === undefined)
+    throw new CliError(`${project.name} has more than one ${one}: say which`, {
+      exitCode: 2,
+      advice: `It has ${names.join(', ')}.`,
+    });
+  const at = `/projects/${encodeURIComponent(project.id)}/${path}/${encodeURIComponent(first.binding)}`;
+  return { api, project, binding: first.binding, path: at, query: { branch: flags.branch } };
+}

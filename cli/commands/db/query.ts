@@ -1,0 +1,78 @@
+// `platform db query <sql>`: runs a statement on a project's database; it may write.
+import { defineCommand } from 'citty';
+import { needResource, resourceFlags } from '../../api/resource.ts';
+import { ask } from '../../api/requests.ts';
+import { CliError } from '../../terminal/failure.ts';
+import type { Shell } from '../../terminal/shell.ts';
+import { print, printTable } from '../../terminal/table.ts';
+
+interface Answer {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly unknown[])[];
+  readonly truncated: boolean;
+  readonly meta: { readonly durationMs: number; readonly changes: number; readonly rowsRead: number };
+}
+
+export const command = defineCommand({
+  meta: { name: 'query', description: 'Run a statement' },
+  args: {
+    sql: { type: 'positional', required: false, description: 'The statement (default: standard input)' },
+    database: {
+      type: 'string',
+      alias: 'd',
+      valueHint: 'name',
+      description: 'Binding or name of the database (default: the only one)',
+    },
+    param: { type: 'string', valueHint: 'json', description: 'Values of its parameters, as a JSON list' },
+    ...resourceFlags,
+  },
+  async run({ args, data }) {
+    const shell = data as Shell;
+    const sql = args.sql ?? Buffer.from(await shell.input()).toString();
+    if (sql.trim() === '')
+      throw new CliError('There is no statement', { exitCode: 2, advice: "platform db query 'SELECT 1'" });
+    const params = paramsOf(args.param);
+    const { api, path, query } = await needResource(shell, args, 'db', args.database, 'platform db query');
+    const body = { sql, ...(params !== null && { params }) };
+    const answer = await ask<Answer>(api, 'POST', `${path}/query`, { query, body });
+    const { columns, rows, truncated, meta } = answer;
+    const objects = rows.map((row) => Object.fromEntries(columns.map((name, at) => [name, shown(row[at])])));
+    print(shell, args.json, { rows: objects, truncated, meta }, () => {
+      if (columns.length > 0)
+        printTable(shell, { columns, rows: rows.map((row) => row.map(textOf)), empty: 'No rows' });
+      if (truncated) shell.err(shell.paint('yellow', `More than ${rows.length} rows: ask for fewer with LIMIT`));
+      shell.err(
+        shell.paint(
+          'dim',
+          `${rows.length} rows, ${meta.changes} changes, ${meta.rowsRead} rows read, ${meta.durationMs.toFixed(1)} ms`,
+        ),
+      );
+    });
+  },
+});
+
+function paramsOf(text: string | undefined): unknown[] | null {
+  if (text === undefined) return null;
+  try {
+    const values: unknown = JSON.parse(text);
+    if (Array.isArray(values)) return values;
+  } catch {
+    // Said below.
+  }
+  throw new CliError('--param is a JSON list', { exitCode: 2, advice: `Such as --param '["ada", 7]'.` });
+}
+
+/** A large integer as text, bytes as base64. */
+function shown(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const { b, i } = value as { b?: unknown; i?: unknown };
+  return b !== undefined ? { base64: b } : (i ?? value);
+}
+
+function textOf(value: unknown): string | number | null {
+  const one = shown(value);
+  if (one === null || typeof one === 'string' || typeof one === 'number') return one;
+  return typeof one === 'object'
+    ? `<${Buffer.from(String((one as { base64?: string }).base64), 'base64').length} bytes>`
+    : String(one);
+}

@@ -1,0 +1,50 @@
+// `platform deployments logs [deployment]`: the log of a deployment's build and release.
+import { defineCommand } from 'citty';
+import type { Api } from '../../account/api.ts';
+import { deploymentOf, isEnded, newestDeployment } from '../../api/deployment-text.ts';
+import { failureOfDeployment, followDeployment, formatBuildLine } from '../../api/follow.ts';
+import { needProject, targetFlags } from '../../api/project.ts';
+import type { BuildLine, Deployment } from '../../api/records.ts';
+import { allOf, ask } from '../../api/requests.ts';
+import type { Shell } from '../../terminal/shell.ts';
+
+export const command = defineCommand({
+  meta: { name: 'logs', description: 'Show the log of a build' },
+  args: {
+    deployment: { type: 'positional', required: false, description: 'Id or branch (default: the newest)' },
+    follow: { type: 'boolean', alias: 'f', description: 'Go on with what comes, until it ends or Ctrl-C' },
+    ...targetFlags,
+    json: { type: 'boolean', description: 'Print JSON, one object a line' },
+  },
+  async run({ args, data }) {
+    const shell = data as Shell;
+    const { api, project } = await needProject(shell, args, 'platform deployments logs');
+    const { id } = await (args.deployment === undefined
+      ? newestDeployment(api, project, undefined)
+      : deploymentOf(api, project, args.deployment));
+    return showBuildLog(shell, api, id, args);
+  },
+});
+
+/** Prints the log of a deployment, and with `follow` what comes of it. @throws {CliError} when it fails meanwhile. */
+export async function showBuildLog(
+  shell: Shell,
+  api: Api,
+  id: string,
+  { follow, json }: { readonly follow?: boolean | undefined; readonly json?: boolean | undefined },
+): Promise<number> {
+  const onLine = (line: BuildLine): void =>
+    shell.out(json === true ? JSON.stringify(line) : formatBuildLine(shell, line));
+  const deployment = await ask<Deployment>(api, 'GET', `/deployments/${id}`);
+  if (follow !== true || isEnded(deployment.status)) {
+    for (const line of await allOf<BuildLine>(api, `/deployments/${id}/logs`, { limit: 1000 })) onLine(line);
+    return 0;
+  }
+  const stopped = new AbortController();
+  void shell.untilStopped().then(() => stopped.abort());
+  const ended = await followDeployment(shell, api, id, { onLine, signal: stopped.signal });
+  if (stopped.signal.aborted) return 0;
+  const failure = failureOfDeployment(ended);
+  if (failure !== null) throw failure;
+  return 0;
+}

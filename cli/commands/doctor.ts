@@ -1,0 +1,72 @@
+// `platform doctor`: looks at what may be wrong with this machine and with the platform that commands are for; each
+// line says what to do. Exit code 1 where something fails.
+import { defineCommand } from 'citty';
+import type { Api } from '../account/api.ts';
+import { findApi, platformFlags } from '../api/target.ts';
+import { checkApi } from '../doctor/check-api.ts';
+import {
+  checkDomain,
+  checkFolders,
+  checkPorts,
+  checkPrograms,
+  checkRoom,
+  ok,
+  warn,
+  type Finding,
+} from '../doctor/checks.ts';
+import { findPlatform, type LocalPlatform } from '../local/local-platform.ts';
+import { handlerAddress } from '../local/locations.ts';
+import { plain } from '../terminal/plain.ts';
+import type { Shell, Style } from '../terminal/shell.ts';
+import { print } from '../terminal/table.ts';
+
+const styles: Readonly<Record<Finding['status'], Style>> = { ok: 'green', warn: 'yellow', fail: 'red' };
+
+export const command = defineCommand({
+  meta: { name: 'doctor', description: 'Look at what may be wrong with this machine and the platform' },
+  args: { ...platformFlags, json: { type: 'boolean', description: 'Print JSON' } },
+  async run({ args, data }) {
+    const shell = data as Shell;
+    const running = await runningHere(shell);
+    const findings = [
+      ...(await checkPrograms(shell)),
+      ...checkRoom(shell),
+      ...checkFolders(shell),
+      ...(await checkPorts(shell, running)),
+      await checkDomain(running?.domain ?? handlerAddress(shell).domain),
+      ...(await checkPlatform(shell, args)),
+    ];
+    const isWell = findings.every(({ status }) => status !== 'fail');
+    print(shell, args.json, { ok: isWell, checks: findings }, () => {
+      for (const { name, status, message, advice } of findings) {
+        shell.out(`${shell.paint(styles[status], status.padEnd(4))}  ${name.padEnd(11)}  ${plain(message)}`);
+        if (advice !== null) shell.out(`${' '.repeat(19)}${shell.paint('dim', plain(advice))}`);
+      }
+    });
+    return isWell ? 0 : 1;
+  },
+});
+
+async function runningHere(shell: Shell): Promise<LocalPlatform | null> {
+  try {
+    return await findPlatform(shell, () => handlerAddress(shell));
+  } catch {
+    return null;
+  }
+}
+
+async function checkPlatform(
+  shell: Shell,
+  flags: { api?: string | undefined; token?: string | undefined },
+): Promise<Finding[]> {
+  let api: Api | null;
+  try {
+    api = await findApi(shell, flags);
+  } catch (error) {
+    const { message, advice } = error as { message: string; advice?: string | null };
+    return [warn('api', message, advice ?? 'Name a platform with --api.')];
+  }
+  if (api === null)
+    return [ok('api', 'The platform on this machine has no control plane: commands write to its data folder')];
+  return checkApi(api);
+}

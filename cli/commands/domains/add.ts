@@ -1,0 +1,47 @@
+// `platform domains add <hostname>`: adds a custom domain to a project, and says which DNS records it takes.
+import { defineCommand } from 'citty';
+import { needProject, targetFlags } from '../../api/project.ts';
+import type { Domain } from '../../api/records.ts';
+import { ask } from '../../api/requests.ts';
+import type { Shell } from '../../terminal/shell.ts';
+import { print } from '../../terminal/table.ts';
+
+export const command = defineCommand({
+  meta: { name: 'add', description: 'Add a custom domain' },
+  args: {
+    hostname: { type: 'positional', required: true, description: 'Such as www.example.com' },
+    branch: {
+      type: 'string',
+      alias: 'b',
+      valueHint: 'name',
+      description: 'Branch that it leads to (default: production)',
+    },
+    redirect: {
+      type: 'string',
+      valueHint: 'hostname',
+      description: 'Send visitors on to another domain of the project',
+    },
+    ...targetFlags,
+    json: { type: 'boolean', description: 'Print JSON' },
+  },
+  async run({ args, data }) {
+    const shell = data as Shell;
+    const { api, project } = await needProject(shell, args, 'platform domains add');
+    const { hostname, branch, redirect } = args;
+    const domain = await ask<Domain>(api, 'POST', `/projects/${encodeURIComponent(project.id)}/domains`, {
+      body: {
+        hostname,
+        ...(branch !== undefined && { branch }),
+        ...(redirect !== undefined && { redirectTo: redirect }),
+      },
+    });
+    print(shell, args.json, domain, () => {
+      shell.out(`${shell.paint('green', 'Added')} ${domain.hostname} to ${project.name}: ${domain.status}`);
+      const { verification } = domain;
+      if (verification?.value !== undefined && domain.status !== 'active') {
+        shell.out(`  make this DNS record: ${verification.type} ${verification.name} ${verification.value}`);
+        shell.out(`  then: platform domains verify ${domain.hostname}`);
+      }
+    });
+  },
+});

@@ -1,0 +1,36 @@
+// `platform domains verify <hostname>`: has the platform look for the DNS record that proves a domain.
+import { defineCommand } from 'citty';
+import { needProject, targetFlags } from '../../api/project.ts';
+import type { Domain } from '../../api/records.ts';
+import { ask } from '../../api/requests.ts';
+import { CliError } from '../../terminal/failure.ts';
+import type { Shell } from '../../terminal/shell.ts';
+import { print } from '../../terminal/table.ts';
+import { domainOf } from './find.ts';
+
+export const command = defineCommand({
+  meta: { name: 'verify', description: 'Verify a custom domain' },
+  args: {
+    hostname: { type: 'positional', required: true, description: 'The domain' },
+    ...targetFlags,
+    json: { type: 'boolean', description: 'Print JSON' },
+  },
+  async run({ args, data }) {
+    const shell = data as Shell;
+    const { api, project } = await needProject(shell, args, 'platform domains verify');
+    const { id, hostname } = await domainOf(api, project, args.hostname);
+    const domain = await ask<Domain>(api, 'POST', `/domains/${encodeURIComponent(id)}/verify`);
+    if (domain.status === 'pending_verification' || domain.status === 'error') {
+      const { type, name, value } = domain.verification ?? {};
+      throw new CliError(`${hostname} is not verified yet: its DNS record was not found`, {
+        advice:
+          value === undefined
+            ? 'Try again in some minutes.'
+            : `It is to be: ${type} ${name} ${value}. DNS may take some minutes.`,
+      });
+    }
+    print(shell, args.json, domain, () =>
+      shell.out(`${shell.paint('green', 'Verified')} ${hostname}: ${domain.status}`),
+    );
+  },
+});

@@ -1,0 +1,35 @@
+// `platform env push [file]`: sets all variables of a file at once.
+import path from 'node:path';
+import { defineCommand } from 'citty';
+import { findApi } from '../../api/target.ts';
+import { changeRouteVariables } from '../../local/route-variables.ts';
+import { readVariableFile } from '../../project/variables.ts';
+import { CliError } from '../../terminal/failure.ts';
+import type { Shell } from '../../terminal/shell.ts';
+import { changeVariables, tellChanged } from './api-variables.ts';
+import { named, scopeFlags, scopeOf } from './flags.ts';
+
+export const command = defineCommand({
+  meta: { name: 'push', description: 'Set all variables of a file' },
+  args: {
+    file: { type: 'positional', required: false, description: 'The file (default: .env)' },
+    secret: { type: 'boolean', description: 'Never tell the values again, only give them to deployments' },
+    ...scopeFlags,
+  },
+  async run({ args, data }) {
+    const shell = data as Shell;
+    const scope = scopeOf(args) ?? { kind: 'production' as const };
+    const name = args.file ?? '.env';
+    const values = readVariableFile(path.resolve(shell.cwd, name));
+    if (values === null)
+      throw new CliError(`There is no file ${name}`, { exitCode: 2, advice: 'Name one with NAME=value lines.' });
+    for (const key of Object.keys(values)) named(key);
+    if (Object.keys(values).length === 0) throw new CliError(`${name} holds no variables`);
+    const api = await findApi(shell, args);
+    if (api === null) {
+      const project = await changeRouteVariables(shell, args, scope, values);
+      return tellChanged(shell, args.json, { project, scope, names: Object.keys(values), redeploy: null });
+    }
+    tellChanged(shell, args.json, await changeVariables(shell, api, args, scope, values, args.secret === true));
+  },
+});

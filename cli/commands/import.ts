@@ -1,0 +1,90 @@
+// `platform import [file]`: makes a platform.yaml of a wrangler.jsonc, wrangler.json or wrangler.toml, and says what of
+// it has no counterpart.
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { defineCommand } from 'citty';
+import { parseProjectConfig } from '#core/config/project-config.ts';
+import { toVariableFile } from '../project/variables.ts';
+import { toCliError } from '../project/project.ts';
+import { CliError } from '../terminal/failure.ts';
+import { plain } from '../terminal/plain.ts';
+import type { Shell } from '../terminal/shell.ts';
+import { readWrangler } from '../wrangler/read-wrangler.ts';
+import { toPlatformYaml } from '../wrangler/to-platform-yaml.ts';
+
+const NAMES = ['wrangler.jsonc', 'wrangler.json', 'wrangler.toml'];
+const FILE_BYTES_MAX = 1024 * 1024;
+
+export const command = defineCommand({
+  meta: { name: 'import', description: 'Make platform.yaml from the configuration of Wrangler' },
+  args: {
+    file: {
+      type: 'positional',
+      required: false,
+      description: `The file (default: ${NAMES.join(', ')}, whichever is there)`,
+    },
+    force: { type: 'boolean', description: 'Write over a platform.yaml that is there' },
+    print: { type: 'boolean', description: 'Print it, write nothing' },
+    json: { type: 'boolean', description: 'Print JSON' },
+  },
+  run({ args, data }) {
+    const shell = data as Shell;
+    const name = args.file ?? NAMES.find((one) => existsSync(path.join(shell.cwd, one)));
+    if (name === undefined)
+      throw new CliError(`There is no ${NAMES.join(', no ')} here`, {
+        exitCode: 2,
+        advice: 'Name it: platform import <file>',
+      });
+    const text = textOf(path.resolve(shell.cwd, name), name);
+    const { yaml, variables, notes } = toPlatformYaml(readWrangler(text, name));
+    const { problems } = parseProjectConfig(yaml, { file: 'platform.yaml' });
+    const errors = problems.filter(({ severity }) => severity === 'error');
+    if (errors.length > 0 && args.print !== true)
+      throw new AggregateError(
+        errors.map((problem) => toCliError(problem, yaml)),
+        'What came of it is not valid',
+      );
+    const target = path.join(path.dirname(path.resolve(shell.cwd, name)), 'platform.yaml');
+    const variableFile = path.join(path.dirname(target), '.env');
+    const writesVariables = Object.keys(variables).length > 0 && !existsSync(variableFile) && args.print !== true;
+    if (args.print !== true) {
+      if (existsSync(target) && args.force !== true)
+        throw new CliError('platform.yaml is there already', {
+          advice: 'Pass --force to write over it, or --print to see it.',
+        });
+      if (writesVariables) writeFileSync(variableFile, toVariableFile(variables), { mode: 0o600 });
+      writeFileSync(target, yaml);
+    }
+    if (args.json) {
+      shell.out(
+        JSON.stringify({
+          from: name,
+          file: args.print ? null : target,
+          yaml,
+          variables: Object.keys(variables),
+          notes,
+        }),
+      );
+      return;
+    }
+    if (args.print) shell.out(yaml.trimEnd());
+    else shell.out(`${shell.paint('green', 'Wrote')} platform.yaml from ${name}`);
+    for (const { key, note } of notes) shell.err(plain(`${shell.paint('yellow', key)}: ${note}`));
+    const names = Object.keys(variables);
+    if (names.length > 0)
+      shell.err(
+        `Variables are not in platform.yaml: ${names.join(', ')}${writesVariables ? ' (in .env now, for `platform dev`)' : ''}. ` +
+          'For production: `platform env push .env`',
+      );
+  },
+});
+
+function textOf(file: string, name: string): string {
+  try {
+    if (statSync(file).size > FILE_BYTES_MAX) throw new CliError(`${name} has more than ${FILE_BYTES_MAX} bytes`);
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    throw new CliError(`${name} cannot be read: ${(error as Error).message}`, { exitCode: 2 });
+  }
+}

@@ -1,0 +1,28 @@
+// `platform projects delete <name>`: deletes a project with its deployments, variables and data.
+import { defineCommand } from 'citty';
+import { projectOf, targetFlags } from '../../api/project.ts';
+import { ask } from '../../api/requests.ts';
+import { needApi, platformFlags } from '../../api/target.ts';
+import { confirm, yesFlag } from '../../terminal/confirm.ts';
+import type { Shell } from '../../terminal/shell.ts';
+import { print } from '../../terminal/table.ts';
+
+export const command = defineCommand({
+  meta: { name: 'delete', description: 'Delete a project and all that it holds' },
+  args: {
+    name: { type: 'positional', required: true, description: 'Its name or id' },
+    ...yesFlag,
+    org: targetFlags.org,
+    ...platformFlags,
+    json: { type: 'boolean', description: 'Print JSON' },
+  },
+  async run({ args, data }) {
+    const shell = data as Shell;
+    const api = await needApi(shell, args, 'platform projects delete');
+    const { id, name } = await projectOf(shell, api, args);
+    const what = `The project ${name} on ${api.origin} will be deleted, with its deployments, variables and data.`;
+    await confirm(shell, args.yes, what, name);
+    await ask(api, 'DELETE', `/projects/${encodeURIComponent(id)}`);
+    print(shell, args.json, { deleted: id, name }, () => shell.out(`${shell.paint('green', 'Deleted')} ${name}`));
+  },
+});

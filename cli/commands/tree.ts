@@ -1,0 +1,231 @@
+// Every command by its words, each loaded only when it is called: what main.ts dispatches by, and what help and shell
+// completion are made from.
+import type { CommandDef } from 'citty';
+
+/** One command. */
+export interface Leaf {
+  readonly summary: string;
+  readonly aliases?: readonly string[];
+  /** Null: a command that is known and not built yet. */
+  readonly load: (() => Promise<{ command: CommandDef<any> }>) | null;
+}
+
+/** Commands under one word. */
+export interface Group {
+  readonly summary: string;
+  readonly aliases?: readonly string[];
+  readonly commands: Readonly<Record<string, Entry>>;
+  /** Which of them is called without a further word. */
+  readonly byDefault?: string;
+  /** Which of them is called with words that name none. */
+  readonly otherwise?: string;
+}
+
+export type Entry = Leaf | Group;
+
+const deploymentCommands: Readonly<Record<string, Entry>> = {
+  list: {
+    summary: 'List the deployments, newest first',
+    aliases: ['ls'],
+    load: () => import('./deployments/list.ts'),
+  },
+  view: { summary: 'Show one deployment', load: () => import('./deployments/view.ts') },
+  logs: { summary: 'Show the log of a build', load: () => import('./deployments/logs.ts') },
+  cancel: { summary: 'End a deployment that is under way', load: () => import('./deployments/cancel.ts') },
+  retry: {
+    summary: 'Deploy the same again',
+    aliases: ['redeploy'],
+    load: () => import('./deployments/retry.ts'),
+  },
+};
+
+const environmentCommands: Readonly<Record<string, Entry>> = {
+  list: { summary: 'List the variables', aliases: ['ls'], load: () => import('./env/list.ts') },
+  set: { summary: 'Set variables', load: () => import('./env/set.ts') },
+  unset: { summary: 'Take variables away', aliases: ['rm'], load: () => import('./env/unset.ts') },
+  pull: { summary: 'Write the variables into a file', load: () => import('./env/pull.ts') },
+  push: { summary: 'Set all variables of a file', load: () => import('./env/push.ts') },
+};
+
+const projectCommands: Readonly<Record<string, Entry>> = {
+  list: { summary: 'List the projects', aliases: ['ls'], load: () => import('./projects/list.ts') },
+  create: { summary: 'Make a project', load: () => import('./projects/create.ts') },
+  delete: { summary: 'Delete a project and all that it holds', load: () => import('./projects/delete.ts') },
+  settings: { summary: 'Show or change the settings of a project', load: () => import('./projects/settings.ts') },
+};
+
+const organizationCommands: Readonly<Record<string, Entry>> = {
+  list: { summary: 'List your organizations', aliases: ['ls'], load: () => import('./org/list.ts') },
+  create: { summary: 'Make an organization', load: () => import('./org/create.ts') },
+  members: { summary: 'List, invite, change or remove members', load: () => import('./org/members.ts') },
+};
+
+const databaseCommands: Readonly<Record<string, Entry>> = {
+  list: { summary: 'List the databases', aliases: ['ls'], load: () => import('./db/list.ts') },
+  tables: { summary: 'List tables and views', load: () => import('./db/tables.ts') },
+  query: { summary: 'Run a statement', load: () => import('./db/query.ts') },
+  import: { summary: 'Run the statements of a file', load: () => import('./db/import.ts') },
+  export: { summary: 'Write a copy into a file', load: () => import('./db/export.ts') },
+  migrate: { summary: 'Apply pending migrations', load: () => import('./db/migrate.ts') },
+  insights: { summary: 'Count the rows of each table', load: () => import('./db/insights.ts') },
+};
+
+/** Every command by its name. */
+export const commands: Readonly<Record<string, Entry>> = {
+  init: { summary: 'Start a project from a template', load: () => import('./init.ts') },
+  dev: { summary: 'Serve this project locally, with hot reload', load: () => import('./dev.ts') },
+  build: { summary: 'Build this project into an artifact', load: () => import('./build.ts') },
+  types: { summary: 'Generate the types of env from platform.yaml', load: () => import('./types.ts') },
+  deploy: { summary: 'Build this project and publish it', load: () => import('./deploy.ts') },
+  deployments: {
+    summary: 'Deployments of this project: list, view, logs, cancel, retry',
+    byDefault: 'list',
+    commands: deploymentCommands,
+  },
+  promote: { summary: 'Make a deployment production', load: () => import('./promote.ts') },
+  rollback: { summary: 'Go back to the production deployment before this one', load: () => import('./rollback.ts') },
+  env: {
+    summary: 'Variables of this project: list, set, unset, pull, push',
+    byDefault: 'list',
+    commands: environmentCommands,
+  },
+  logs: { summary: 'Show the log of this project', load: () => import('./logs.ts') },
+  plan: { summary: 'Show or set the plan of this project', load: () => import('./plan.ts') },
+  start: { summary: 'Start the platform on this machine', load: () => import('./start.ts') },
+  vite: { summary: 'Run Vite with configuration from platform.yaml', load: null },
+  login: { summary: 'Log in to a platform', load: () => import('./login.ts') },
+  logout: { summary: 'Log out of a platform', load: () => import('./logout.ts') },
+  whoami: { summary: 'Show who you are to the platform', load: () => import('./whoami.ts') },
+  auth: { summary: 'Log in and out', load: () => import('./auth.ts') },
+  link: { summary: 'Link this folder to a project of a platform', load: () => import('./link.ts') },
+  unlink: { summary: 'Take the link of this folder away', load: () => import('./unlink.ts') },
+  open: { summary: 'Open this project in the browser', load: () => import('./open.ts') },
+  projects: { summary: 'Projects: list, create, delete, settings', byDefault: 'list', commands: projectCommands },
+  org: { summary: 'Organizations: list, create, members', byDefault: 'list', commands: organizationCommands },
+  tokens: {
+    summary: 'Tokens for the API: list, create, revoke',
+    byDefault: 'list',
+    commands: {
+      list: { summary: 'List your tokens', aliases: ['ls'], load: () => import('./tokens/list.ts') },
+      create: { summary: 'Make a token', load: () => import('./tokens/create.ts') },
+      revoke: { summary: 'Revoke a token', aliases: ['rm'], load: () => import('./tokens/revoke.ts') },
+    },
+  },
+  domains: {
+    summary: 'Custom domains: list, add, rm, verify',
+    byDefault: 'list',
+    commands: {
+      list: { summary: 'List the custom domains', aliases: ['ls'], load: () => import('./domains/list.ts') },
+      add: { summary: 'Add a custom domain', load: () => import('./domains/add.ts') },
+      rm: { summary: 'Take a custom domain away', load: () => import('./domains/remove.ts') },
+      verify: { summary: 'Verify a custom domain', load: () => import('./domains/verify.ts') },
+    },
+  },
+  db: {
+    summary: 'Databases: list, tables, query, import, export, migrate, insights',
+    byDefault: 'list',
+    commands: databaseCommands,
+  },
+  state: {
+    summary: 'State of this project: list, get, put, delete',
+    commands: {
+      list: { summary: 'List keys', aliases: ['ls'], load: () => import('./state/list.ts') },
+      get: { summary: 'Print an entry', load: () => import('./state/get.ts') },
+      put: { summary: 'Write an entry', aliases: ['set'], load: () => import('./state/put.ts') },
+      delete: { summary: 'Delete an entry', aliases: ['rm'], load: () => import('./state/delete.ts') },
+    },
+  },
+  fs: {
+    summary: 'Files of this project: ls, cat, put, rm',
+    commands: {
+      ls: { summary: 'List files and folders', aliases: ['list'], load: () => import('./fs/list.ts') },
+      cat: { summary: 'Print a file', aliases: ['get'], load: () => import('./fs/cat.ts') },
+      put: { summary: 'Write a file', load: () => import('./fs/put.ts') },
+      rm: { summary: 'Delete a file', aliases: ['delete'], load: () => import('./fs/remove.ts') },
+    },
+  },
+  queue: {
+    summary: 'Queues of this project: stats, dead, redrive',
+    byDefault: 'stats',
+    commands: {
+      stats: { summary: 'Show how queues stand', load: () => import('./queue/stats.ts') },
+      dead: { summary: 'List dead letters', load: () => import('./queue/dead.ts') },
+      redrive: { summary: 'Send dead letters to their queue again', load: () => import('./queue/redrive.ts') },
+    },
+  },
+  import: { summary: 'Make platform.yaml from the configuration of Wrangler', load: () => import('./import.ts') },
+  api: {
+    summary: 'Call the API: any path of it, or org, project, deployment, logs, db',
+    otherwise: 'call',
+    commands: {
+      call: {
+        summary: 'Call an operation, as `platform api GET /orgs`; without a path list them',
+        load: () => import('./api/call.ts'),
+      },
+      org: { summary: 'Organizations', byDefault: 'list', commands: organizationCommands },
+      project: {
+        summary: 'Projects, their variables and deployments',
+        byDefault: 'list',
+        commands: {
+          ...projectCommands,
+          deploy: {
+            summary: 'Build a branch or a commit: <project> <ref>',
+            load: () => import('./api/project-deploy.ts'),
+          },
+          env: { summary: 'Variables', byDefault: 'list', commands: environmentCommands },
+        },
+      },
+      deployment: { summary: 'Deployments', byDefault: 'list', commands: deploymentCommands },
+      logs: { summary: 'The log of a project', load: () => import('./logs.ts') },
+      db: {
+        summary: 'Databases',
+        byDefault: 'list',
+        commands: { ...databaseCommands, analytics: databaseCommands['insights']! },
+      },
+    },
+  },
+  doctor: {
+    summary: 'Look at what may be wrong with this machine and the platform',
+    load: () => import('./doctor.ts'),
+  },
+  completion: { summary: 'Print what a shell needs to complete commands', load: () => import('./completion.ts') },
+};
+
+/** Where words lead: the entry, how it is called, and the words that are left. */
+interface Found {
+  readonly entry: Entry;
+  /** Such as `platform env list`. */
+  readonly called: string;
+  readonly rest: readonly string[];
+}
+
+/** Follows words down the tree, as far as they name entries. @returns null where the first does not. */
+export function findEntry(words: readonly string[]): Found | null {
+  let entry: Entry | undefined;
+  let called = 'platform';
+  let rest = words;
+  for (let among = commands; rest[0] !== undefined; among = (entry as Group).commands) {
+    const named = nameIn(among, rest[0]);
+    if (named === null) break;
+    entry = among[named]!;
+    called += ` ${named}`;
+    rest = rest.slice(1);
+    if (!('commands' in entry)) break;
+  }
+  return entry === undefined ? null : { entry, called, rest };
+}
+
+function nameIn(among: Readonly<Record<string, Entry>>, word: string): string | null {
+  if (Object.hasOwn(among, word)) return word;
+  return Object.entries(among).find(([, { aliases }]) => aliases?.includes(word))?.[0] ?? null;
+}
+
+/** Every command that can be called, by its words: `['env', 'list']`. */
+export function leavesOf(
+  among: Readonly<Record<string, Entry>> = commands,
+  path: readonly string[] = [],
+): { readonly path: readonly string[]; readonly leaf: Leaf }[] {
+  return Object.entries(among).flatMap(([name, entry]) =>
+    'commands' in entry ? leavesOf(entry.commands, [...path, name]) : [{ path: [...path, name], leaf: entry }],
+  );
+}

@@ -1,0 +1,174 @@
+// Publishes a project to a platform with a control plane: builds here, uploads the artifact, and follows its release.
+// Called by `platform deploy`.
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { limitsFrom } from '#core/limits.ts';
+import type { Api } from '../account/api.ts';
+import { urlsOf } from '../api/deployment-text.ts';
+import { failureOfDeployment, followDeployment, formatBuildLine } from '../api/follow.ts';
+import { findProject, organizationOf } from '../api/project.ts';
+import type { BuildLine, Project as ProjectRecord, Variable } from '../api/records.ts';
+import { allOf, ask } from '../api/requests.ts';
+import { changeVariables } from '../commands/env/api-variables.ts';
+import type { Scope } from '../commands/env/flags.ts';
+import { describe } from '../commands/build.ts';
+import { commitOf } from '../project/git-branch.ts';
+import { writeLink, findLink } from '../project/link.ts';
+import { buildOutput, buildProject, loadProject, type Project } from '../project/project.ts';
+import { branchOf, nameOf } from '../project/target.ts';
+import { readVariables } from '../project/variables.ts';
+import { CliError } from '../terminal/failure.ts';
+import type { Shell } from '../terminal/shell.ts';
+import type { DeployFlags } from './deploy-local.ts';
+import { unsetAdvice } from './unset-variables.ts';
+import { uploadArtifact } from './upload.ts';
+
+/** The flags, with those that say where to. */
+interface Flags extends DeployFlags {
+  readonly org?: string | undefined;
+  readonly api?: string | undefined;
+  readonly token?: string | undefined;
+}
+
+/** Lines of the log that an error shows. */
+const LINES_SHOWN = 30;
+
+/** Builds, uploads and follows. @throws {CliError} when it does not become live. */
+export async function deployByApi(shell: Shell, api: Api, folder: string, flags: Flags): Promise<void> {
+  if (flags.force === true)
+    throw new CliError(
+      '--force is for a platform without a control plane: this one tries every worker before it serves it',
+      {
+        exitCode: 2,
+        advice: 'Mend the worker, or look at why it does not start with `platform dev`.',
+      },
+    );
+  const project = loadProject(shell, folder, flags.config ?? null);
+  const { branch, isDefault } = branchOf(project.folder, flags.branch, null);
+  if (flags.json !== true) shell.out(shell.paint('dim', `Deploying to ${api.origin}`));
+  // The project is looked for while the build runs.
+  const wanted = recordFor(shell, api, project, flags);
+  wanted.catch(() => {});
+  const temporary = mkdtempSync(path.join(tmpdir(), 'platform-deploy-'));
+  try {
+    const built = flags.prebuilt === undefined ? await buildHere(shell, project, temporary) : null;
+    const artifact = built?.folder ?? prebuiltFolder(path.resolve(shell.cwd, flags.prebuilt!));
+    const { record, isNew } = await wanted;
+    const isProduction = flags.prod === true || isDefault;
+    const scope: Scope = isProduction ? { kind: 'production' } : { kind: 'branch', branch };
+    if (flags.vars !== null) await replaceVariables(shell, api, record, scope, flags.vars);
+    const target = isProduction ? 'production' : 'preview';
+    const commit = commitOf(project.folder);
+    const id = await uploadArtifact(shell, api, record.id, artifact, {
+      branch,
+      target,
+      ...(commit !== null && { commit }),
+    });
+    const lines: BuildLine[] = [];
+    const deployment = await followDeployment(shell, api, id, { onLine: (line) => void lines.push(line) });
+    const failure = failureOfDeployment(deployment);
+    if (failure !== null) throw withLog(shell, failure, lines);
+    if (findLink(project.folder) === null && isNew)
+      writeLink(project.folder, { apiUrl: api.origin, projectId: record.id, organizationId: record.organizationId });
+    const now = await ask<ProjectRecord>(api, 'GET', `/projects/${encodeURIComponent(record.id)}`);
+    const isServed = now.productionDeploymentId === id;
+    const urls = urlsOf(deployment);
+    const unset = await unsetVariables(api, record, project, scope);
+    if (flags.json) {
+      const told = { project: record.name, deployment: id, branch, production: isServed, running: true, urls };
+      shell.out(JSON.stringify({ ...told, artifact: built?.id ?? path.basename(artifact), unsetVariables: unset }));
+      return;
+    }
+    if (built !== null) shell.out(`${shell.paint('green', 'Built')} ${describe(built)}`);
+    const as = isServed ? '(production)' : `(preview of ${branch})`;
+    shell.out(`${shell.paint('green', 'Deployed')} ${record.name} as ${id} ${as}`);
+    for (const url of urls) shell.out(`  ${shell.paint('cyan', url)}`);
+    if (now.productionDeploymentId === null)
+      shell.out(`${record.name} has no production yet: \`platform deploy --prod\`, or \`platform promote ${id}\``);
+    if (unset.length > 0)
+      shell.err(unsetAdvice(shell, unset, isServed ? 'production' : `previews of ${branch}`, isServed, branch));
+  } finally {
+    rmSync(temporary, { recursive: true, force: true });
+  }
+}
+
+function buildHere(shell: Shell, project: Project, temporary: string) {
+  return buildProject(project, temporary, {
+    ...buildOutput(shell),
+    durable: false,
+    keepsFreeBytes: limitsFrom(shell.env).diskFreeBytesMin,
+  });
+}
+
+/** The project on the platform; made where there is none. */
+async function recordFor(
+  shell: Shell,
+  api: Api,
+  project: Project,
+  flags: Flags,
+): Promise<{ record: ProjectRecord; isNew: boolean }> {
+  const found = await findProject(shell, api, flags, { folder: project.folder });
+  if (found !== null) return { record: found, isNew: false };
+  const { id: organizationId } = await organizationOf(api, flags.org);
+  const name = nameOf(project, flags.name);
+  const record = await ask<ProjectRecord>(api, 'POST', '/projects', { body: { name, organizationId } });
+  if (flags.json !== true) shell.err(shell.paint('dim', `Created the project ${record.name}`));
+  return { record, isNew: true };
+}
+
+/** An artifact's folder: itself, or the newest of those that `platform build` has written into it. */
+function prebuiltFolder(folder: string): string {
+  if (existsSync(path.join(folder, 'manifest.json'))) return folder;
+  const found = (existsSync(folder) ? readdirSync(folder) : [])
+    .map((name) => path.join(folder, name))
+    .filter((one) => existsSync(path.join(one, 'manifest.json')))
+    .toSorted((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs);
+  if (found[0] !== undefined) return found[0];
+  throw new CliError(`There is no artifact in ${folder}`, {
+    exitCode: 2,
+    advice: 'Make one with `platform build`, and name its folder, or .platform/artifacts for the newest.',
+  });
+}
+
+/** --env-file: what it does not name is taken away. */
+async function replaceVariables(
+  shell: Shell,
+  api: Api,
+  { id: name }: ProjectRecord,
+  scope: Scope,
+  variables: Readonly<Record<string, string>>,
+): Promise<void> {
+  const set = await variablesOf(api, name, scope);
+  const gone = set.filter(({ key }) => !Object.hasOwn(variables, key)).map(({ key }) => [key, null] as const);
+  await changeVariables(shell, api, { name }, scope, { ...Object.fromEntries(gone), ...variables }, false);
+}
+
+async function variablesOf(api: Api, projectId: string, scope: Scope): Promise<Variable[]> {
+  const all = await allOf<Variable>(api, `/environment-variables/${encodeURIComponent(projectId)}`, { limit: 100 });
+  return all.filter((one) => one.scope === scope.kind && (scope.kind !== 'branch' || one.branch === scope.branch));
+}
+
+/** Names in `.env` that the deployment does not have; of nobody who may not read them. */
+async function unsetVariables(api: Api, record: ProjectRecord, project: Project, scope: Scope): Promise<string[]> {
+  const own = Object.keys(readVariables(project.folder));
+  if (own.length === 0) return [];
+  try {
+    const set = new Set((await variablesOf(api, record.id, scope)).map(({ key }) => key));
+    if (scope.kind === 'branch')
+      for (const { key } of await variablesOf(api, record.id, { kind: 'preview' })) set.add(key);
+    return own.filter((key) => !set.has(key));
+  } catch {
+    return [];
+  }
+}
+
+function withLog(shell: Shell, failure: CliError, lines: readonly BuildLine[]): CliError {
+  if (lines.length === 0) return failure;
+  const frame = lines
+    .slice(-LINES_SHOWN)
+    .map((line) => formatBuildLine(shell, line))
+    .join('\n');
+  const { message, advice, code } = failure;
+  return new CliError(message, { advice, code, frame });
+}

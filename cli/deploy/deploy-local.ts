@@ -1,0 +1,148 @@
+// Publishes a project to the handler that runs on this machine without a control plane, once its worker has started
+// there. Called by `platform deploy`.
+import path from 'node:path';
+import { limitsFrom } from '#core/limits.ts';
+import type { RouteRecord } from '#core/manifest.ts';
+import { variablesOf } from '#core/preview.ts';
+import { CliError } from '../terminal/failure.ts';
+import { askPlatform, findPlatform, inWords, type LocalPlatform } from '../local/local-platform.ts';
+import { handlerAddress } from '../local/locations.ts';
+import { buildOutput, buildProject, loadProject } from '../project/project.ts';
+import { checkProjectName, publish } from '#deployments/publish.ts';
+import { readRoute } from '#deployments/route-records.ts';
+import { untilRouted } from '../local/served.ts';
+import type { Shell } from '../terminal/shell.ts';
+import { branchOf, nameOf, urlsOf } from '../project/target.ts';
+import { readVariables } from '../project/variables.ts';
+import { describe } from '../commands/build.ts';
+import { unsetAdvice } from './unset-variables.ts';
+
+/** The flags of `platform deploy`. */
+export interface DeployFlags {
+  readonly name?: string | undefined;
+  readonly config?: string | undefined;
+  readonly branch?: string | undefined;
+  readonly prod?: boolean | undefined;
+  /** Of --env-file. */
+  readonly vars: Readonly<Record<string, string>> | null;
+  /** Folder of an artifact. */
+  readonly prebuilt?: string | undefined;
+  readonly force?: boolean | undefined;
+  readonly json?: boolean | undefined;
+}
+
+/** Builds, tries whether the worker starts, and publishes to the data folder of the handler on this machine. */
+export async function deployLocally(shell: Shell, folder: string, args: DeployFlags): Promise<void> {
+  if (args.prebuilt !== undefined)
+    throw new CliError('Without a control plane `platform deploy` takes no --prebuilt', {
+      exitCode: 2,
+      advice: 'Leave it out: what did not change is built in a moment.',
+    });
+  const project = loadProject(shell, folder, args.config ?? null);
+  const name = nameOf(project, args.name);
+  checkProjectName(name);
+  const { vars } = args;
+  const platform = await findPlatform(shell, () => handlerAddress(shell));
+  const before = readRoute(platform.folder, name);
+  const { branch, isDefault } = branchOf(project.folder, args.branch, before);
+  const production = args.prod === true || isDefault;
+  if (platform.running !== null && !args.json)
+    shell.out(
+      shell.paint('dim', `Deploying to the platform on ${inWords({ ...platform, pid: platform.running.pid })}`),
+    );
+  const built = await buildProject(project, path.join(platform.folder, 'artifacts'), {
+    ...buildOutput(shell),
+    keepsFreeBytes: limitsFrom(shell.env).diskFreeBytesMin,
+  });
+  if (args.force !== true) {
+    const given = vars ?? variablesFor(before, branch, production);
+    await checkStart(platform, { artifact: built.id, project: name, plan: before?.plan ?? 'free', vars: given });
+  }
+  const { deployment, route } = publish({
+    dataFolder: platform.folder,
+    project: name,
+    branch,
+    production,
+    artifactFolder: built.folder,
+    artifactId: built.id,
+    ...(vars !== null && { vars }),
+  });
+  await untilRouted(platform, name);
+  const isProduction = route.production === deployment.id;
+  const urls = urlsOf(platform, route, deployment.id);
+  const running = platform.running !== null;
+  const unset = Object.keys(readVariables(project.folder)).filter(
+    (key) => !Object.hasOwn(variablesOf(route, deployment.id), key),
+  );
+  if (args.json) {
+    const told = {
+      project: name,
+      deployment: deployment.id,
+      artifact: built.id,
+      branch,
+      production: isProduction,
+      running,
+      urls,
+    };
+    shell.out(JSON.stringify({ ...told, unsetVariables: unset }));
+    return;
+  }
+  const as = isProduction ? '(production)' : `(preview of ${branch})`;
+  shell.out(`${shell.paint('green', 'Built')} ${describe(built)}`);
+  shell.out(`${shell.paint('green', 'Deployed')} ${name} as ${deployment.id} ${as}`);
+  if (running) for (const url of urls) shell.out(`  ${shell.paint('cyan', url)}`);
+  else
+    shell.err(
+      `No platform of yours is known to run on ${platform.folder}: it is served by the one that is started there.`,
+    );
+  if (route.production === null)
+    shell.out(`${name} has no production yet: \`platform deploy --prod\`, or \`platform promote ${deployment.id}\``);
+  if (unset.length > 0)
+    shell.err(unsetAdvice(shell, unset, isProduction ? 'production' : `previews of ${branch}`, isProduction, branch));
+}
+
+/** The variables that a deployment which is to be made will have. */
+function variablesFor(
+  before: RouteRecord | null,
+  branch: string,
+  production: boolean,
+): Readonly<Record<string, string>> {
+  if (before === null) return {};
+  const next = {
+    id: '',
+    artifact: '',
+    branch,
+    createdAt: '',
+    target: production ? ('production' as const) : ('preview' as const),
+  };
+  return variablesOf({ ...before, deployments: { ...before.deployments, '': next } }, '');
+}
+
+interface Checked {
+  readonly outcome: string;
+  readonly error: string | null;
+  readonly lines: readonly { readonly level: string; readonly text: string }[];
+}
+
+/**
+ * Starts the worker on the platform before anything is published. @throws {CliError} with its error, its stack and what
+ * it wrote.
+ */
+async function checkStart(platform: LocalPlatform, asked: object): Promise<void> {
+  if (platform.running?.privateOrigin == null) return;
+  const { status, body } = await askPlatform<Checked & { error?: string }>(platform, '/_platform/check', {
+    body: asked,
+    waitMs: 90_000,
+  });
+  if (status !== 200)
+    throw new CliError(`The platform cannot try the worker: ${body.error ?? `HTTP ${status}`}`, {
+      advice: 'Try again, or deploy with --force.',
+    });
+  if (body.outcome === 'ok') return;
+  const said = body.lines.map(({ text }) => text);
+  throw new CliError('The worker does not start: nothing was deployed', {
+    // Its last line is the error, with a stack of the sources.
+    frame: said.length === 0 ? (body.error ?? body.outcome) : said.join('\n'),
+    advice: 'Mend its top level (what runs outside of handlers), or publish it as it is with --force.',
+  });
+}

@@ -1,0 +1,263 @@
+// Makes a platform.yaml of what a configuration of Wrangler says, and lists what it cannot take over (docs/coming-
+// from-wrangler.md has the same table for people). Pure.
+import { unsupported } from './unsupported.ts';
+import type { WranglerFile } from './read-wrangler.ts';
+
+/** What comes of an import. */
+export interface Imported {
+  /** The text of a platform.yaml. */
+  readonly yaml: string;
+  /** `[vars]`: they are not in platform.yaml. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** What has no counterpart, or another one: the key, and what to do. */
+  readonly notes: readonly { readonly key: string; readonly note: string }[];
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** Collects lines of the file, and what is to be said. */
+interface Writer {
+  /** A key of platform.yaml and its lines; the comments of `from` stand before it. */
+  add(from: readonly string[], ...lines: string[]): void;
+  note(key: string, note: string): void;
+  /** A name that fits, and a note where it had to be changed. */
+  binding(key: string, value: unknown): string | null;
+  resource(key: string, value: unknown, otherwise: string): string;
+}
+
+/** @example toPlatformYaml({ values: { name: 'shop', main: 'src/index.ts' }, comments: {} }).yaml */
+export function toPlatformYaml({ values, comments }: WranglerFile): Imported {
+  const out: string[] = [];
+  const notes: { key: string; note: string }[] = [];
+  const told = new Set<string>();
+  const writer: Writer = {
+    add(from, ...lines) {
+      for (const key of from) {
+        if (!told.has(key)) for (const line of comments[key] ?? []) out.push(`# ${line}`);
+        told.add(key);
+      }
+      out.push(...lines);
+    },
+    note: (key, note) => void notes.push({ key, note }),
+    binding(key, value) {
+      const made = textOf(value)
+        .replace(/[^A-Za-z0-9_]/g, '_')
+        .toUpperCase()
+        .replace(/^[^A-Z]+/, '')
+        .slice(0, 64);
+      if (made === '') {
+        notes.push({ key, note: 'has no name that a binding can have: left out' });
+        return null;
+      }
+      if (made !== value) notes.push({ key, note: `the binding ${textOf(value)} is called ${made} here` });
+      return made;
+    },
+    resource(key, value, otherwise) {
+      const given = typeof value === 'string' && value !== '' ? value : otherwise;
+      const made = given
+        .toLowerCase()
+        .replace(/[^a-z0-9_]+/g, '_')
+        .replace(/^[^a-z]+|_+$/g, '')
+        .slice(0, 64);
+      return made === '' ? otherwise.toLowerCase() : made;
+    },
+  };
+  writeProject(values, writer);
+  writeAssets(values, writer);
+  writeStores(values, writer);
+  writeQueues(values, writer);
+  writeRest(values, writer);
+  for (const key of Object.keys(values)) {
+    if (taken.has(key)) continue;
+    const note = Object.hasOwn(unsupported, key) ? unsupported[key]! : 'is not known here: left out';
+    writer.note(key, note);
+    if (comments[key] !== undefined) writer.add([key], `# (${key} has no counterpart)`);
+  }
+  writer.add(['']);
+  return { yaml: `${out.join('\n')}\n`, variables: variablesOf(values, writer), notes };
+}
+
+const taken = new Set([
+  '$schema',
+  'name',
+  'main',
+  'compatibility_date',
+  'compatibility_flags',
+  'build',
+  'assets',
+  'site',
+  'd1_databases',
+  'kv_namespaces',
+  'r2_buckets',
+  'queues',
+  'workflows',
+  'triggers',
+  'vars',
+  'dev',
+  'env',
+  'limits',
+  'no_bundle',
+]);
+
+function writeProject(values: Values, { add, note }: Writer): void {
+  if (typeof values['name'] === 'string') {
+    const name =
+      values['name']
+        .toLowerCase()
+        .replace(/[^a-z0-9]+/g, '-')
+        .slice(0, 40)
+        .replace(/^-+|-+$/g, '') || 'app';
+    if (name !== values['name']) note('name', `"${values['name']}" is called ${name} here`);
+    add(['$schema', 'name'], `name: ${scalar(name)}`);
+  }
+  if (typeof values['main'] === 'string') add(['main'], `main: ${scalar(values['main'].replace(/^\.\//, ''))}`);
+  const date = textOf(values['compatibility_date']).slice(0, 10);
+  if (/^\d{4}-\d{2}-\d{2}$/.test(date)) {
+    if (date < '2023-01-01') note('compatibility_date', `${date} is earlier than any date here: 2023-01-01`);
+    add(['compatibility_date'], `compatibility_date: '${date < '2023-01-01' ? '2023-01-01' : date}'`);
+  }
+  const flags = listOf(values['compatibility_flags']).filter((flag): flag is string => typeof flag === 'string');
+  if (flags.length > 0) add(['compatibility_flags'], `compatibility_flags: [${flags.map(scalar).join(', ')}]`);
+  const command = recordOf(values['build'])['command'];
+  if (typeof command === 'string') add(['build'], `build: ${scalar(command)}`);
+  for (const key of Object.keys(recordOf(values['build'])).filter((one) => one !== 'command'))
+    note(`build.${key}`, 'has no counterpart: left out');
+  const port = recordOf(values['dev'])['port'];
+  if (typeof port === 'number') add(['dev'], `dev: { port: ${port} }`);
+}
+
+function writeAssets(values: Values, { add, note, binding }: Writer): void {
+  const site = recordOf(values['site'])['bucket'];
+  const assets = recordOf(values['assets']);
+  const folder = assets['directory'] ?? site;
+  if (typeof folder === 'string')
+    add(['assets', 'site'], `out: ${scalar(folder.replace(/^\.\//, '').replace(/\/+$/, ''))}`);
+  if (site !== undefined)
+    note('site', 'Workers Sites: the files are served before the worker here, without its code for them');
+  const lines: string[] = [];
+  if (assets['binding'] !== undefined) {
+    const name = binding('assets.binding', assets['binding']);
+    if (name !== null) lines.push(`  binding: ${name}`);
+  }
+  const missing = assets['not_found_handling'];
+  if (typeof missing === 'string') lines.push(`  not_found_handling: ${scalar(missing)}`);
+  const first = assets['run_worker_first'];
+  if (typeof first === 'boolean') lines.push(`  run_worker_first: ${first}`);
+  else if (Array.isArray(first))
+    lines.push(`  run_worker_first: [${first.map((one) => scalar(textOf(one))).join(', ')}]`);
+  if (lines.length > 0) add(['assets'], 'assets:', ...lines);
+  if (assets['html_handling'] !== undefined)
+    note('assets.html_handling', 'pages are always served without .html (docs/static-files.md)');
+}
+
+/** What holds data: binding -> resource by kind. */
+function writeStores(values: Values, { add, note, binding, resource }: Writer): void {
+  const kinds = [
+    ['d1_databases', 'db', 'database_name'],
+    ['kv_namespaces', 'state', ''],
+    ['r2_buckets', 'fs', 'bucket_name'],
+    ['workflows', 'workflow', 'name'],
+  ] as const;
+  for (const [from, kind, nameKey] of kinds) {
+    const lines: string[] = [];
+    for (const entry of listOf(values[from]).map(recordOf)) {
+      const name = binding(from, entry['binding']);
+      if (name === null) continue;
+      lines.push(`  ${name}: ${resource(from, entry[nameKey], name)}`);
+      if (from === 'd1_databases' && entry['migrations_dir'] !== undefined)
+        note('d1_databases.migrations_dir', `${textOf(entry['migrations_dir'])} is to be called migrations/ here`);
+      if (from === 'workflows')
+        note('workflows', `the class ${textOf(entry['class_name'])} becomes a function (docs/workflow.md)`);
+    }
+    if (lines.length > 0) add([from], `${kind}:`, ...lines);
+  }
+}
+
+function writeQueues(values: Values, { add, note, binding, resource }: Writer): void {
+  const queues = recordOf(values['queues']);
+  const consumers = new Map(
+    listOf(queues['consumers'])
+      .map(recordOf)
+      .map((one) => [textOf(one['queue']), one]),
+  );
+  const lines: string[] = [];
+  for (const producer of listOf(queues['producers']).map(recordOf)) {
+    const name = binding('queues.producers', producer['binding']);
+    const queue = textOf(producer['queue']);
+    if (name === null) continue;
+    const settings = settingsOf(consumers.get(queue), resource, note);
+    consumers.delete(queue);
+    const called = resource('queues', queue, name);
+    lines.push(
+      settings.length === 0 ? `  ${name}: ${called}` : `  ${name}: { name: ${called}, ${settings.join(', ')} }`,
+    );
+  }
+  for (const [queue, consumer] of consumers) {
+    const name = binding('queues.consumers', queue);
+    if (name === null) continue;
+    const settings = settingsOf(consumer, resource, note);
+    lines.push(`  ${name}: { ${[`name: ${resource('queues', queue, name)}`, ...settings].join(', ')} }`);
+    note('queues.consumers', `${queue} is sent to by another worker there: queues are of one project here`);
+  }
+  if (lines.length > 0) add(['queues'], 'queue:', ...lines);
+}
+
+function settingsOf(consumer: Values | undefined, resource: Writer['resource'], note: Writer['note']): string[] {
+  if (consumer === undefined) return [];
+  const numbers = ['max_retries', 'retry_delay', 'max_concurrency'].flatMap((key) =>
+    typeof consumer[key] === 'number' ? [`${key}: ${consumer[key]}`] : [],
+  );
+  const dead = consumer['dead_letter_queue'];
+  if (typeof dead === 'string') numbers.push(`dead_letter: ${resource('queues', dead, 'dead')}`);
+  for (const key of ['max_batch_size', 'max_batch_timeout'])
+    if (consumer[key] !== undefined)
+      note(`queues.consumers.${key}`, 'has no counterpart: queue(batch) gets up to 10, at once');
+  return numbers;
+}
+
+function writeRest(values: Values, { add, note }: Writer): void {
+  const crons = listOf(recordOf(values['triggers'])['crons']).filter((one): one is string => typeof one === 'string');
+  if (crons.length > 0)
+    add(
+      ['triggers'],
+      'cron:',
+      ...crons.map((cron, at) => `  ${crons.length === 1 ? 'CRON' : `CRON_${at + 1}`}: ${scalar(cron)}`),
+    );
+  for (const name of Object.keys(recordOf(values['env'])))
+    note(
+      `env.${name}`,
+      `is a branch here: \`platform deploy --branch ${name}\`, with variables and resources of its own`,
+    );
+  if (recordOf(values['limits'])['cpu_ms'] !== undefined)
+    note('limits.cpu_ms', 'is the plan of the project here: `platform plan`');
+}
+
+function variablesOf(values: Values, { note }: Writer): Record<string, string> {
+  const variables: Record<string, string> = {};
+  for (const [name, value] of Object.entries(recordOf(values['vars']))) {
+    variables[name] = typeof value === 'string' ? value : JSON.stringify(value);
+    if (typeof value !== 'string') note(`vars.${name}`, 'is text here: JSON.parse it where the worker reads it');
+  }
+  return variables;
+}
+
+const textOf = (value: unknown): string =>
+  value instanceof Date
+    ? value.toISOString()
+    : typeof value === 'string' || typeof value === 'number'
+      ? String(value)
+      : '';
+
+function recordOf(value: unknown): Values {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Values) : {};
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** A text as YAML: as it is where it can only be one, else in quotes. */
+function scalar(text: string): string {
+  const isPlain = /^[A-Za-z_./][\w./ -]*$/.test(text) && !/ $|^(?:true|false|null|yes|no|on|off|y|n)$/i.test(text);
+  return isPlain ? text : `'${text.replaceAll("'", "''")}'`;
+}
