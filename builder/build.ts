@@ -1,5 +1,6 @@
 // Source folder -> artifact: the whole of a build, joined from the parts beside it. Called by the CLI and by build
 // jobs.
+import { ownPreviewSettings } from '#core/preview-settings.ts';
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { defaultLimits } from '#core/limits.ts';
@@ -153,6 +154,7 @@ function toManifest(
     name,
     { schedule, timezone, ...(overlap === 'queue' && { overlap }) },
   ]);
+  const previews = ownPreviewSettings(config.previews);
   return {
     version: 1,
     kind,
@@ -174,6 +176,7 @@ function toManifest(
     ),
     ...(Object.keys(config.queues).length > 0 ? { queues: config.queues } : {}),
     cron: Object.fromEntries(cron),
+    ...(previews === null ? {} : { previews }),
     ai: config.ai,
     skewProtection: config.skewProtection,
   };

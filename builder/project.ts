@@ -16,6 +16,7 @@ export type BuildConfig = EntryConfig &
     | 'queues'
     | 'auth'
     | 'cron'
+    | 'previews'
     | 'ai'
     | 'skewProtection'
   >;

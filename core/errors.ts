@@ -17,6 +17,16 @@ export const errorTable = {
   // Requests that never reach a worker.
   host_not_found: { status: 404, blame: 'client', message: 'No deployment answers on host {host}' },
   asset_not_found: { status: 404, blame: 'client', message: 'Not found' },
+  preview_protected: {
+    status: 401,
+    blame: 'client',
+    message: 'This preview is protected: it wants its password, or the bypass token of its project',
+  },
+  preview_attempts_exceeded: {
+    status: 429,
+    blame: 'client',
+    message: 'Too many wrong passwords for this preview: try again in {retryAfterSeconds} s',
+  },
   method_not_allowed: { status: 405, blame: 'client', message: 'Method {method} is not allowed here' },
   bad_request: { status: 400, blame: 'client', message: 'Bad request: {reason}' },
   request_timeout: { status: 408, blame: 'client', message: 'The request did not arrive in time' },

@@ -1,6 +1,7 @@
 // What the builder hands the handler: an artifact's manifest.json, and the route records that point at artifacts.
 // Written by builder/ and cli/, read by runtime/. Data only; no I/O.
 import type { Plan } from './plans.ts';
+import type { PreviewSettings } from './preview-settings.ts';
 import type { QueuesSettings } from './queue-settings.ts';
 
 /** A file of `assets/` in an artifact. */
@@ -78,6 +79,8 @@ export interface Manifest {
   readonly cron: Readonly<
     Record<string, { readonly schedule: string; readonly timezone: string; readonly overlap?: 'queue' }>
   >;
+  /** Of previews, where it is not as of all. */
+  readonly previews?: Partial<PreviewSettings>;
   /** `migrations.json` beside the manifest; absent where there are none. */
   readonly migrations?: { readonly hash: string };
   readonly ai: boolean;
@@ -98,6 +101,20 @@ export interface DeploymentRecord {
   readonly vars?: Readonly<Record<string, string>>;
 }
 
+/** A part of production's visitors that another deployment serves, until it is promoted or taken back. */
+export interface RouteSplit {
+  readonly deployment: string;
+  /** 0 to 100, whole. */
+  readonly percent: number;
+}
+
+/** What previews want before anything of them is shown (core/preview-access.ts makes both). */
+export interface RouteProtection {
+  readonly passwordHash: string;
+  /** SHA-256 in hex of the token that programs send instead; without it there is none. */
+  readonly bypassHash?: string;
+}
+
 /** `routes/<project>.json` under `FS_PATH`: everything the handler needs to route to a project. */
 export interface RouteRecord {
   readonly version: 1;
@@ -113,6 +130,10 @@ export interface RouteRecord {
   readonly domains: readonly string[];
   /** Deployment that `<project>.<domain>` and the custom hosts serve. */
   readonly production: string | null;
+  /** Of production's visitors, those that another deployment serves: it works on production's resources too. */
+  readonly split?: RouteSplit | null;
+  /** Of previews; absent: anybody may see them. */
+  readonly protection?: RouteProtection | null;
   /** Deployments that were production before, the last one at the end. */
   readonly productionHistory?: readonly string[];
   /** Branch -> deployment that its host leads to: its newest, unless an earlier one was promoted. */

@@ -17,6 +17,27 @@ const schema = Compile(
       branchVars: Type.Optional(Type.Record(Type.String(), Type.Record(Type.String(), Type.String()))),
       domains: Type.Array(Type.String()),
       production: Type.Union([Type.String(), Type.Null()]),
+      split: Type.Optional(
+        Type.Union([
+          Type.Null(),
+          Type.Object(
+            { deployment: Type.String(), percent: Type.Integer({ minimum: 0, maximum: 100 }) },
+            { additionalProperties: false },
+          ),
+        ]),
+      ),
+      protection: Type.Optional(
+        Type.Union([
+          Type.Null(),
+          Type.Object(
+            {
+              passwordHash: Type.String({ pattern: '^scrypt\\$[\\w-]{22}\\$[\\w-]{43}$' }),
+              bypassHash: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$' })),
+            },
+            { additionalProperties: false },
+          ),
+        ]),
+      ),
       productionHistory: Type.Optional(Type.Array(Type.String())),
       branches: Type.Record(Type.String(), Type.String()),
       deployments: Type.Record(
@@ -58,6 +79,7 @@ export function parseRouteRecord(text: string): RouteRecord {
       throw new Error(`${where} names deployment "${id}", which is not in /deployments`);
   };
   if (record.production !== null) exists(record.production, '/production');
+  if (record.split != null) exists(record.split.deployment, '/split');
   for (const id of record.productionHistory ?? []) exists(id, '/productionHistory');
   for (const [branch, id] of Object.entries(record.branches)) exists(id, `/branches/${branch}`);
   for (const domain of record.domains) {

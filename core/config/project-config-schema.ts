@@ -24,6 +24,8 @@ function bindingMap<const Description extends string>(description: Description) 
   } as const;
 }
 
+const onOff = { enum: ['on', 'off'] } as const;
+
 const seconds = {
   type: 'integer',
   minimum: 0,
@@ -184,6 +186,22 @@ const schema = {
         binding: { ...bindingName, expects: 'a binding name, usually PLATFORM_AUTH' },
       },
       expects: 'a map with the key "binding", such as {binding: PLATFORM_AUTH}',
+    },
+    previews: {
+      type: 'object',
+      description: 'What previews have and do.',
+      additionalProperties: false,
+      properties: {
+        db: {
+          enum: ['copy', 'empty'],
+          default: 'copy',
+          description: "Their databases begin as copies of production's, or with migrations only.",
+        },
+        cron: { ...onOff, default: 'off', description: 'Whether schedules run in the newest deployment of a branch.' },
+        queue: { ...onOff, default: 'on', description: 'Whether messages are delivered; they wait otherwise.' },
+        timer: { ...onOff, default: 'on', description: 'Whether timers fire; they wait otherwise.' },
+      },
+      expects: 'a map with the keys "db", "cron", "queue" and "timer", such as {db: empty, cron: on}',
     },
     ai: { type: 'boolean', default: false, description: 'Adds the AI binding and its variables.' },
     cron: {

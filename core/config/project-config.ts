@@ -2,6 +2,7 @@
 // places. Called by the builder, `platform dev` and `platform types`. No I/O; never throws on bad input.
 import type { Node } from 'yaml';
 import { flagWarning } from './compatibility-flags.ts';
+import { defaultPreviewSettings, type PreviewSettings } from '../preview-settings.ts';
 import { parseCronSchedule } from '../schedules/cron-schedule.ts';
 import type { QueueSettings, QueuesSettings } from '../queue-settings.ts';
 import { hasErrors, quoted, type Problem } from '../problem.ts';
@@ -57,6 +58,7 @@ export interface ProjectConfig {
   readonly ai: boolean;
   /** By name. */
   readonly cron: Readonly<Record<string, CronConfig>>;
+  readonly previews: PreviewSettings;
 }
 
 /** What reading a file gives: a configuration (null when a problem is an error) and every problem found. */
@@ -184,6 +186,7 @@ function resolved(written: ProjectFile): ProjectConfig {
     auth: written.auth === undefined ? null : { binding: written.auth.binding },
     ai: written.agentSDK === true || written.ai === true,
     cron: Object.fromEntries(Object.entries(written.cron ?? {}).map(([name, value]) => [name, resolvedCron(value)])),
+    previews: { ...defaultPreviewSettings, ...written.previews },
   };
 }
 

@@ -127,6 +127,17 @@ const properties = {
       closed,
     ),
   ),
+  previews: Type.Optional(
+    Type.Object(
+      {
+        db: Type.Optional(Type.Literal('empty')),
+        cron: Type.Optional(Type.Literal('on')),
+        queue: Type.Optional(Type.Literal('off')),
+        timer: Type.Optional(Type.Literal('off')),
+      },
+      closed,
+    ),
+  ),
   migrations: Type.Optional(Type.Object({ hash }, closed)),
   ai: Type.Boolean(),
   skewProtection: Type.Boolean(),

@@ -163,7 +163,7 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     limits,
     protocol: 'http',
     trustedProxies: [],
-    findRoute: () => route,
+    findLead: () => (route === null ? null : { route, gate: null }),
     openArtifact: (id) => dashboard?.openArtifact(id) ?? openArtifact(folder, id),
     assets: createAssetServer(),
     stores,

@@ -12,6 +12,7 @@ import type { Deployment } from './deployments/deployment.ts';
 import { createRouteDeployments, type RouteDeploymentParts } from './deployments/route-deployments.ts';
 import { startUpkeep } from './deployments/upkeep.ts';
 import { createClientHeaders } from './http/client-address.ts';
+import type { PassGate } from './http/gates.ts';
 import type { Exchange } from './http/listener.ts';
 import { hostNotFound } from './http/pages.ts';
 import { publicOrigin } from './http/public-origin.ts';
@@ -20,11 +21,13 @@ import type { DeliveryEnd } from './invocation/delivery.ts';
 import type { LogLine } from './invocation/log.ts';
 import { failed, failureResponse, isFailureCode, ok, type FailureCode, type Outcome } from './invocation/outcome.ts';
 import { DeploymentCounters } from './metrics/counters.ts';
-import type { Route } from './router/route-table.ts';
+import type { Lead, Route } from './router/route-table.ts';
 
 /** What a handler is made of. */
 export interface HandlerParts extends RouteDeploymentParts {
-  readonly findRoute: (host: string) => Route | null;
+  readonly findLead: (host: string) => Lead | null;
+  /** For hosts with a gate; absent where none has one. */
+  readonly passGate?: PassGate;
   /** @throws {PlatformError} `artifact_corrupt`, `deployment_unavailable`. */
   readonly openArtifact: (id: string) => OpenArtifact;
   /** Null: no `/auth/*`. */
@@ -153,12 +156,17 @@ export function createHandler(parts: HandlerParts): Handler {
   }
 
   function onExchange(exchange: Exchange): void {
-    const route = parts.findRoute(exchange.host);
-    if (route === null) {
+    const lead = parts.findLead(exchange.host);
+    if (lead === null) {
       engineCounters.unroutedRequests++;
       hostNotFound(exchange);
       return;
     }
+    if (lead.gate === null || parts.passGate === undefined) serve(exchange, lead.route);
+    else parts.passGate(exchange, lead, serve);
+  }
+
+  function serve(exchange: Exchange, route: Route): void {
     let found = served.get(route);
     if (found === undefined) {
       try {

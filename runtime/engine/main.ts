@@ -56,13 +56,17 @@ function openLog(): EngineLog {
 }
 
 /** What they do not understand is a matter of configuration. */
-async function openStores({ folder, limits, protocol }: EngineConfig, work: HostWork): Promise<EngineStores> {
+async function openStores(
+  { folder, limits, protocol, trustedProxies }: EngineConfig,
+  work: HostWork,
+): Promise<EngineStores> {
   try {
     return await openEngineStores({
       environment: process.env,
       folder,
       limits,
       protocol,
+      trustedProxies,
       work,
       log: (level, message) => log[level](message),
     });
@@ -112,6 +116,7 @@ async function start(): Promise<void> {
     authRoutes,
     databases,
     branchStores,
+    passGate,
     close: closeStores,
   } = await openStores(config, engine.work);
   const recent = new RecentLog({
@@ -126,7 +131,8 @@ async function start(): Promise<void> {
     protocol: config.protocol,
     publicPort: config.publicPort,
     trustedProxies: config.trustedProxies,
-    findRoute: (host) => table.find(host),
+    findLead: (host) => table.lead(host),
+    passGate,
     openArtifact,
     assets: createAssetServer(),
     stores,

@@ -2,6 +2,8 @@
 // the newest deployment of each other branch in the branch's own (core/preview.ts). Follows the route records; used by
 // main.ts.
 import type { Manifest, RouteRecord } from '#core/manifest.ts';
+import type { EventKind } from '#core/event.ts';
+import { previewSettingsOf } from '#core/preview-settings.ts';
 import { ofPreview, previewIn, previewOf, recipientOf } from '#core/preview.ts';
 import { deadLettersOf, type QueuesSettings } from '#core/queue-settings.ts';
 import type { Recipient } from './delivery.ts';
@@ -29,7 +31,7 @@ interface RecipientsParts {
     limit(namespace: string, concurrency: Readonly<Record<string, number>>): Promise<void>;
   };
   /** The manifest of an artifact. */
-  readonly manifestOf: (artifact: string) => Pick<Manifest, 'bindings' | 'cron' | 'queues'>;
+  readonly manifestOf: (artifact: string) => Pick<Manifest, 'bindings' | 'cron' | 'queues' | 'previews'>;
   readonly now: () => number;
   readonly onTrouble: (project: string, error: Error) => void;
 }
@@ -49,6 +51,10 @@ interface Declared {
   readonly deployment: string;
   readonly project: string;
   readonly queues: QueuesSettings;
+  /** Kinds of events that a preview's settings hold back. */
+  readonly heldBack: ReadonlySet<EventKind>;
+  /** Its schedules are declared. */
+  readonly hasCron: boolean;
 }
 
 export function createRecipients({ cron, lanes, manifestOf, now, onTrouble }: RecipientsParts): Recipients {
@@ -60,13 +66,17 @@ export function createRecipients({ cron, lanes, manifestOf, now, onTrouble }: Re
     if (declared.get(namespace)?.deployment === deployment) return;
     const { project } = record;
     const { artifact, branch } = record.deployments[deployment]!;
-    const { cron: schedules, bindings, queues = {} } = manifestOf(artifact);
+    const manifest = manifestOf(artifact);
+    const { cron: schedules, bindings, queues = {} } = manifest;
     const names = Object.values(bindings['queue'] ?? {});
     const isProduction = namespace === project;
-    if (isProduction) {
+    const settings = previewSettingsOf(manifest);
+    const hasCron = isProduction || settings.cron === 'on';
+    const had = declared.get(namespace)?.hasCron ?? false;
+    if (hasCron) {
       const crons = Object.entries(schedules).map(([name, schedule]) => ({ name, ...schedule }));
       await cron.declare({ namespace, resource: project }, { project, branch }, crons, now());
-    }
+    } else if (had) await cron.declare({ namespace, resource: project }, { project, branch }, [], now());
     // Most previews are never opened: what nobody has sent to, and is as every queue is, has no lane.
     const dead = new Set(names.map((name) => deadLettersOf(queues, name)));
     const known: string[] = [];
@@ -76,7 +86,8 @@ export function createRecipients({ cron, lanes, manifestOf, now, onTrouble }: Re
     }
     await lanes.consume(namespace, known);
     await lanes.limit(namespace, Object.fromEntries(known.map((name) => [name, queues[name]?.maxConcurrency ?? 0])));
-    declared.set(namespace, { deployment, project, queues });
+    const held = (['queue', 'timer', 'cron'] as const).filter((kind) => !isProduction && settings[kind] === 'off');
+    declared.set(namespace, { deployment, project, queues, heldBack: new Set<EventKind>(held), hasCron });
   }
 
   async function declareAll(): Promise<void> {
@@ -87,11 +98,11 @@ export function createRecipients({ cron, lanes, manifestOf, now, onTrouble }: Re
         await declare(record, namespace, deployment).catch((error: Error) => onTrouble(record.project, error));
       }
     }
-    for (const [namespace, { project }] of declared) {
+    for (const [namespace, { project, hasCron }] of declared) {
       // A record that names no production keeps its schedules: nothing takes them, and they are there when it does
       // again.
       if (current.has(namespace) || (namespace === project && projects.has(project))) continue;
-      if (namespace === project)
+      if (hasCron)
         await cron.declare({ namespace, resource: project }, { project, branch: '' }, [], now()).catch(() => {});
       declared.delete(namespace);
     }
@@ -102,6 +113,8 @@ export function createRecipients({ cron, lanes, manifestOf, now, onTrouble }: Re
       const record = projects.get(project);
       if (record === undefined) return null;
       const preview = previewIn(namespace);
+      // What is held back waits until the branch's settings, or those of production it is promoted to, let it go.
+      if (declared.get(namespace)?.heldBack.has(kind) === true) return null;
       if (kind !== 'workflow') return recipientOf(record, branch, preview);
       // A run goes on with the code that started it, as long as that is kept, and works on what it worked on.
       const isKept = deployment !== undefined && Object.hasOwn(record.deployments, deployment);

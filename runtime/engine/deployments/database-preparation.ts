@@ -2,6 +2,7 @@
 import { PlatformError } from '#core/errors.ts';
 import type { DatabaseMigrations } from '#core/manifest.ts';
 import { ofPreview } from '#core/preview.ts';
+import { previewSettingsOf } from '#core/preview-settings.ts';
 import type { DatabasePlace } from '../bindings/scope.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
 import type { Route } from '../router/route-table.ts';
@@ -30,7 +31,8 @@ export function prepareDatabases(
   isProduction: () => boolean,
 ): NonNullable<DeploymentConfig['prepare']> | null {
   const { preview, deployment } = route;
-  const copies = preview === null ? [] : [...new Set(Object.values(manifest.bindings['db'] ?? {}))];
+  const isCopied = preview !== null && previewSettingsOf(manifest).db === 'copy';
+  const copies = !isCopied ? [] : [...new Set(Object.values(manifest.bindings['db'] ?? {}))];
   const isMigrated = manifest.migrations !== undefined;
   if (copies.length === 0 && !isMigrated) return null;
   const unavailable =

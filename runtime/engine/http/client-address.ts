@@ -61,6 +61,17 @@ export function createClientHeaders(trustedProxies: readonly string[]): ClientHe
   };
 }
 
+/** Whose request it is, for the platform's own decisions. */
+export function createClientAddress(
+  trustedProxies: readonly string[],
+): (request: { readonly headerBlock: string; readonly remoteAddress: string }) => string {
+  const isTrusted = createTrust(trustedProxies);
+  return ({ headerBlock, remoteAddress }) =>
+    trustedProxies.length > 0 && isTrusted(remoteAddress)
+      ? clientBehind(headerBlock, remoteAddress, isTrusted)
+      : remoteAddress;
+}
+
 /** Whether an address is a trusted proxy's. */
 export function createTrust(trustedProxies: readonly string[]): (address: string) => boolean {
   const proxies = new BlockList();

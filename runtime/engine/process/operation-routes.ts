@@ -4,6 +4,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorMessage, errorTable, PlatformError } from '#core/errors.ts';
 import type { Manifest } from '#core/manifest.ts';
+import { previewSettingsOf } from '#core/preview-settings.ts';
 import { branchSlug, isArtifactId, isDeploymentId, isProjectName, isResourceName } from '#core/names.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
 import { removeBranch, type BranchStores } from '../bindings/branch-removal.ts';
@@ -63,7 +64,7 @@ export function operationRoutes(parts: OperationParts): InternalRoutes {
           ? []
           : await migrateArtifact(
               databasesOf(parts),
-              { namespace, preview, copies: true, dryRun: dryRun === true },
+              { namespace, preview, copies: previewSettingsOf(opened.manifest).db === 'copy', dryRun: dryRun === true },
               opened,
             );
       const failed = list.find(({ error }) => error !== null);

@@ -1,7 +1,7 @@
 // The stores of an engine in production, chosen by its environment: Postgres for state and what waits for a moment, the
 // database service, a folder or S3 for files, Redis or Postgres for the cache. main.ts opens them; everything connects
 // when a worker first asks, and the libraries of what is not chosen are not loaded.
-import { createHmac } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Limits, limitsFrom } from '#core/limits.ts';
@@ -13,6 +13,9 @@ import type { BindingStores } from '../bindings/bindings.ts';
 import type { BranchStores } from '../bindings/branch-removal.ts';
 import type { CacheStore } from '../bindings/cache.ts';
 import type { FileStore } from '../bindings/files.ts';
+import { createClientAddress } from '../http/client-address.ts';
+import { createGates, type PassGate } from '../http/gates.ts';
+import { PreviewAttempts } from '../http/preview-attempts.ts';
 import { createSignedFiles, type SignedFiles } from '../http/signed-files.ts';
 import { createMemoryCache } from '../../stores/cache-memory.ts';
 import { createCachePostgres } from '../../stores/cache-postgres.ts';
@@ -34,6 +37,7 @@ export interface EngineStores {
   /** Where branches have what goes with them. */
   readonly branchStores: Omit<BranchStores, 'databases'>;
   readonly authRoutes: AuthRoutes | null;
+  readonly passGate: PassGate;
   /** Closes what is connected; nothing is waited for. */
   close(): void;
 }
@@ -47,6 +51,8 @@ interface EngineStoresParts {
   readonly work: HostWork;
   /** In which visitors reach apps. */
   readonly protocol: 'http' | 'https';
+  /** Addresses and CIDR ranges. */
+  readonly trustedProxies: readonly string[];
   readonly log: (level: 'warn' | 'error', message: string) => void;
 }
 
@@ -56,6 +62,7 @@ export async function openEngineStores({
   folder,
   limits,
   protocol,
+  trustedProxies,
   work,
   log,
 }: EngineStoresParts): Promise<EngineStores> {
@@ -162,6 +169,13 @@ export async function openEngineStores({
     branchStores: { state, files, events },
     signedFiles: secret === '' ? null : createSignedFiles(files, keyFor('files'), limits.bodyBytesMax),
     authRoutes: users === null ? null : createAuthRoutes(users),
+    passGate: createGates({
+      // An engine that stands alone: what it has signed ends with it.
+      secret: secret === '' ? randomBytes(32) : keyFor('previews'),
+      protocol,
+      attempts: new PreviewAttempts(),
+      addressOf: createClientAddress(trustedProxies),
+    }),
     close() {
       void outbox?.close();
       databases?.close();

@@ -1,6 +1,6 @@
 // Host -> deployment, rebuilt whenever a record changes and only looked up per request. Pure: records come in, routes
 // go out.
-import type { RouteRecord } from '#core/manifest.ts';
+import type { RouteProtection, RouteRecord } from '#core/manifest.ts';
 import { branchSlug } from '#core/names.ts';
 import type { Plan } from '#core/plans.ts';
 import { previewOf, variablesOf } from '#core/preview.ts';
@@ -22,6 +22,22 @@ export interface Route {
   readonly preview: string | null;
 }
 
+/** What stands between a host and what serves it: of previews, and of production while it is split. */
+export interface Gate {
+  readonly project: string;
+  /** No search engine is to keep what it answers. */
+  readonly isPreview: boolean;
+  readonly protection: RouteProtection | null;
+  /** Who serves so much of a hundred instead. */
+  readonly split: { readonly route: Route; readonly percent: number } | null;
+}
+
+/** Where a host leads; the gate is null where nothing stands before it. */
+export interface Lead {
+  readonly route: Route;
+  readonly gate: Gate | null;
+}
+
 /** Two projects claim one custom host (the one whose name sorts first has it), or one claims a host of the platform. */
 interface RouteConflict {
   readonly host: string;
@@ -35,6 +51,8 @@ interface RouteConflict {
 interface RouteTable {
   /** The route of a Host header: lower case, with or without a port. */
   find(host: string): Route | null;
+  /** The same with what stands before it. */
+  lead(host: string): Lead | null;
   /** The route of a deployment by its id. */
   findDeployment(id: string): Route | null;
   /** Whether it is what its project serves. Not in the route: whoever becomes production, or was, goes on as it is. */
@@ -49,12 +67,12 @@ interface RouteTable {
  *   `<project>--<deployment id>.<domain>`.
  */
 export function createRouteTable(domains: readonly string[]): RouteTable {
-  let hosts = new Map<string, Route>();
+  let hosts = new Map<string, Lead>();
   let known = new Map<string, Route>();
   let deployments = new Map<string, Route>();
   let served = new Set<Route>();
 
-  function find(host: string): Route | null {
+  function lead(host: string): Lead | null {
     return hosts.get(host) ?? (host.includes(':') || host.endsWith('.') ? (hosts.get(plainHost(host)) ?? null) : null);
   }
 
@@ -64,12 +82,12 @@ export function createRouteTable(domains: readonly string[]): RouteTable {
   }
 
   function replace(records: readonly RouteRecord[]): RouteConflict[] {
-    const nextHosts = new Map<string, Route>();
+    const nextHosts = new Map<string, Lead>();
     const nextKnown = new Map<string, Route>();
     const conflicts: RouteConflict[] = [];
     const claimed = new Map<string, string>();
     const sorted = records.toSorted((a, b) => (a.project < b.project ? -1 : 1));
-    const productions: (Route | null)[] = [];
+    const productions: (Lead | null)[] = [];
     for (const record of sorted) {
       const { project, plan } = record;
       const route = (id: string | null | undefined): Route | null => {
@@ -89,15 +107,24 @@ export function createRouteTable(domains: readonly string[]): RouteTable {
         nextKnown.set(key, same);
         return same;
       };
+      const production = route(record.production);
+      const ofPreviews: Gate = { project, isPreview: true, protection: record.protection ?? null, split: null };
       const add = (label: string, to: Route | null): void => {
-        if (to !== null) for (const domain of domains) nextHosts.set(`${label}.${domain}`, to);
+        if (to === null) return;
+        const leads = { route: to, gate: to === production ? null : ofPreviews };
+        for (const domain of domains) nextHosts.set(`${label}.${domain}`, leads);
       };
       for (const id of Object.keys(record.deployments)) add(`${project}--${id}`, route(id));
       for (const [branch, id] of Object.entries(record.branches))
         add(`${project}--${branchSlug(branch, project)}`, route(id));
-      const production = route(record.production);
-      add(project, production);
-      productions.push(production);
+      const other = record.split == null ? null : route(record.split.deployment);
+      // Visitors of production never come to the data of a preview.
+      const isSplit = other !== null && other !== production && other.preview === null;
+      const split = isSplit ? { route: other, percent: record.split!.percent } : null;
+      const gate: Gate | null = split === null ? null : { project, isPreview: false, protection: null, split };
+      const own: Lead | null = production === null ? null : { route: production, gate };
+      if (own !== null) for (const domain of domains) nextHosts.set(`${project}.${domain}`, own);
+      productions.push(own);
     }
     for (const [index, { project, domains: customHosts }] of sorted.entries()) {
       const production = productions[index];
@@ -114,13 +141,14 @@ export function createRouteTable(domains: readonly string[]): RouteTable {
     }
     hosts = nextHosts;
     known = nextKnown;
-    served = new Set(productions.filter((route) => route !== null));
+    served = new Set(productions.flatMap((own) => own?.route ?? []));
     deployments = new Map([...nextKnown.values()].map((route) => [route.deployment, route]));
     return conflicts;
   }
 
   return {
-    find,
+    find: (host) => lead(host)?.route ?? null,
+    lead,
     findDeployment: (id) => deployments.get(id) ?? null,
     isProduction: (route) => served.has(route),
     replace,

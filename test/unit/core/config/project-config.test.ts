@@ -40,6 +40,7 @@ const defaults: ProjectConfig = {
   auth: null,
   ai: false,
   cron: {},
+  previews: { db: 'copy', cron: 'off', queue: 'on', timer: 'on' },
 };
 
 test('an empty file, comments alone and an explicit null give every default', () => {
@@ -77,6 +78,7 @@ ai: true
 cron:
   CLEAN: "0 3 * * *"
   REPORT: { schedule: "0 0 8 * * MON-FRI", timezone: Europe/Berlin, overlap: queue }
+previews: { db: empty, cron: on, timer: off }
 `);
   assert.deepEqual(config, {
     name: 'my-shop',
@@ -112,6 +114,7 @@ cron:
       CLEAN: { schedule: '0 3 * * *', timezone: 'UTC', overlap: 'skip' },
       REPORT: { schedule: '0 0 8 * * MON-FRI', timezone: 'Europe/Berlin', overlap: 'queue' },
     },
+    previews: { db: 'empty', cron: 'on', queue: 'on', timer: 'off' },
   } satisfies ProjectConfig);
 });
 

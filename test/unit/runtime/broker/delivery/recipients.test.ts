@@ -8,7 +8,7 @@ import { createRecipients, type Recipients } from '#runtime/broker/delivery/reci
 import { openEventsSqlite, type EventStores } from '#runtime/stores/event-stores.ts';
 import { routeRecord } from '#test/setup/route-record.ts';
 
-type Declares = Pick<Manifest, 'bindings' | 'cron' | 'queues'>;
+type Declares = Pick<Manifest, 'bindings' | 'cron' | 'queues' | 'previews'>;
 
 const deployment = (id: string, branch: string): DeploymentRecord => ({
   id,
@@ -57,6 +57,32 @@ test('a message goes to production or to the newest deployment of its branch, by
     assert.equal(to('shop~~login', 'login'), 'd3');
     await update([]);
     assert.equal(to('shop', 'main'), null);
+  });
+});
+
+test('what the settings of previews hold back waits, and schedules run where they say so', async () => {
+  const quiet: Declares = { ...plain, previews: { queue: 'off', timer: 'off', cron: 'on' } };
+  await withRecipients({ d1: quiet, d2: quiet, d3: plain }, async ({ resolve, update }, { cron }) => {
+    const to = (kind: 'queue' | 'timer' | 'cron', namespace: string, branch: string): string | null =>
+      resolve({ kind, namespace, resource: 'mail', project: 'shop', branch });
+    const scheduled = async (): Promise<number> =>
+      (await cron.list({ namespace: 'shop~~login', resource: 'shop' })).length;
+    await update([routeRecord('d1', main, login)]);
+    assert.deepEqual(
+      [to('queue', 'shop', 'main'), to('timer', 'shop', 'main'), to('cron', 'shop', 'main')],
+      ['d1', 'd1', 'd1'],
+    );
+    assert.deepEqual(
+      [to('queue', 'shop~~login', 'login'), to('timer', 'shop~~login', 'login'), to('cron', 'shop~~login', 'login')],
+      [null, null, 'd2'],
+    );
+    assert.equal(await scheduled(), 1);
+    await update([routeRecord('d1', main, login, deployment('d3', 'login'))]);
+    assert.deepEqual(
+      [to('queue', 'shop~~login', 'login'), to('timer', 'shop~~login', 'login'), to('cron', 'shop~~login', 'login')],
+      ['d3', 'd3', null],
+    );
+    assert.equal(await scheduled(), 0);
   });
 });
 

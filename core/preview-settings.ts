@@ -1,0 +1,26 @@
+// What `previews` in platform.yaml says: what previews have and do. Read by the engine and the broker. Pure.
+
+/** A preview's databases, and which events reach its branch. */
+export interface PreviewSettings {
+  /** Of production's content, or with migrations only. */
+  readonly db: 'copy' | 'empty';
+  readonly cron: 'on' | 'off';
+  readonly queue: 'on' | 'off';
+  readonly timer: 'on' | 'off';
+}
+
+/** Of a project that says nothing. */
+export const defaultPreviewSettings: PreviewSettings = { db: 'copy', cron: 'off', queue: 'on', timer: 'on' };
+
+/** What differs from the defaults, as manifests have it; null where nothing does. */
+export function ownPreviewSettings(settings: PreviewSettings): Partial<PreviewSettings> | null {
+  const own = Object.entries(settings).filter(
+    ([key, value]) => defaultPreviewSettings[key as keyof PreviewSettings] !== value,
+  );
+  return own.length === 0 ? null : Object.fromEntries(own);
+}
+
+/** The settings of a manifest. */
+export function previewSettingsOf({ previews }: { readonly previews?: Partial<PreviewSettings> }): PreviewSettings {
+  return { ...defaultPreviewSettings, ...previews };
+}

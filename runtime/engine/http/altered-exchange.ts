@@ -1,0 +1,107 @@
+// An exchange whose request or answers another part of the host changes on the way: what the worker does not get of the
+// request, and headers that each answer has besides. Made by gates.ts for hosts with a gate; others never pay for it.
+import type { HostMemory } from '../bridge/host-memory.ts';
+import type { BodySink, Exchange } from './listener.ts';
+import { headerIn } from './header-block.ts';
+
+/** @see Exchange */
+export class AlteredExchange implements Exchange {
+  readonly method: string;
+  readonly target: string;
+  readonly host: string;
+  readonly headerBlock: string;
+  readonly remoteAddress: string;
+  readonly bodyBytes: number;
+  #inner: Exchange;
+  #added: string;
+
+  /** @param headerBlock of the request, as it is handed on. @param added to each answer, as a header block. */
+  constructor(inner: Exchange, headerBlock: string, added: string) {
+    this.#inner = inner;
+    this.#added = added;
+    this.headerBlock = headerBlock;
+    ({
+      method: this.method,
+      target: this.target,
+      host: this.host,
+      remoteAddress: this.remoteAddress,
+      bodyBytes: this.bodyBytes,
+    } = inner);
+  }
+
+  header(name: string): string | null {
+    return headerIn(this.headerBlock, name);
+  }
+
+  readBody(sink: BodySink): void {
+    this.#inner.readBody(sink);
+  }
+
+  resumeBody(): void {
+    this.#inner.resumeBody();
+  }
+
+  send(status: number, headerBlock: string, body: string | Uint8Array | null, transfer?: boolean): void {
+    this.#inner.send(status, headerBlock + this.#added, body, transfer);
+  }
+
+  begin(status: number, headerBlock: string): void {
+    this.#inner.begin(status, headerBlock + this.#added);
+  }
+
+  write(chunk: Uint8Array | string, transfer?: boolean): boolean {
+    return this.#inner.write(chunk, transfer);
+  }
+
+  end(): void {
+    this.#inner.end();
+  }
+
+  upgrade(headerBlock: string, events: Parameters<Exchange['upgrade']>[1]): ReturnType<Exchange['upgrade']> {
+    return this.#inner.upgrade(headerBlock + this.#added, events);
+  }
+
+  destroy(): void {
+    this.#inner.destroy();
+  }
+
+  get requestId(): string {
+    return this.#inner.requestId;
+  }
+
+  set requestId(id: string) {
+    this.#inner.requestId = id;
+  }
+
+  get refusedCookies(): string {
+    return this.#inner.refusedCookies;
+  }
+
+  set refusedCookies(names: string) {
+    this.#inner.refusedCookies = names;
+  }
+
+  get memory(): HostMemory | null {
+    return this.#inner.memory ?? null;
+  }
+
+  set memory(memory: HostMemory | null) {
+    this.#inner.memory = memory;
+  }
+
+  get onAbort(): Exchange['onAbort'] {
+    return this.#inner.onAbort;
+  }
+
+  set onAbort(run: Exchange['onAbort']) {
+    this.#inner.onAbort = run;
+  }
+
+  get onDrain(): Exchange['onDrain'] {
+    return this.#inner.onDrain;
+  }
+
+  set onDrain(run: Exchange['onDrain']) {
+    this.#inner.onDrain = run;
+  }
+}

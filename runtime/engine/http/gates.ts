@@ -1,0 +1,43 @@
+// What stands between a host and what serves it: previews say that no search engine is to keep them and may want a
+// password, and production may be split between two deployments. Called by handler.ts for hosts with a gate only.
+import { AlteredExchange } from './altered-exchange.ts';
+import { cookieValues, withoutSecrets } from './cookies.ts';
+import type { Exchange } from './listener.ts';
+import { BYPASS_NAME, createProtection, type ProtectionParts } from './preview-protection.ts';
+import type { Lead, Route } from '../router/route-table.ts';
+
+/** Of production while it is split: a number that stays with a visitor, so that a growing part takes nobody back. */
+const SPLIT_COOKIE = 'platform-split';
+const SPLIT_SECONDS = 30 * 24 * 60 * 60;
+const PARTS = 10_000;
+const NO_INDEX = 'x-robots-tag\0noindex\0';
+
+/** What gates need. */
+export interface GateParts extends ProtectionParts {
+  readonly random?: () => number;
+}
+
+/** Lets a request through to what serves it, or answers it. */
+export type PassGate = (exchange: Exchange, lead: Lead, serve: (exchange: Exchange, route: Route) => void) => void;
+
+export function createGates(parts: GateParts): PassGate {
+  const protection = createProtection(parts);
+  const { random = Math.random } = parts;
+  return (exchange, { route, gate }, serve) => {
+    if (gate === null) return serve(exchange, route);
+    if (gate.split !== null) {
+      const { percent, route: other } = gate.split;
+      const [kept] = cookieValues(exchange.headerBlock, SPLIT_COOKIE);
+      const known = kept !== undefined && /^\d{1,4}$/.test(kept) ? Number(kept) : null;
+      const part = known ?? Math.floor(random() * PARTS);
+      const chosen = part < percent * (PARTS / 100) ? other : route;
+      if (known !== null) return serve(exchange, chosen);
+      const attributes = `Path=/; HttpOnly; SameSite=Lax; Max-Age=${SPLIT_SECONDS}${parts.protocol === 'https' ? '; Secure' : ''}`;
+      const cookie = `set-cookie\0${SPLIT_COOKIE}=${part}; ${attributes}\0`;
+      return serve(new AlteredExchange(exchange, exchange.headerBlock, cookie), chosen);
+    }
+    if (gate.protection !== null && !protection.passes(exchange, gate.project, gate.protection)) return;
+    const block = withoutSecrets(exchange.headerBlock, [protection.cookieName], [BYPASS_NAME]);
+    serve(new AlteredExchange(exchange, block, gate.isPreview ? NO_INDEX : ''), route);
+  };
+}

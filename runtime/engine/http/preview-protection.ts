@@ -1,0 +1,173 @@
+// The password of previews and their bypass token, checked before anything of a preview is served: a form for people, a
+// header or a query for programs, and a cookie afterwards that is signed for the project. No worker sees any of it.
+// Called by gates.ts.
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { errorMessage } from '#core/errors.ts';
+import type { RouteProtection } from '#core/manifest.ts';
+import { isPreviewBypass, isPreviewPassword } from '#core/preview-access.ts';
+import { cookieValues } from './cookies.ts';
+import type { Exchange } from './listener.ts';
+import type { PreviewAttempts } from './preview-attempts.ts';
+
+/** Of a request: programs send the token in it. Also the name in a query. */
+export const BYPASS_NAME = 'x-platform-protection-bypass';
+/** Where the form is posted to. */
+const LOGIN_PATH = '/_platform/preview';
+
+const PASSED_MS = 7 * 24 * 60 * 60_000;
+const FORM_BYTES_MAX = 8192;
+const TOKEN_CHARS_MAX = 512;
+const NO_STORE = 'cache-control\0no-store\0x-robots-tag\0noindex\0referrer-policy\0no-referrer\0';
+
+/** What it is made of. */
+export interface ProtectionParts {
+  /** That no worker has. */
+  readonly secret: Uint8Array;
+  readonly protocol: 'http' | 'https';
+  readonly attempts: PreviewAttempts;
+  /** The client's address as proxies that are trusted say it. */
+  readonly addressOf: (exchange: Exchange) => string;
+  readonly now?: () => number;
+}
+
+/** Answers requests to previews that may not pass. */
+export interface Protection {
+  /** Of the cookie, by the protocol. */
+  readonly cookieName: string;
+  /** Whether a request may pass; otherwise it is answered, at once or in a moment. */
+  passes(exchange: Exchange, project: string, protection: RouteProtection): boolean;
+}
+
+export function createProtection({
+  secret,
+  protocol,
+  attempts,
+  addressOf,
+  now = Date.now,
+}: ProtectionParts): Protection {
+  const isSecure = protocol === 'https';
+  // With the prefix no other host can set it, and no page without https.
+  const cookieName = isSecure ? '__Host-platform-preview' : 'platform-preview';
+
+  /** With the password or the token the cookies are others: a change ends them. */
+  function signatureOf(project: string, { passwordHash, bypassHash = '' }: RouteProtection, until: string): Buffer {
+    const text = ['preview', project, passwordHash, bypassHash, until].join('\n');
+    return createHmac('sha256', secret).update(text).digest();
+  }
+
+  function isPassed(block: string, project: string, protection: RouteProtection): boolean {
+    return cookieValues(block, cookieName).some((value) => {
+      const [, until, given] = /^([0-9a-z]{8,9})\.([\w-]{43})$/.exec(value) ?? [];
+      if (until === undefined || given === undefined || Number.parseInt(until, 36) <= now()) return false;
+      return timingSafeEqual(Buffer.from(given, 'base64url'), signatureOf(project, protection, until));
+    });
+  }
+
+  function cookieFor(project: string, protection: RouteProtection): string {
+    const until = (now() + PASSED_MS).toString(36);
+    const value = `${until}.${signatureOf(project, protection, until).toString('base64url')}`;
+    const attributes = `Path=/; HttpOnly; SameSite=Lax; Max-Age=${PASSED_MS / 1000}${isSecure ? '; Secure' : ''}`;
+    return `set-cookie\0${cookieName}=${value}; ${attributes}\0`;
+  }
+
+  const isToken = ({ bypassHash }: RouteProtection, token: string | null): boolean =>
+    bypassHash !== undefined && token !== null && token.length <= TOKEN_CHARS_MAX && isPreviewBypass(bypassHash, token);
+
+  async function logIn(exchange: Exchange, project: string, protection: RouteProtection, form: string): Promise<void> {
+    const fields = new URLSearchParams(form);
+    const next = ownPath(fields.get('next') ?? '/');
+    const address = addressOf(exchange);
+    const waitSeconds = attempts.begin(project, address);
+    if (waitSeconds > 0) {
+      refuse(exchange, 429, next, 'preview_attempts_exceeded', waitSeconds);
+      return;
+    }
+    let isRight = false;
+    try {
+      isRight = await isPreviewPassword(protection.passwordHash, (fields.get('password') ?? '').slice(0, 1000));
+    } finally {
+      attempts.end(project, address, isRight);
+    }
+    if (isRight) exchange.send(303, `${NO_STORE}location\0${next}\0${cookieFor(project, protection)}`, null);
+    else refuse(exchange, 401, next, 'preview_protected', 0, 'This password is wrong.');
+  }
+
+  return {
+    cookieName,
+    passes(exchange, project, protection) {
+      const { target, method } = exchange;
+      const [path = '', query = ''] = split(target);
+      if (path === LOGIN_PATH && method === 'POST') {
+        readForm(exchange, (form) => {
+          if (form === null) exchange.send(413, NO_STORE, null);
+          else void logIn(exchange, project, protection, form);
+        });
+        return false;
+      }
+      if (isToken(protection, exchange.header(BYPASS_NAME))) return true;
+      if (query.includes(BYPASS_NAME)) {
+        const parameters = new URLSearchParams(query);
+        const passed = isToken(protection, parameters.get(BYPASS_NAME));
+        parameters.delete(BYPASS_NAME);
+        const rest = ownPath(parameters.size === 0 ? path : `${path}?${parameters.toString()}`);
+        if (passed) exchange.send(307, `${NO_STORE}location\0${rest}\0${cookieFor(project, protection)}`, null);
+        else refuse(exchange, 401, rest, 'preview_protected', 0);
+        return false;
+      }
+      if (path !== LOGIN_PATH && isPassed(exchange.headerBlock, project, protection)) return true;
+      refuse(exchange, 401, path === LOGIN_PATH ? '/' : ownPath(target), 'preview_protected', 0);
+      return false;
+    },
+  };
+}
+
+function split(target: string): [path: string, query: string] {
+  const at = target.indexOf('?');
+  return at < 0 ? [target, ''] : [target.slice(0, at), target.slice(at + 1)];
+}
+
+/** A path of this host, as it may stand in a header; else `/`. */
+function ownPath(path: string): string {
+  return path.length <= 2000 && /^\/(?![/\\])[\x21-\x7e]*$/.test(path) ? path : '/';
+}
+
+/** The body of a form; null where it is too large, or nobody says how large. */
+function readForm(exchange: Exchange, onForm: (form: string | null) => void): void {
+  const { bodyBytes } = exchange;
+  if (bodyBytes === 0) return onForm('');
+  if (bodyBytes < 0 || bodyBytes > FORM_BYTES_MAX) return onForm(null);
+  const chunks: Uint8Array[] = [];
+  exchange.readBody({
+    chunk: (bytes) => chunks.push(Buffer.from(bytes)) > 0,
+    end: () => onForm(Buffer.concat(chunks).toString('utf8')),
+  });
+}
+
+function refuse(
+  exchange: Exchange,
+  status: 401 | 429,
+  next: string,
+  code: 'preview_protected' | 'preview_attempts_exceeded',
+  retryAfterSeconds: number,
+  said = '',
+): void {
+  const retry = retryAfterSeconds === 0 ? '' : `retry-after\0${retryAfterSeconds}\0`;
+  const head = `${NO_STORE}x-platform-error\0${code}\0${retry}`;
+  const message = errorMessage(code, { retryAfterSeconds });
+  if (exchange.header('accept')?.includes('text/html') !== true) {
+    exchange.send(status, `${head}content-type\0application/json\0`, JSON.stringify({ error: message, code }));
+    return;
+  }
+  const text = status === 429 ? message : said;
+  const page = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Protected preview</title><style>body{font:16px/1.5 system-ui;margin:20vh auto;max-width:24em;padding:0 1em}h1{font-size:1.2em}input,button{font:inherit;padding:.4em .6em;box-sizing:border-box;width:100%;margin:.3em 0}</style><h1>This preview is protected</h1><form method="post" action="${LOGIN_PATH}"><input type="hidden" name="next" value="${escaped(next)}"><label>Password<input type="password" name="password" autocomplete="current-password" autofocus required></label><button>Continue</button></form><p role="alert">${escaped(text)}</p>`;
+  const policy = `default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`;
+  exchange.send(
+    status,
+    `${head}content-type\0text/html;charset=utf-8\0content-security-policy\0${policy}\0x-content-type-options\0nosniff\0`,
+    page,
+  );
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);
+}
