@@ -5,6 +5,7 @@ import { seal } from '#core/encryption.ts';
 import { variableContext } from '#core/variable-context.ts';
 import type { RouteRecord } from '#core/manifest.ts';
 import { readRoute } from '#deployments/route-records.ts';
+import type { Transaction } from '#postgres/sql.ts';
 import type { Parts } from '../parts.ts';
 import { newId } from '../records/ids.ts';
 import type { ProjectRow } from './route-projection.ts';
@@ -61,8 +62,22 @@ export async function adoptRoute(
   return true;
 }
 
-/** Whether a name is taken by a record that no project of the control plane has: only the operator's may adopt it. */
-export function isServedAlready(folder: string, name: string): boolean {
+/**
+ * Whether an organization may not have a project of a name although none has it: what is served under it by a record
+ * from before the control plane is the operator's.
+ */
+export async function isNameReserved(
+  tx: Transaction,
+  folder: string,
+  organizationId: string,
+  name: string,
+): Promise<boolean> {
+  const [row] = await tx<{ is_first: boolean }[]>`
+    SELECT is_first FROM control.organization WHERE id = ${organizationId}`;
+  return row?.is_first !== true && hasRecord(folder, name);
+}
+
+function hasRecord(folder: string, name: string): boolean {
   try {
     return readRoute(folder, name) !== null;
   } catch {

@@ -103,7 +103,8 @@ async function removeArtifacts(parts: Parts): Promise<number> {
     const some = names.slice(at, at + TOGETHER).filter((id) => !named.has(id));
     if (some.length === 0) continue;
     const used = await parts.sql<{ artifact: string }[]>`
-      SELECT DISTINCT artifact FROM control.deployment WHERE artifact = ANY(${some}) AND removed_at IS NULL`;
+      SELECT DISTINCT d.artifact FROM control.deployment d JOIN control.project p ON p.id = d.project_id
+      WHERE d.artifact = ANY(${some}) AND d.removed_at IS NULL AND p.deleted_at IS NULL`;
     const kept = new Set(used.map(({ artifact }) => artifact));
     for (const id of some) {
       if (kept.has(id) || !(await isOlder(path.join(folder, id), YOUNG_MS))) continue;

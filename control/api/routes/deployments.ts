@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import { platform } from '#packages/worker/index.ts';
 import { createDeployment } from '../../deployments/create-deployment.ts';
+import { redeploy } from '../../deployments/redeploy.ts';
 import type { Parts } from '../../parts.ts';
 import {
   cancelDeployment,
@@ -162,7 +163,7 @@ export function deployments(streams: LogStreams) {
       {
         ...needs('deployment:create', 'deployment'),
         tags,
-        summary: 'Build the same commit once more',
+        summary: 'Build the same commit once more; of an upload, release it once more',
         response: { 202: Type.Object({ newDeploymentId: Id, message: Type.String() }) },
       },
       async (ctx) => {
@@ -171,6 +172,10 @@ export function deployments(streams: LogStreams) {
         // Approving what a fork brings is a decision of its own (git-host/approval.ts).
         if (before.is_fork)
           throw new ApiError('unprocessable', { reason: 'It is of a fork: approve it, or push again' });
+        if (before.source === 'upload') {
+          const id = await redeploy(ctx.env, before.id, actor.accountId, ctx.state.audit);
+          return ctx.json({ newDeploymentId: id, message: `${id} releases what was uploaded for ${before.id}` }, 202);
+        }
         const made = await createDeployment(ctx.env, {
           projectId: before.project_id,
           branch: before.branch,

@@ -3,7 +3,9 @@ import Type from 'typebox';
 import { isProjectName } from '#core/names.ts';
 import { hashPreviewBypass, hashPreviewPassword } from '#core/preview-access.ts';
 import { platform } from '#packages/worker/index.ts';
+import { isNameReserved } from '../../deployments/adopt-route.ts';
 import { createDeployment } from '../../deployments/create-deployment.ts';
+import { writeRoute } from '../../deployments/project-routes.ts';
 import type { Parts } from '../../parts.ts';
 import { newSecret } from '../../records/ids.ts';
 import {
@@ -116,9 +118,11 @@ export const projects = platform<Parts, RequestState>()
           reason: 'body.name: takes lower-case letters, digits and single hyphens, at most 40 characters',
         });
       const allowed = ctx.env.limits.projectsMax;
-      const row = await ctx.env.sql.begin(async (tx) => {
+      const projectId = await ctx.env.sql.begin(async (tx) => {
         if ((await countProjects(tx, organizationId)) >= allowed)
           throw new ApiError('limit_reached', { what: 'Projects', allowed, variable: 'API_PROJECTS_MAX' });
+        if (await isNameReserved(tx, ctx.env.folder, organizationId, name))
+          throw new ApiError('conflict', { reason: `The name ${name} is taken` });
         const id = await addProject(tx, { organizationId, name, description, visibility, kind });
         if (id === null) throw new ApiError('conflict', { reason: `The name ${name} is taken` });
         await ctx.state.audit(tx, {
@@ -129,9 +133,11 @@ export const projects = platform<Parts, RequestState>()
           subjectId: id,
           details: { name },
         });
-        return readProject(tx, id);
+        return id;
       });
-      return ctx.json(toProject(ctx.env.addresses, row), 201);
+      // What is served under its name already becomes its own.
+      await writeRoute(ctx.env, projectId);
+      return ctx.json(toProject(ctx.env.addresses, await readProject(ctx.env.sql, projectId)), 201);
     },
   )
   .get(

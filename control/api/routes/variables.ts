@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import { platform } from '#packages/worker/index.ts';
 import type { Reached } from '../../access/access.ts';
+import { redeployOnVariables, type ChangedVariables } from '../../deployments/redeploy.ts';
 import type { Parts } from '../../parts.ts';
 import { changeProject } from '../../records/projects.ts';
 import {
@@ -82,19 +83,30 @@ function checkValue(key: string, value: string, bytesMax: number): void {
 /** Changes variables of a project, in one transaction with its rows of the audit log. */
 async function change<Result>(
   ctx: { readonly env: Parts; readonly state: RequestState },
-  { projectId, organizationId }: Reached,
+  { projectId, organizationId, actor }: Reached,
   action: string,
-  work: (tx: Transaction) => Promise<{ result: Result; subjectId: string; details: Record<string, string | string[]> }>,
+  work: (tx: Transaction) => Promise<Changed<Result>>,
 ): Promise<Result> {
   return ctx.env.sql.begin(async (tx) => {
     await tx`SELECT 1 FROM control.project WHERE id = ${projectId} FOR UPDATE`;
-    const { result, subjectId, details } = await work(tx);
+    const { result, subjectId, details, places } = await work(tx);
     // The route record has them for what is deployed next.
     await changeProject(tx, projectId, { settings: {} });
     const event = { organizationId, projectId, action, subjectKind: 'variable', subjectId, details };
     await ctx.state.audit(tx, event);
+    // What is live has its own until it is released again: by itself, where the project wants that.
+    await redeployOnVariables(tx, projectId, places, actor.accountId, ctx.state.audit);
     return result;
   }) as Promise<Result>;
+}
+
+/** What a change of variables comes to. */
+interface Changed<Result> {
+  readonly result: Result;
+  readonly subjectId: string;
+  readonly details: Record<string, string | string[]>;
+  /** Where the variables are. */
+  readonly places: readonly ChangedVariables[];
 }
 
 async function checkRoom(tx: Transaction, projectId: string, inputs: readonly VariableInput[], allowed: number) {
@@ -137,7 +149,7 @@ export const variables = platform<Parts, RequestState>()
         if (made === null) throw new ApiError('conflict', { reason: `${input.key} is there already in this scope` });
         await checkRoom(tx, reached.projectId, [input], limits.variablesMax);
         const { key, scope, branch, kind } = input;
-        return { result: made, subjectId: made.id, details: { key, scope, branch, kind } };
+        return { result: made, subjectId: made.id, details: { key, scope, branch, kind }, places: [input] };
       });
       return ctx.json(toVariable(ctx.env.keys, row), 201);
     },
@@ -170,7 +182,7 @@ export const variables = platform<Parts, RequestState>()
           made.push((await setVariable(tx, keys, reached.projectId, input, reached.actor.accountId, 'replace'))!);
         await checkRoom(tx, reached.projectId, inputs, limits.variablesMax);
         const details = { keys: inputs.map(({ key, scope }) => `${scope}:${key}`) };
-        return { result: made, subjectId: reached.projectId, details };
+        return { result: made, subjectId: reached.projectId, details, places: inputs };
       });
       return { items: rows.map((row) => toVariable(ctx.env.keys, row)) };
     },
@@ -200,7 +212,8 @@ export const variables = platform<Parts, RequestState>()
         if (value !== undefined) checkValue(before.key, value, ctx.env.limits.variableBytesMax);
         const changed = await changeVariable(tx, ctx.env.keys, before, { value, kind });
         const { key, scope, branch } = changed;
-        return { result: changed, subjectId: changed.id, details: { key, scope, branch, kind: changed.kind } };
+        const details = { key, scope, branch, kind: changed.kind };
+        return { result: changed, subjectId: changed.id, details, places: [before] };
       });
       return toVariable(ctx.env.keys, row);
     },
@@ -222,7 +235,7 @@ export const variables = platform<Parts, RequestState>()
         if (before.kind === 'secret') await access.project('secret:write', reached.projectId);
         await deleteVariable(tx, before.id);
         const { key, scope, branch } = before;
-        return { result: null, subjectId: before.id, details: { key, scope, branch } };
+        return { result: null, subjectId: before.id, details: { key, scope, branch }, places: [before] };
       });
       return ctx.json(null, 204);
     },
