@@ -80,7 +80,7 @@ export async function removeLogs(sql: Sql, bytesMax: number): Promise<number> {
   if (table!.bytes <= bytesMax) return 0;
   const removed = await sql<{ deployments: number }[]>`
     WITH sizes AS (
-      SELECT deployment_id, sum(octet_length(text) + ${ROW_BYTES}::int) AS bytes, max(at) AS at
+      SELECT deployment_id, sum(pg_column_size(text) + ${ROW_BYTES}::int) AS bytes, max(at) AS at
       FROM control.build_log GROUP BY deployment_id
     ), running AS (
       SELECT deployment_id, sum(bytes) OVER (ORDER BY at DESC, deployment_id) AS so_far, sum(bytes) OVER () AS total FROM sizes

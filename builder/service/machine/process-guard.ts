@@ -24,7 +24,7 @@ while read -r change group; do
     -) case $groups in *" $group "*) groups="\${groups%% $group *} \${groups#* $group }" ;; esac ;;
   esac
 done
-for group in $groups; do kill -KILL -- "-$group" 2>/dev/null; done`;
+for group in $groups; do kill -s KILL -- "-$group" 2>/dev/null; done`;
 
 /** @param record file that names the groups under way, for the next builder. */
 export function openProcessGuard(record: string): ProcessGuard {
