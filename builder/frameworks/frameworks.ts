@@ -1,6 +1,6 @@
 // What a project's files say of how it is made: its framework, the folder that framework writes, and whether it has to
 // be built at all. Reads the project's folder and package.json. Called by entry.ts and output-folder.ts.
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** A framework with the folders it writes, the most particular first; `*` stands for one folder. */
@@ -93,12 +93,14 @@ function pageNeedsBuild(root: string): boolean {
 }
 
 /** Scripts of the page are within its first part; a bound, for it is not ours. */
-const PAGE_CHARS_MAX = 200_000;
+const PAGE_BYTES_MAX = 200_000;
+/** One that is larger says nothing. */
+const MANIFEST_BYTES_MAX = 5_000_000;
 
 function scriptsOf(root: string): string[] {
   const file = join(root, 'index.html');
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return [];
-  const text = readFileSync(file, 'utf8').slice(0, PAGE_CHARS_MAX);
+  const text = startOf(file, PAGE_BYTES_MAX);
   return [...text.matchAll(/<script\b[^>]{0,500}?\bsrc\s{0,9}=\s{0,9}["']?([^"'\s>]{1,300})/gi)].map(
     ([, source]) => source!.split(/[?#]/)[0]!,
   );
@@ -106,7 +108,7 @@ function scriptsOf(root: string): string[] {
 
 function readManifest(root: string): { readonly packages: ReadonlySet<string>; readonly hasBuild: boolean } {
   try {
-    const parsed = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8').replace(/^\ufeff/, '')) as Record<
+    const parsed = JSON.parse(startOf(join(root, 'package.json'), MANIFEST_BYTES_MAX).replace(/^\ufeff/, '')) as Record<
       string,
       unknown
     >;
@@ -115,5 +117,16 @@ function readManifest(root: string): { readonly packages: ReadonlySet<string>; r
     return { packages: new Set(names), hasBuild: typeof scripts?.build === 'string' && scripts.build.trim() !== '' };
   } catch {
     return { packages: new Set(), hasBuild: false };
+  }
+}
+
+/** The first part of a file, however large it is. */
+export function startOf(file: string, bytesMax: number): string {
+  const descriptor = openSync(file, 'r');
+  try {
+    const bytes = Buffer.alloc(Math.min(statSync(file).size, bytesMax));
+    return bytes.toString('utf8', 0, readSync(descriptor, bytes));
+  } finally {
+    closeSync(descriptor);
   }
 }

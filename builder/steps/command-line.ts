@@ -13,8 +13,8 @@ export interface CommandBounds {
   readonly writable: readonly string[];
   /** Folder or file -> where it is seen, read-only, in namespaces; nothing happens without them. */
   readonly readable?: readonly (readonly [from: string, to: string])[];
-  /** Folder that stands in for /tmp in namespaces. */
-  readonly tmp: string | null;
+  /** Folder that stands in for /tmp and /dev/shm in namespaces. */
+  readonly tmp: string;
   /** Files that take the id of a process into a control group. */
   readonly groups: readonly string[];
   readonly processesMax: number;
@@ -76,7 +76,7 @@ export function confinedCommand(
   const uid = uidOf(confinement, bounds.slot);
   const words = [
     ...(bounds.groups.length === 0 ? [] : groupWords(bounds.groups)),
-    ...(confinement.bwrap == null ? [] : namespaceWords(confinement.bwrap, uid, bounds)),
+    ...(confinement.bwrap == null ? [] : namespaceWords(confinement.bwrap, confinement.mayNest === true, uid, bounds)),
     ...(uid === null ? [] : userWords(uid)),
     ...(process.platform === 'linux' ? limitWords(uid !== null, bounds) : []),
     // Only now: as the user that may enter it.
@@ -107,19 +107,19 @@ function limitWords(hasUid: boolean, { processesMax, fileBytesMax }: CommandBoun
   return ['nice', '-n', NICE, 'prlimit', '--core=0:0', `--fsize=${fileBytesMax}:${fileBytesMax}`, ...processes, '--'];
 }
 
-function namespaceWords(bwrap: string, uid: number | null, bounds: CommandBounds): string[] {
+function namespaceWords(bwrap: string, mayNest: boolean, uid: number | null, bounds: CommandBounds): string[] {
   const words = [bwrap, '--die-with-parent', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--hostname', 'build'];
   words.push('--unshare-cgroup-try', '--new-session');
   if (bounds.infoFd !== undefined) words.push('--info-fd', String(bounds.infoFd));
   // As root the user is changed inside, by setpriv; bubblewrap takes every other right away.
-  if (uid === null) words.push('--unshare-user', '--disable-userns');
+  if (uid === null) words.push('--unshare-user', ...(mayNest ? [] : ['--disable-userns']));
   else
     words.push('--cap-drop', 'ALL', '--cap-add', 'CAP_SETUID', '--cap-add', 'CAP_SETGID', '--cap-add', 'CAP_SETPCAP');
   for (const path of SYSTEM_PARENTS) words.push('--perms', '0755', '--dir', path);
   for (const path of SYSTEM) words.push('--ro-bind-try', path, path);
-  words.push('--proc', '/proc', '--dev', '/dev', '--size', '67108864', '--perms', '1777', '--tmpfs', '/dev/shm');
-  if (bounds.tmp === null) words.push('--size', '67108864', '--perms', '1777', '--tmpfs', '/tmp');
-  else words.push('--bind', bounds.tmp, '/tmp');
+  words.push('--proc', '/proc', '--dev', '/dev');
+  // Folders of the build, so that what it writes there is counted.
+  words.push('--bind', bounds.tmp, '/tmp', '--bind', bounds.tmp, '/dev/shm');
   // A link in a writable or hidden place: what it leads to is bound to its name.
   words.push('--ro-bind-try', realPath('/etc/resolv.conf'), '/etc/resolv.conf');
   const readable = [...ownFolders().map((path) => [path, path] as const), ...(bounds.readable ?? [])];

@@ -1,7 +1,8 @@
 // How the code of strangers is kept from the platform and from its neighbours on this machine: by a user id of its own
 // (where we are root), by namespaces (bubblewrap), by both, or not at all. Found out by trying, never assumed.
 import { execFile } from 'node:child_process';
-import { access, chmod, chown, constants, mkdtemp, rm } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { access, chmod, chown, constants, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { nodeCommand } from '#core/process/node-command.ts';
@@ -12,11 +13,13 @@ import type { Confinement } from './types.ts';
 export const unconfined: Confinement = { kind: 'none', reason: null };
 
 /**
- * First user ids that are tried. The first range belongs to nobody: distributions, systemd and containers give out
- * lower ones, and 100000, which looks free, is where rootless containers begin. The second is for machines that know
- * no more than 65,536.
+ * User ids that belong to nobody: distributions, systemd and containers give out lower ones, and 100000, which looks
+ * free, is where rootless containers begin. Each installation has a range of its own by the path of its work folders,
+ * for all processes of a user id are ended together.
  */
-const FIRST_UIDS = [1_900_000_000, 60_700] as const;
+const UIDS = { first: 1_900_000_000, each: 256, ranges: 50_000 } as const;
+/** For machines that know no more than 65,536 user ids. */
+const LOW_UID = 60_700;
 
 /** What a probe takes at most. */
 const PROBE_MS = 10_000;
@@ -49,12 +52,16 @@ export async function confinementOf(options: ProbeOptions): Promise<Confinement>
     reasons.push('bubblewrap is not installed (Debian, Ubuntu: apt-get install bubblewrap)');
   if (!isRoot && ways.includes('uid'))
     reasons.push('The platform does not run as root, so that builds cannot have a user id of their own');
-  const firstUid = ways.includes('uid') && isRoot ? await usableUid(environment, reasons) : null;
+  const firstUid = ways.includes('uid') && isRoot ? await usableUid(options.workFolders, environment, reasons) : null;
   const withoutGroups = !ways.includes('groups');
   const reason = (): string | null => (reasons.length === 0 ? null : reasons.join('. '));
   if (bwrap !== null) {
-    const problem = await probe({ kind: 'namespaces', reason: null, firstUid, bwrap }, options);
-    if (problem === null) return { kind: 'namespaces', reason: reason(), firstUid, bwrap, withoutGroups };
+    const spaces: Confinement = { kind: 'namespaces', reason: null, firstUid, bwrap, withoutGroups };
+    const problem = await probe(spaces, options);
+    if (problem === null) return { ...spaces, reason: reason() };
+    const older = { ...spaces, mayNest: true };
+    if (problem.includes('disable-userns') && (await probe(older, options)) === null)
+      return { ...older, reason: reason() };
     reasons.push(`Namespaces do not work here: ${problem}`);
   }
   if (firstUid !== null) {
@@ -68,8 +75,8 @@ export async function confinementOf(options: ProbeOptions): Promise<Confinement>
 /** One line for the start of the platform and for `platform doctor`. */
 export function describeConfinement({ kind, reason, firstUid }: Confinement): string {
   const what = {
-    namespaces: `Builds run in namespaces${firstUid == null ? '' : ', under user ids of their own'}`,
-    user: 'Builds run under user ids of their own, without namespaces',
+    namespaces: `Builds run in namespaces${firstUid == null ? '' : `, under user ids of their own from ${firstUid}`}`,
+    user: `Builds run under user ids of their own from ${firstUid}, without namespaces`,
     none: "Builds are not confined: only the first admin's organization can build",
   }[kind];
   return reason === null ? what : `${what}. ${reason}`;
@@ -95,6 +102,7 @@ export async function findProgram(
 
 /** The first user id of a range that exists here; null: none, with a reason. */
 async function usableUid(
+  workFolders: string,
   environment: Readonly<Record<string, string | undefined>>,
   reasons: string[],
 ): Promise<number | null> {
@@ -103,7 +111,12 @@ async function usableUid(
     reasons.push(`${name} is not installed (package util-linux or coreutils)`);
     return null;
   }
-  for (const uid of FIRST_UIDS) {
+  const range =
+    createHash('sha256')
+      .update(await realpath(workFolders))
+      .digest()
+      .readUInt32BE() % UIDS.ranges;
+  for (const uid of [UIDS.first + range * UIDS.each, LOW_UID]) {
     const words = [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--', 'true'];
     const works = await promisify(execFile)('setpriv', words, { timeout: PROBE_MS }).then(
       () => true,
@@ -137,7 +150,7 @@ async function probe(confinement: Confinement, { workFolders, privateFolders }: 
     const closed = privateFolders.filter((path) => confinement.bwrap == null || !isAround(path, folder));
     const { file, args } = confinedCommand(
       confinement,
-      { slot: 0, cwd: folder, writable: [folder], tmp: null, groups: [], processesMax: 512, fileBytesMax: 1_000_000 },
+      { slot: 0, cwd: folder, writable: [folder], tmp: folder, groups: [], processesMax: 512, fileBytesMax: 1_000_000 },
       [...words, ...closed],
     );
     const { stdout } = await promisify(execFile)(file, args, {

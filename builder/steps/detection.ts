@@ -1,11 +1,11 @@
 // What a project's files say of how it is built, behind one interface: our own rules (builder/frameworks/) first, then
 // the library @netlify/build-info, which knows more frameworks and is asked only where the rules say too little. It
 // runs in a confined process (child.ts), never in this one. Called by plan.ts.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ProjectConfig } from '#core/config/project-config.ts';
 import { entryCandidates } from '../frameworks/entry.ts';
-import { detect, isBrowserEntry } from '../frameworks/frameworks.ts';
+import { detect, isBrowserEntry, startOf } from '../frameworks/frameworks.ts';
 import { runCommand, type Manager } from './package-tools.ts';
 import { BuildFailure } from './types.ts';
 
@@ -34,6 +34,9 @@ export interface LibraryFramework {
 
 /** Asks the library about the project's folder. */
 export type AskLibrary = (root: string) => Promise<readonly LibraryFramework[]>;
+
+const CONFIG_BYTES_MAX = 200_000;
+const MANIFEST_BYTES_MAX = 5_000_000;
 
 /** The bundler does what this script would. */
 const OWN_BUILD = /^(?:exec )?(?:npx )?platform build\b/;
@@ -130,12 +133,12 @@ function hasEntry(root: string, { main }: ProjectConfig): boolean {
 function isNextExport(root: string): boolean {
   return ['js', 'mjs', 'ts', 'cjs', 'mts']
     .map((ending) => join(root, `next.config.${ending}`))
-    .some((file) => existsSync(file) && /\boutput\s*:\s*['"`]export['"`]/.test(readFileSync(file, 'utf8')));
+    .some((file) => existsSync(file) && /\boutput\s*:\s*['"`]export['"`]/.test(startOf(file, CONFIG_BYTES_MAX)));
 }
 
 function scriptOf(root: string, name: string): string | null {
   try {
-    const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8').replace(/^\ufeff/, '')) as {
+    const manifest = JSON.parse(startOf(join(root, 'package.json'), MANIFEST_BYTES_MAX).replace(/^\ufeff/, '')) as {
       scripts?: Record<string, unknown>;
     };
     const script = manifest.scripts?.[name];

@@ -72,6 +72,9 @@ export async function takeArtifact(
     if (error instanceof BuildError && error.code === 'write_failed')
       throw new BuildFailure('disk_full', error.message, { cause: error });
     if (error instanceof BuildError) throw invalid(error.message);
+    // Closed to this process, or longer than any path: the build's own doing.
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (/^(?:EACCES|ENOENT|ELOOP|ENAMETOOLONG|ENOTDIR)$/.test(code)) throw invalid(`it cannot be read (${code})`);
     throw error;
   }
 }

@@ -43,6 +43,8 @@ export interface Confinement {
   readonly firstUid?: number | null;
   /** Path of `bwrap`, of `namespaces`. */
   readonly bwrap?: string;
+  /** Builds may make user namespaces of their own: this bubblewrap is too old to forbid it (before 0.8). */
+  readonly mayNest?: boolean;
   /** Control groups are not tried: memory and processes are watched. */
   readonly withoutGroups?: boolean;
 }

@@ -147,8 +147,8 @@ export async function buildIn(place: BuildPlace, confinement: Confinement, wishe
   }
 }
 
-/** Test files run side by side, and a user's processes are ended together: each file has users of its own. */
-const SLOT = 1000 + (process.pid % 100_000);
+/** Test files run side by side, and a user's processes are ended together: each file has a user of its own. */
+const SLOT = process.pid % 256;
 
 /** A way of confining builds. */
 export interface Way {

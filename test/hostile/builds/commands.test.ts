@@ -107,7 +107,7 @@ for (const { name, confinement, isWhole } of await possibleWays())
       const place = openBuildPlace(t);
       place.commit(
         workerWith(
-          'i=0; while [ $i -lt 40 ]; do head -c 4000000 /dev/zero > /tmp/of-a-build-$i; sleep 0.1; i=$((i+1)); done; sleep 60',
+          'i=0; while [ $i -lt 40 ]; do head -c 2000000 /dev/zero > /tmp/of-a-build-$i; head -c 2000000 /dev/zero > /dev/shm/of-a-build-s$i; sleep 0.1; i=$((i+1)); done; sleep 60',
         ),
       );
       const { failure } = await buildIn(place, confinement, { limits: { diskBytesMax: 60 * MB } });
