@@ -14,6 +14,7 @@ import type { GitHost } from '#git/host/connection.ts';
 import { credentialsContext, remoteSource, type RemoteCredentials } from '#git/clone-source.ts';
 import { readRemoteHeads, RemoteUnreadable, type RemoteHeads } from '#git/remote-heads.ts';
 import { isBranchName, parseRemoteUrl, RemoteRefused } from '#git/remote-url.ts';
+import type { Transaction } from '#postgres/sql.ts';
 import { ApiError } from '../api/errors.ts';
 import type { Parts } from '../parts.ts';
 import { newId, newSecret } from '../records/ids.ts';
@@ -49,6 +50,7 @@ export async function connectable(parts: Pick<Parts, 'git'>, token: string): Pro
  * Connects a repository of the Git host, or connects it again.
  *
  * @param token of the person, for the Git host's API: the proof.
+ * @param note writes the row of the audit log, in the same transaction.
  * @returns id of its record
  * @throws {ApiError} `not_found` where the person does not see it, `forbidden` where they may only read it.
  */
@@ -56,6 +58,7 @@ export async function connectHosted(
   parts: Pick<Parts, 'sql' | 'git'>,
   given: { readonly organizationId: string; readonly installationId: string; readonly hostId: string },
   token: string,
+  note: Noted,
 ): Promise<string> {
   const host = gitHostOf(parts);
   const { organizationId, installationId, hostId } = given;
@@ -84,8 +87,9 @@ export async function connectHosted(
          SET installation_id = ${installationId}, full_name = ${repository.fullName}, url = ${url},
              default_branch = ${repository.defaultBranch}, disconnected_at = NULL, disconnect_reason = NULL
        WHERE organization_id = ${organizationId} AND source = 'git-host' AND host_id = ${hostId} RETURNING id`;
-    if (known !== undefined) return known.id;
-    const id = newId('repository');
+    const id = known?.id ?? newId('repository');
+    await note(tx, id, repository.fullName);
+    if (known !== undefined) return id;
     await tx`
       INSERT INTO control.repository (id, organization_id, source, host_id, installation_id, full_name, url,
         default_branch)
@@ -110,6 +114,9 @@ async function asApiErrors<Result>(ask: () => Promise<Result>): Promise<Result> 
   }
 }
 
+/** Writes down in a transaction that a repository was connected. */
+type Noted = (tx: Transaction, id: string, name: string) => Promise<void>;
+
 /** A plain remote to connect. */
 export interface NewRemote {
   readonly organizationId: string;
@@ -130,6 +137,7 @@ const FIRST_BRANCH = 'main';
 export async function connectRemote(
   { sql, keys, git }: Pick<Parts, 'sql' | 'keys' | 'git'>,
   { organizationId, url, credentials: given, defaultBranch }: NewRemote,
+  note: Noted,
 ): Promise<{ readonly id: string; readonly webhookToken: string }> {
   if (defaultBranch !== null && !isBranchName(defaultBranch))
     throw new ApiError('bad_request', { reason: `"${defaultBranch}" is no name of a branch` });
@@ -150,10 +158,13 @@ export async function connectRemote(
   const { secret, hash } = newSecret('prh');
   const sealed =
     Object.keys(credentials).length === 0 ? null : seal(keys, JSON.stringify(credentials), credentialsContext(id));
-  await sql`
-    INSERT INTO control.repository (id, organization_id, source, full_name, url, default_branch, credentials,
-      webhook_hash, heads)
-    VALUES (${id}, ${organizationId}, 'remote', ${plainUrl}, ${plainUrl},
-      ${defaultBranch ?? found.defaultBranch ?? FIRST_BRANCH}, ${sealed}, ${hash}, ${sql.json(found.heads)})`;
+  await sql.begin(async (tx) => {
+    await tx`
+      INSERT INTO control.repository (id, organization_id, source, full_name, url, default_branch, credentials,
+        webhook_hash, heads)
+      VALUES (${id}, ${organizationId}, 'remote', ${plainUrl}, ${plainUrl},
+        ${defaultBranch ?? found.defaultBranch ?? FIRST_BRANCH}, ${sealed}, ${hash}, ${tx.json(found.heads)})`;
+    await note(tx, id, plainUrl);
+  });
   return { id, webhookToken: secret };
 }

@@ -47,16 +47,27 @@ export const deployHooks = platform<Parts, RequestState>()
     },
     async (ctx) => {
       const { sql, addresses } = ctx.env;
-      const { projectId } = await ctx.state.access.project('project:write', ctx.params.id);
+      const { projectId, organizationId } = await ctx.state.access.project('project:write', ctx.params.id);
       const { name, branch } = ctx.body;
       if (!isBranchName(branch)) throw new ApiError('bad_request', { reason: `"${branch}" is no name of a branch` });
       const { secret, hash } = newSecret('pdh');
-      const [row] = await sql<Row[]>`
-        INSERT INTO control.deploy_hook (id, project_id, hash, name, branch)
-        SELECT ${newId('deployHook')}, ${projectId}, ${hash}, ${name}, ${branch}
-         WHERE (SELECT count(*) FROM control.deploy_hook WHERE project_id = ${projectId}) < ${HOOKS_MAX} RETURNING *`;
-      if (row === undefined)
-        throw new ApiError('unprocessable', { reason: `A project has at most ${HOOKS_MAX} deploy hooks` });
+      const row = await sql.begin(async (tx) => {
+        const [made] = await tx<Row[]>`
+          INSERT INTO control.deploy_hook (id, project_id, hash, name, branch)
+          SELECT ${newId('deployHook')}, ${projectId}, ${hash}, ${name}, ${branch}
+           WHERE (SELECT count(*) FROM control.deploy_hook WHERE project_id = ${projectId}) < ${HOOKS_MAX} RETURNING *`;
+        if (made === undefined)
+          throw new ApiError('unprocessable', { reason: `A project has at most ${HOOKS_MAX} deploy hooks` });
+        await ctx.state.audit(tx, {
+          organizationId,
+          projectId,
+          action: 'deploy_hook.create',
+          subjectKind: 'deploy_hook',
+          subjectId: made.id,
+          details: { name, branch },
+        });
+        return made;
+      });
       return ctx.json({ hook: toHook(row), url: `${addresses.api}/deploy-hooks/${secret}` }, 201);
     },
   )
@@ -79,10 +90,20 @@ export const deployHooks = platform<Parts, RequestState>()
     '/projects/:id/deploy-hooks/:hookId',
     { ...needs('project:write', 'project'), summary: 'Delete a deploy hook', response: { 204: Type.Null() } },
     async (ctx) => {
-      const { projectId } = await ctx.state.access.project('project:write', ctx.params.id);
-      const [row] = await ctx.env.sql`
-        DELETE FROM control.deploy_hook WHERE id = ${ctx.params.hookId} AND project_id = ${projectId} RETURNING id`;
-      if (row === undefined) throw new ApiError('not_found');
+      const { projectId, organizationId } = await ctx.state.access.project('project:write', ctx.params.id);
+      const { hookId } = ctx.params;
+      await ctx.env.sql.begin(async (tx) => {
+        const { count } = await tx`
+          DELETE FROM control.deploy_hook WHERE id = ${hookId} AND project_id = ${projectId}`;
+        if (count === 0) throw new ApiError('not_found');
+        await ctx.state.audit(tx, {
+          organizationId,
+          projectId,
+          action: 'deploy_hook.delete',
+          subjectKind: 'deploy_hook',
+          subjectId: hookId,
+        });
+      });
       return ctx.json(null, 204);
     },
   )

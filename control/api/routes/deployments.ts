@@ -169,6 +169,7 @@ export function deployments(streams: LogStreams) {
       async (ctx) => {
         const { actor } = await ctx.state.access.deployment('deployment:create', ctx.params.id);
         const before = await readDeployment(ctx.env.sql, ctx.params.id);
+        if (!hasEnded(before.status)) throw new ApiError('conflict', { reason: 'It has not ended' });
         // Approving what a fork brings is a decision of its own (git-host/approval.ts).
         if (before.is_fork)
           throw new ApiError('unprocessable', { reason: 'It is of a fork: approve it, or push again' });
@@ -186,7 +187,10 @@ export function deployments(streams: LogStreams) {
           source: 'redeploy',
           createdBy: actor.accountId,
         });
-        return ctx.json({ newDeploymentId: made.id, message: `${made.id} builds what ${before.id} has built` }, 202);
+        const message = made.isNew
+          ? `${made.id} builds what ${before.id} has built`
+          : `${made.id} is on its way with the same commit`;
+        return ctx.json({ newDeploymentId: made.id, message }, 202);
       },
     )
     .get(

@@ -9,6 +9,7 @@ import { askForRefresh } from '../../git-host/remote-refresh.ts';
 import type { Parts } from '../../parts.ts';
 import { hashOf } from '../../records/ids.ts';
 import type { RequestState } from '../app.ts';
+import type { Transaction } from '#postgres/sql.ts';
 import { ApiError } from '../errors.ts';
 import { needs, openToAll } from '../needs.ts';
 
@@ -81,17 +82,26 @@ export const repositories = platform<Parts, RequestState>()
       const { sql, addresses } = ctx.env;
       const { body } = ctx;
       const actor = ctx.state.access.organization('project:create', body.organizationId);
+      const { organizationId } = body;
+      const note = (tx: Transaction, subjectId: string, name: string): Promise<void> =>
+        ctx.state.audit(tx, {
+          organizationId,
+          action: 'repository.connect',
+          subjectKind: 'repository',
+          subjectId,
+          details: { name },
+        });
       let id: string;
       let webhookUrl: string | null = null;
       if (body.source === 'git-host') {
-        const { organizationId, installationId, hostId } = body;
+        const { installationId, hostId } = body;
         const token = await personToken(ctx.env, actor.accountId);
-        id = await connectHosted(ctx.env, { organizationId, installationId, hostId }, token);
+        id = await connectHosted(ctx.env, { organizationId, installationId, hostId }, token, note);
       } else {
-        const { organizationId, url, defaultBranch = null, username, password, sshKey, knownHosts } = body;
+        const { url, defaultBranch = null, username, password, sshKey, knownHosts } = body;
         const given = Object.entries({ username, password, sshKey, knownHosts });
         const credentials = Object.fromEntries(given.filter(([, value]) => value !== undefined));
-        const made = await connectRemote(ctx.env, { organizationId, url, credentials, defaultBranch });
+        const made = await connectRemote(ctx.env, { organizationId, url, credentials, defaultBranch }, note);
         id = made.id;
         webhookUrl = `${addresses.api}/webhooks/remote/${made.webhookToken}`;
       }
@@ -129,7 +139,15 @@ export const repositories = platform<Parts, RequestState>()
         SELECT organization_id FROM control.repository WHERE id = ${ctx.params.id} AND source <> 'builtin'`;
       if (row === undefined) throw new ApiError('not_found');
       ctx.state.access.organization('project:write', row.organization_id);
-      await sql`DELETE FROM control.repository WHERE id = ${ctx.params.id}`;
+      await sql.begin(async (tx) => {
+        await tx`DELETE FROM control.repository WHERE id = ${ctx.params.id}`;
+        await ctx.state.audit(tx, {
+          organizationId: row.organization_id,
+          action: 'repository.disconnect',
+          subjectKind: 'repository',
+          subjectId: ctx.params.id,
+        });
+      });
       return ctx.json(null, 204);
     },
   )
@@ -164,10 +182,20 @@ export const repositories = platform<Parts, RequestState>()
       if (row === undefined) throw new ApiError('not_found');
       const branch = ctx.body.defaultBranch ?? row.default_branch;
       if (!isBranchName(branch)) throw new ApiError('bad_request', { reason: `"${branch}" is no name of a branch` });
-      await sql`
-        UPDATE control.project
-           SET repository_id = ${repositoryId}, config_path = ${folder}, default_branch = ${branch}, updated_at = now()
-         WHERE id = ${projectId}`;
+      await sql.begin(async (tx) => {
+        await tx`
+          UPDATE control.project
+             SET repository_id = ${repositoryId}, config_path = ${folder}, default_branch = ${branch}, updated_at = now()
+           WHERE id = ${projectId}`;
+        await ctx.state.audit(tx, {
+          organizationId,
+          projectId,
+          action: 'project.connect',
+          subjectKind: 'repository',
+          subjectId: repositoryId,
+          details: { name: row.full_name, branch },
+        });
+      });
       if (!deploy) return { repository: toRepository(row), deploymentId: null };
       const { id } = await createDeployment(ctx.env, {
         projectId,
@@ -187,9 +215,17 @@ export const repositories = platform<Parts, RequestState>()
       response: { 204: Type.Null() },
     },
     async (ctx) => {
-      const { projectId } = await ctx.state.access.project('project:write', ctx.params.id);
-      await ctx.env.sql`
-        UPDATE control.project SET repository_id = NULL, updated_at = now() WHERE id = ${projectId}`;
+      const { projectId, organizationId } = await ctx.state.access.project('project:write', ctx.params.id);
+      await ctx.env.sql.begin(async (tx) => {
+        await tx`UPDATE control.project SET repository_id = NULL, updated_at = now() WHERE id = ${projectId}`;
+        await ctx.state.audit(tx, {
+          organizationId,
+          projectId,
+          action: 'project.disconnect',
+          subjectKind: 'project',
+          subjectId: projectId,
+        });
+      });
       return ctx.json(null, 204);
     },
   )
