@@ -49,7 +49,12 @@ export async function startBuilder(options: BuilderOptions): Promise<Builder> {
   const owner = ownerOf(join(root, 'owner'));
   const places = placesOf(root, options.workFolder);
   const record = join(root, 'process-groups');
-  const killed = await endLeftovers(record, places.work, options.confinement);
+  const killed = await endLeftovers(
+    record,
+    places.work,
+    // In namespaces everything ended with the builder; without them, one may have left its group.
+    options.confinement.kind === 'user' ? (options.confinement.firstUid ?? null) : null,
+  );
   if (killed > 0) log.warn({ killed }, 'Processes of an earlier builder killed');
   for (const folder of [places.work, places.made]) empty(folder);
   const guard = openProcessGuard(record);

@@ -49,11 +49,12 @@ async function placeOfWork(folder: string, asked: string | null): Promise<[strin
     mkdirSync(work, { recursive: true, mode: 0o711 });
     return confinementOf({ workFolders: work, privateFolders: [folder] });
   };
-  const inside = asked ?? join(folder, 'builds', 'work');
+  // Of this data folder alone, whatever its path: what is in it at the start is removed.
+  const own = `platform-builds-${statSync(folder).ino}`;
+  const inside = asked === null ? join(folder, 'builds', 'work') : join(asked, own);
   const confinement = await probe(inside);
   if (confinement.kind !== 'none' || asked !== null || process.getuid?.() !== 0) return [inside, confinement];
-  // Of this data folder alone, whatever its path.
-  const outside = join(tmpdir(), `platform-builds-${statSync(folder).ino}`);
+  const outside = join(tmpdir(), own);
   const second = await probe(outside);
   return second.kind === 'none' ? [inside, confinement] : [outside, second];
 }

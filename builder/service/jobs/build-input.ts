@@ -4,7 +4,7 @@ import { unseal, type EncryptionKeys } from '#core/encryption.ts';
 import { branchSlug } from '#core/names.ts';
 import { variableContext } from '#core/variable-context.ts';
 import type { Sql } from '#postgres/sql.ts';
-import type { BuildSettings } from '../../steps/types.ts';
+import { BuildFailure, type BuildSettings } from '../../steps/types.ts';
 import type { BuildJob } from './jobs.ts';
 
 /** Where deployments are seen from outside. */
@@ -49,7 +49,7 @@ export interface BuildInput {
   readonly firstSeq: number;
 }
 
-/** @returns null when the deployment is gone. @throws {Error} when a value cannot be unsealed. */
+/** @returns null when the deployment is gone. @throws {BuildFailure} when a value cannot be decrypted. */
 export async function readBuildInput(
   sql: Sql,
   keys: EncryptionKeys,
@@ -74,7 +74,7 @@ export async function readBuildInput(
   const variables: Record<string, string> = {};
   const secrets: string[] = [];
   for (const variable of row.is_fork ? [] : await variablesOf(sql, job.projectId, row)) {
-    const value = unseal(keys, variable.value, variableContext({ projectId: job.projectId, ...variable }));
+    const value = valueOf(keys, job.projectId, variable);
     variables[variable.key] = value;
     if (variable.kind === 'secret') secrets.push(value);
   }
@@ -101,6 +101,19 @@ export async function readBuildInput(
     repository: repository ?? null,
     firstSeq: row.first_seq,
   };
+}
+
+/** @throws {BuildFailure} */
+function valueOf(keys: EncryptionKeys, projectId: string, variable: VariableRow): string {
+  try {
+    return unseal(keys, variable.value, variableContext({ projectId, ...variable }));
+  } catch (error) {
+    throw new BuildFailure(
+      'variables_unreadable',
+      `The variable ${variable.key} cannot be decrypted: ${(error as Error).message}`,
+      { cause: error },
+    );
+  }
 }
 
 interface DeploymentRow {

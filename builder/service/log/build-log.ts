@@ -115,7 +115,10 @@ export function openBuildLog(options: BuildLogOptions): BuildLog {
   async function insert(batch: readonly Row[]): Promise<boolean> {
     const [held] = await sql<{ held: number }[]>`
       WITH held AS MATERIALIZED (
-        SELECT id FROM control.job WHERE id = ${job.id} AND lease = ${job.lease} FOR SHARE
+        -- The deployment before its job, as everybody locks them; a row of its log would lock it anyway.
+        SELECT j.id FROM (SELECT id FROM control.deployment WHERE id = ${deploymentId} FOR KEY SHARE) d
+          JOIN control.job j ON j.deployment_id = d.id
+        WHERE j.id = ${job.id} AND j.lease = ${job.lease} FOR SHARE OF j
       ), written AS (
         INSERT INTO control.build_log (deployment_id, seq, at, step, level, text)
         SELECT ${deploymentId}, row.seq, row.at, row.step, row.level, row.text

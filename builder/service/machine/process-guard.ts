@@ -5,7 +5,6 @@ import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Confinement } from '../../steps/types.ts';
 
 /** Knows the process groups of builds. */
 export interface ProcessGuard {
@@ -74,16 +73,12 @@ const SLOTS_MAX = 256;
 
 /**
  * Kills what an earlier builder left behind: the groups of its record, whatever works below the folder of builds, and
- * all of the users that builds get.
+ * all of the users that builds get. @param firstUid of these users; null: builds have none of their own.
  * Only with the folder's lock held.
  *
  * @returns how many processes were killed.
  */
-export async function endLeftovers(
-  record: string,
-  workRoot: string,
-  { firstUid = null }: Pick<Confinement, 'firstUid'> = {},
-): Promise<number> {
+export async function endLeftovers(record: string, workRoot: string, firstUid: number | null = null): Promise<number> {
   const recorded = readRecord(record);
   const killed = new Set<number>();
   for (const until = performance.now() + GONE_MS_MAX; performance.now() < until; await pause(LOOK_MS)) {

@@ -7,6 +7,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { nodeCommand } from '#core/process/node-command.ts';
+import { startGitHost } from '#test/setup/git-host.ts';
 import { openBuilds, type TestBuilds } from '#test/setup/builds.ts';
 import { shellSteps } from '#test/setup/shell-steps.ts';
 import { until } from '#test/setup/until.ts';
@@ -130,6 +131,44 @@ test('builds see nothing of the platform, by their environment or their machine'
   for (const secret of [builds.keyText, password, 'of-the-platform-alone'])
     assert.ok(!texts.some((text) => text.includes(secret)), 'a secret of the platform is in the log');
   rmSync(file);
+});
+
+test('a repository of a Git host is fetched with a token for it alone, which no build and no log has', async () => {
+  const host = await startGitHost();
+  try {
+    const installation = host.installation('acme', ['ada']);
+    const repository = host.repository('acme/shop', installation);
+    host.repository('acme/other', installation);
+    const command = 'env; find . -name .git; cat /proc/self/environ; mkdir -p out; echo x > out/index.html';
+    const commit = host.commit(repository, {
+      files: { 'platform.yaml': `kind: static\nout: out\nbuild: '${command}'\n` },
+    });
+    const project = await builds.project('hosted');
+    await builds.sql`
+      INSERT INTO control.installation (id, account_login) VALUES (${String(installation.id)}, 'acme')`;
+    await builds.sql`
+      UPDATE control.repository SET source = 'git-host', host_id = ${String(repository.id)}, full_name = 'acme/shop',
+        installation_id = ${String(installation.id)}, url = ${`${host.url}/acme/shop`} WHERE id = ${project.repositoryId}`;
+    const child = await start(host.variables);
+    const id = await project.deploy('main', commit);
+    const row = await builds.ended(id);
+    assert.deepEqual([row.reason, row.error_message, row.artifact === null], [null, null, false]);
+    await end(child, 'SIGTERM');
+    const tokens = [...host.state.tokens];
+    assert.deepEqual(
+      tokens.map(([, { repositoryIds, permissions }]) => [repositoryIds, permissions]),
+      [[[repository.id], { contents: 'read' }]],
+    );
+    const text = (await builds.log(id)).map((line) => line.text).join('\n');
+    for (const [token] of tokens)
+      for (const form of [token, Buffer.from(`x-access-token:${token}`).toString('base64')])
+        assert.ok(!text.includes(form), 'the token is in the log');
+    // Nor masked: no command had it to print.
+    assert.ok(!text.includes('***'));
+    assert.doesNotMatch(text, /\.git$/m);
+  } finally {
+    await host.close();
+  }
 });
 
 test('a builder without anything to build ends by itself', async () => {
