@@ -43,8 +43,14 @@ export interface Parts {
   readonly stopping: AbortSignal;
 }
 
-/** Channels of NOTIFY. Payloads: kind of job; project; deployment; deployment; `delivery` or `report`. */
-export type Channel = 'control_job' | 'control_route' | 'control_log' | 'control_deployment' | 'control_git';
+/** Channels of NOTIFY. Payloads: kind of job; project; deployment; deployment; `delivery` or `report`; nothing. */
+export type Channel =
+  | 'control_job'
+  | 'control_route'
+  | 'control_log'
+  | 'control_deployment'
+  | 'control_git'
+  | 'control_webhook';
 
 /** Where things are, as seen from outside; none ends with a slash. */
 export interface Addresses {

@@ -27,6 +27,7 @@ import { operator } from './routes/operator.ts';
 import { organizations } from './routes/organizations.ts';
 import { tokens } from './routes/tokens.ts';
 import { usage } from './routes/usage.ts';
+import { webhooks } from './routes/webhooks.ts';
 import { variables } from './routes/variables.ts';
 
 export type { RequestState } from './surround.ts';
@@ -78,6 +79,7 @@ export function createApi() {
     .route('/', queues)
     .route('/', runtimeLogs)
     .route('/', account)
+    .route('/', webhooks)
     .route('/', oauth)
     .route('/', gitHost)
     .route('/', repositories)

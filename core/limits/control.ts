@@ -18,6 +18,7 @@ export const controlBounds = {
   membersMax: ['API_MEMBERS_MAX', 200, 'Members and open invitations of an organization'],
   projectsMax: ['API_PROJECTS_MAX', 2000, 'Projects of an organization'],
   tokensMax: ['API_TOKENS_MAX', 100, 'Valid tokens of an account'],
+  webhooksMax: ['API_WEBHOOKS_MAX', 20, 'Webhooks of an organization'],
   domainsMax: ['API_DOMAINS_MAX', 50, 'Custom domains of a project'],
   variablesMax: ['API_VARIABLES_MAX', 128, 'Variables of a project in one scope; of a branch, for that branch'],
   variableBytesMax: ['API_VARIABLE_BYTES_MAX', 5 * KB, 'The value of a variable'],

@@ -413,9 +413,12 @@ CREATE TABLE webhook (
   events text[] NOT NULL,
   -- Encrypted.
   secret bytea NOT NULL,
+  -- May lead to a private address: an operator has said so.
+  is_private boolean NOT NULL DEFAULT false,
   enabled boolean NOT NULL DEFAULT true,
   created_at timestamptz NOT NULL DEFAULT now()
 );
+CREATE INDEX webhook_organization ON webhook (organization_id);
 CREATE TABLE webhook_delivery (
   id text PRIMARY KEY,
   webhook_id text NOT NULL REFERENCES webhook ON DELETE CASCADE,
@@ -430,6 +433,55 @@ CREATE TABLE webhook_delivery (
   delivered_at timestamptz
 );
 CREATE INDEX webhook_delivery_due ON webhook_delivery (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX webhook_delivery_webhook ON webhook_delivery (webhook_id, created_at DESC);
+
+-- Deliveries are written in the transaction of what they tell of, whoever makes the change.
+CREATE FUNCTION enqueue_event(of_organization text, of_project text, event_name text, event_data jsonb) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO control.webhook_delivery (id, webhook_id, event, body, due_at)
+  SELECT 'whd_' || left(md5(gen_random_uuid()::text), 20), webhook.id, event_name,
+         jsonb_build_object('type', event_name,
+           'createdAt', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+           'organizationId', of_organization, 'projectId', of_project, 'data', event_data), now()
+    FROM control.webhook
+   WHERE webhook.organization_id = of_organization AND webhook.enabled AND event_name = ANY(webhook.events)
+     AND (webhook.project_id IS NULL OR webhook.project_id = of_project);
+  IF FOUND THEN
+    PERFORM pg_notify('control_webhook', '');
+  END IF;
+END $$;
+
+CREATE FUNCTION deployment_event() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  event_name text;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    event_name := 'deployment.created';
+  ELSIF NEW.status IS DISTINCT FROM OLD.status THEN
+    event_name := CASE NEW.status WHEN 'success' THEN 'deployment.succeeded' WHEN 'failure' THEN 'deployment.failed'
+      WHEN 'timeout' THEN 'deployment.failed' WHEN 'canceled' THEN 'deployment.canceled' END;
+  END IF;
+  IF event_name IS NOT NULL THEN
+    PERFORM control.enqueue_event(NEW.organization_id, NEW.project_id, event_name, jsonb_build_object(
+      'deploymentId', NEW.id, 'status', NEW.status, 'reason', NEW.reason, 'target', NEW.target, 'branch', NEW.branch,
+      'commitSha', NEW.commit_sha, 'pullRequest', NEW.pull_request, 'source', NEW.source));
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER deployment_event AFTER INSERT OR UPDATE OF status ON deployment
+  FOR EACH ROW EXECUTE FUNCTION deployment_event();
+
+CREATE FUNCTION promotion_event() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM control.enqueue_event(NEW.organization_id, NEW.id, 'deployment.promoted', jsonb_build_object(
+    'deploymentId', NEW.production_deployment_id, 'previousDeploymentId', OLD.production_deployment_id));
+  RETURN NULL;
+END $$;
+CREATE TRIGGER promotion_event AFTER UPDATE OF production_deployment_id ON project FOR EACH ROW
+  WHEN (NEW.production_deployment_id IS NOT NULL
+    AND NEW.production_deployment_id IS DISTINCT FROM OLD.production_deployment_id)
+  EXECUTE FUNCTION promotion_event();
 
 -- A URL whose POST deploys a branch.
 CREATE TABLE deploy_hook (
