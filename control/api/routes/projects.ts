@@ -225,6 +225,8 @@ export const projects = platform<Parts, RequestState>()
           details: { name: row.name },
         });
       });
+      // Its hosts lead nowhere when this is answered.
+      await writeRoute(ctx.env, projectId);
       return ctx.json(null, 204);
     },
   )
