@@ -28,6 +28,9 @@ import { superviseEngine } from './cluster/supervised.ts';
 /** Exit code that tells the supervisor not to try again. */
 const EXIT_CONFIGURATION = 78;
 
+/** What stands around a file in a question about bindings. */
+const DATA_HEAD_BYTES = 64 * 1024;
+
 const { log, ...logging } = openLog();
 
 await start().catch(fail);
@@ -194,6 +197,9 @@ async function start(): Promise<void> {
       openArtifact,
       databases,
       stores: branchStores,
+      bindings: stores,
+      folder: config.folder,
+      dataBytesMax: config.limits.deliveryBytesMax + DATA_HEAD_BYTES,
       waitFor: (find) => waits.waitFor(find),
       findDeployment: (id) => table.findDeployment(id),
       routes: () => table.routes(),

@@ -15,6 +15,7 @@ import type { DatabaseClient } from '../../stores/database-service.ts';
 import { answerJson, type InternalRoutes } from './internal-server.ts';
 import { readBytes } from './request-bytes.ts';
 import { migrateArtifact } from './migrations.ts';
+import { askResource, type ResourceParts } from './resource-operations.ts';
 import { dropSnapshot, isSnapshotName, listSnapshots, makeSnapshot, restoreSnapshot } from './snapshots.ts';
 
 /** What the routes lead to. */
@@ -24,6 +25,11 @@ export interface OperationParts {
   /** Null without a database service. */
   readonly databases: DatabaseClient | null;
   readonly stores: Omit<BranchStores, 'databases'>;
+  readonly bindings: ResourceParts['bindings'];
+  /** Data folder. */
+  readonly folder: string;
+  /** Of a question about bindings, which may bring a file. */
+  readonly dataBytesMax: number;
   /** Waits until the routes are so, for a moment; null: they are not. */
   readonly waitFor: <Found>(find: () => Found | null) => Promise<Found | null>;
   readonly findDeployment: (id: string) => Route | null;
@@ -108,6 +114,12 @@ export function operationRoutes(parts: OperationParts): InternalRoutes {
         throw new PlatformError('snapshot_not_found', { project: namespace, name: String(name) });
       return { name, restored };
     },
+    async data({ project, deployment, ...asked }) {
+      const route = await parts.waitFor(() => parts.findDeployment(deploymentOf(deployment)));
+      if (route === null || route.project !== projectOf(project))
+        throw new PlatformError('deployment_not_found', { deployment: String(deployment) });
+      return askResource(parts, route, parts.openArtifact(route.artifact), asked);
+    },
     async 'drop-snapshot'({ project, name }) {
       return { dropped: await dropSnapshot(databasesOf(parts), projectOf(project), snapshotOf(name)) };
     },
@@ -125,7 +137,8 @@ export function operationRoutes(parts: OperationParts): InternalRoutes {
   return Object.fromEntries(
     Object.entries(routes).map(([name, operation]) => [
       `POST /_platform/${name}`,
-      (request: IncomingMessage, response: ServerResponse) => answer(request, response, operation),
+      (request: IncomingMessage, response: ServerResponse) =>
+        answer(request, response, operation, name === 'data' ? parts.dataBytesMax : BODY_BYTES_MAX),
     ]),
   );
 }
@@ -134,10 +147,11 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
   operation: (given: Given) => Promise<object>,
+  bytesMax: number,
 ): Promise<void> {
   try {
-    const bytes = await readBytes(request, BODY_BYTES_MAX);
-    if (bytes === null) throw new PlatformError('body_too_large', { limit: BODY_BYTES_MAX });
+    const bytes = await readBytes(request, bytesMax);
+    if (bytes === null) throw new PlatformError('body_too_large', { limit: bytesMax });
     answerJson(response, 200, await operation(parse(bytes.toString('utf8'))));
   } catch (error) {
     const { code, details, message } = error as PlatformError;

@@ -5,12 +5,14 @@ import type { IncomingMessage } from 'node:http';
 import { errorMessage, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
 import { isProjectName } from '#core/names.ts';
 import { askEngine, type EngineAnswer, type EngineCallError } from '../engines/engine-calls.ts';
-import { readJsonBody } from './json-body.ts';
+import { readBody, readJsonBody } from './json-body.ts';
 import type { DeploymentKey, EngineState, SupervisorState } from './state.ts';
 
 /** How long an operation may take in its engine. */
 interface Operation {
   readonly msMax: number;
+  /** It passes through unread: it may bring a file, or be answered with one. */
+  readonly isLarge?: boolean;
   /** It changes what the project has. */
   readonly alone: boolean;
 }
@@ -18,6 +20,7 @@ interface Operation {
 const MINUTE_MS = 60_000;
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 const BODY_BYTES_MAX = 1024 * 1024;
+const LARGE_BYTES_MAX = 64 * 1024 * 1024;
 /** Operations that wait for others of their project. */
 const WAITING_MAX = 1000;
 
@@ -30,6 +33,7 @@ export const operations: Readonly<Record<string, Operation>> = {
   snapshots: { msMax: MINUTE_MS, alone: false },
   restore: { msMax: 10 * MINUTE_MS, alone: true },
   'drop-snapshot': { msMax: MINUTE_MS, alone: true },
+  data: { msMax: 5 * MINUTE_MS, alone: false, isLarge: true },
 };
 
 /** What an engine says of a start. */
@@ -60,7 +64,7 @@ export function createOperations(
       path: `/_platform/${name}`,
       body,
       timeoutMs: operations[name]!.msMax,
-      bytesMax: ANSWER_BYTES_MAX,
+      bytesMax: operations[name]!.isLarge === true ? LARGE_BYTES_MAX : ANSWER_BYTES_MAX,
     });
 
   async function askOne(name: string, body: Buffer): Promise<EngineAnswer> {
@@ -113,6 +117,7 @@ export function createOperations(
   }
 
   return async (name, request) => {
+    if (operations[name]!.isLarge === true) return askOne(name, await readBody(request, LARGE_BYTES_MAX));
     const { body, value } = await readJsonBody(request, BODY_BYTES_MAX);
     const { project, deployment } = (value ?? {}) as { project?: unknown; deployment?: unknown };
     if (typeof project !== 'string' || !isProjectName(project))
