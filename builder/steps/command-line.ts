@@ -1,6 +1,7 @@
 // The command line that starts a process confined: control group, then namespaces, then user id, then limits, then the
 // command. Pure but for a look at which folders exist. Called by confinement.ts and sandbox.ts.
 import { existsSync, realpathSync } from 'node:fs';
+import { release } from 'node:os';
 import { dirname, join } from 'node:path';
 import { nodeCommand } from '#core/process/node-command.ts';
 import type { Confinement } from './types.ts';
@@ -78,7 +79,7 @@ export function confinedCommand(
     ...(bounds.groups.length === 0 ? [] : groupWords(bounds.groups)),
     ...(confinement.bwrap == null ? [] : namespaceWords(confinement.bwrap, confinement.mayNest === true, uid, bounds)),
     ...(uid === null ? [] : userWords(uid)),
-    ...(process.platform === 'linux' ? limitWords(uid !== null, bounds) : []),
+    ...(process.platform === 'linux' ? limitWords(countsAlone(confinement), bounds) : []),
     // Only now: as the user that may enter it.
     'sh',
     '-c',
@@ -101,9 +102,18 @@ function userWords(uid: number): string[] {
   return ['setpriv', `--reuid=${id}`, `--regid=${id}`, '--clear-groups', '--no-new-privs', '--inh-caps=-all', '--'];
 }
 
-function limitWords(hasUid: boolean, { processesMax, fileBytesMax }: CommandBounds): string[] {
-  // The number of processes is counted by user: it would count those of the platform too without one of its own.
-  const processes = hasUid ? [`--nproc=${processesMax}:${processesMax}`] : [];
+/**
+ * Whether the kernel counts a build's processes apart from the platform's: by its user, or in its user namespace, since
+ * Linux 5.14.
+ */
+function countsAlone({ firstUid, bwrap }: Confinement): boolean {
+  if (firstUid != null) return true;
+  const [major = 0, minor = 0] = release().split('.').map(Number);
+  return bwrap !== undefined && (major > 5 || (major === 5 && minor >= 14));
+}
+
+function limitWords(isCounted: boolean, { processesMax, fileBytesMax }: CommandBounds): string[] {
+  const processes = isCounted ? [`--nproc=${processesMax}:${processesMax}`] : [];
   return ['nice', '-n', NICE, 'prlimit', '--core=0:0', `--fsize=${fileBytesMax}:${fileBytesMax}`, ...processes, '--'];
 }
 

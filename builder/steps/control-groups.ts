@@ -1,7 +1,7 @@
 // Control groups of one build, version 1 or 2, where this process may make them: the kernel then keeps the bounds of
 // memory, processes and processor time, whatever the build does. Called by sandbox.ts; without them it watches.
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** Bounds that groups keep. */
@@ -21,8 +21,6 @@ export interface ControlGroups {
   hit(): Promise<'memory' | 'processes' | null>;
   /** Ids of the processes in them; null where there are none of these groups. */
   processes(): Promise<readonly number[] | null>;
-  /** Most memory that was used, in bytes; null where that is not known. */
-  memoryPeak(): Promise<number | null>;
   /** Removes them. Their processes are gone by then. */
   close(): Promise<void>;
 }
@@ -38,6 +36,9 @@ const CONTROLLERS = [
   ['cpu', 'processors'],
 ] as const;
 const MOUNT = '/sys/fs/cgroup';
+const PREFIX = 'platform-build-';
+/** Groups that a killed builder left are removed when no build can be in them any more. */
+const LEFT_MS = 6 * 3_600_000;
 const CPU_PERIOD_US = 100_000;
 /** A group is busy for a moment after its last process has ended. */
 const REMOVALS = 20;
@@ -69,12 +70,6 @@ export async function openControlGroups(bounds: GroupBounds | null): Promise<Con
       const text = await textOf(join(first.folder, 'cgroup.procs'));
       return text.split('\n').filter(Boolean).map(Number);
     },
-    async memoryPeak() {
-      if (memory === undefined) return null;
-      const file = memory.kind === 'all' ? 'memory.peak' : 'memory.max_usage_in_bytes';
-      const peak = Number((await textOf(join(memory.folder, file))).trim() || NaN);
-      return Number.isFinite(peak) ? peak : null;
-    },
     async close() {
       for (const { folder } of made) await remove(folder);
     },
@@ -82,7 +77,7 @@ export async function openControlGroups(bounds: GroupBounds | null): Promise<Con
 }
 
 async function makeGroups(bounds: GroupBounds): Promise<readonly Controller[]> {
-  const name = `platform-build-${randomBytes(6).toString('hex')}`;
+  const name = `${PREFIX}${randomBytes(6).toString('hex')}`;
   const own = parseOwnGroups(await readFile('/proc/self/cgroup', 'utf8').catch(() => ''));
   const unified = await makeUnified(name, own.get('') ?? '/', bounds);
   if (unified !== null) return [unified];
@@ -116,6 +111,7 @@ async function makeUnified(name: string, own: string, bounds: GroupBounds): Prom
       await remove(folder);
       continue;
     }
+    await removeLeft(above);
     await succeeds(writeFile(join(folder, 'memory.swap.max'), '0', { flag: 'r+' }));
     const quota = `${Math.round(bounds.processorsMax * CPU_PERIOD_US)} ${CPU_PERIOD_US}`;
     await succeeds(writeFile(join(folder, 'cpu.max'), quota, { flag: 'r+' }));
@@ -143,13 +139,28 @@ async function makeOfVersion1(
   for (const above of new Set([join(MOUNT, controller, own), join(MOUNT, controller)])) {
     const folder = join(above, name);
     if (!(await succeeds(mkdir(folder)))) continue;
+    await removeLeft(above);
     let isWritten = true;
     for (const [file, value] of values[kind])
       isWritten &&= await succeeds(writeFile(join(folder, file), String(value), { flag: 'r+' }));
+    // Where swap is counted as well, it does not come on top.
+    if (kind === 'memory')
+      await succeeds(
+        writeFile(join(folder, 'memory.memsw.limit_in_bytes'), String(bounds.memoryBytesMax), { flag: 'r+' }),
+      );
     if (isWritten) return folder;
     await remove(folder);
   }
   return null;
+}
+
+/** Only empty groups can be removed. */
+async function removeLeft(above: string): Promise<void> {
+  for (const entry of await readdir(above).catch(() => [])) {
+    if (!entry.startsWith(PREFIX)) continue;
+    const { mtimeMs } = await stat(join(above, entry)).catch(() => ({ mtimeMs: Infinity }));
+    if (Date.now() - mtimeMs > LEFT_MS) await succeeds(rmdir(join(above, entry)));
+  }
 }
 
 async function remove(folder: string): Promise<void> {

@@ -72,7 +72,6 @@ export function baseVariables(
     npm_config_audit: 'false',
     npm_config_fund: 'false',
     npm_config_progress: 'false',
-    npm_config_store_dir: `${cache}/pnpm`,
     YARN_CACHE_FOLDER: `${cache}/yarn`,
     YARN_ENABLE_GLOBAL_CACHE: 'false',
     BUN_INSTALL_CACHE_DIR: `${cache}/bun`,

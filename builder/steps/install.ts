@@ -32,7 +32,7 @@ export async function install(request: BuildRequest, plan: BuildPlan, sandbox: S
   const command = await commandOf(plan, say);
   const needsManager = command !== null || plan.config.build !== null;
   const programs = needsManager ? await findPrograms(plan, sandbox, say) : { folders: [], readable: [] };
-  const env = variablesOf(request, sandbox, programs.folders);
+  const env = { ...storeOf(plan, sandbox), ...variablesOf(request, sandbox, programs.folders) };
   const readable = [...programs.readable, ...certificatePaths()].map((path) => [path, path] as const);
   if (command === null) return { env, readable, cache: null };
   const cache = await cacheOf(request, plan, sandbox);
@@ -58,6 +58,13 @@ export async function install(request: BuildRequest, plan: BuildPlan, sandbox: S
 /** Variables of every command, the project's own over them, and the platform's over both. */
 function variablesOf(request: BuildRequest, sandbox: Sandbox, folders: readonly string[]): Record<string, string> {
   return { ...baseVariables(sandbox.folders, folders), ...request.variables, ...request.platformVariables };
+}
+
+/** Where pnpm keeps packages; npm complains of settings that are not its own. */
+function storeOf({ manager }: BuildPlan, { folders }: Sandbox): Record<string, string> {
+  if (manager.name !== 'pnpm') return {};
+  const store = join(folders.cache, 'pnpm');
+  return { npm_config_store_dir: store, pnpm_config_store_dir: store };
 }
 
 async function findPrograms(
@@ -140,6 +147,8 @@ function hintFor(tail: string, { manager }: BuildPlan): string {
     return `: package-lock.json does not fit package.json. Run npm install and commit both`;
   if (/ERR_PNPM_OUTDATED_LOCKFILE|frozen-lockfile/i.test(tail) && manager.name !== 'npm')
     return `: ${manager.lockfile ?? 'the lockfile'} does not fit package.json. Run ${manager.name} install and commit both`;
+  if (/corepack/.test(tail) && /signature|integrity|keyid/i.test(tail))
+    return `: corepack cannot check what it fetched. A newer corepack, or ${manager.name} itself on the platform's machine, can`;
   if (/\bE404\b|404 Not Found/.test(tail)) return ': a package was not found in the registry (see above)';
   if (/\bE40[13]\b/.test(tail))
     return ': the registry refuses access. Put its token into a variable of the project and name that in .npmrc';
