@@ -60,14 +60,15 @@ export async function readVariables(
 }
 
 export function sealFrozen(keys: EncryptionKeys, deploymentId: string, frozen: FrozenVariables): Buffer {
-  return seal(keys, JSON.stringify(frozen), contextOf(deploymentId));
+  return seal(keys, JSON.stringify(frozen), frozenContext(deploymentId));
 }
 
 export function unsealFrozen(keys: EncryptionKeys, deploymentId: string, sealed: Uint8Array | null): FrozenVariables {
   if (sealed === null) return { production: null, preview: null };
-  return JSON.parse(unseal(keys, sealed, contextOf(deploymentId))) as FrozenVariables;
+  return JSON.parse(unseal(keys, sealed, frozenContext(deploymentId))) as FrozenVariables;
 }
 
-function contextOf(deploymentId: string): string {
+/** What they belong to. */
+export function frozenContext(deploymentId: string): string {
   return `deployment:${deploymentId}`;
 }

@@ -6,10 +6,7 @@ import type { Parts } from '../parts.ts';
 import { newId } from '../records/ids.ts';
 import { recordSignIn } from './audit.ts';
 import type { GitHostPerson, GitHostToken } from './git-host-oauth.ts';
-import { tokenContext } from './git-host-token.ts';
-
-/** Identities have this as their provider: there is one Git host. */
-export const GIT_HOST = 'git-host';
+import { GIT_HOST, tokenContext } from './git-host-token.ts';
 
 /** The account, or why there is none. */
 export type Admission =

@@ -3,6 +3,9 @@ import { seal, unseal } from '#core/encryption.ts';
 import type { Parts } from '../parts.ts';
 import { refreshToken, type GitHostToken } from './git-host-oauth.ts';
 
+/** Identities have this as their provider: there is one Git host. */
+export const GIT_HOST = 'git-host';
+
 const SOON_MS = 60_000;
 
 /** What a sealed token belongs to. */

@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { platform } from '#packages/worker/index.ts';
 import type { Parts } from '../../parts.ts';
-import { resealVariables } from '../../records/variables.ts';
+import { resealAll } from '../../records/reseal.ts';
 import type { RequestState } from '../app.ts';
 import { needs } from '../needs.ts';
 
@@ -18,7 +18,7 @@ export const operator = platform<Parts, RequestState>().post(
   },
   async (ctx) => {
     ctx.state.access.operator();
-    const counts = await resealVariables(ctx.env.sql, ctx.env.keys);
+    const counts = await resealAll(ctx.env.sql, ctx.env.keys);
     await ctx.state.audit(ctx.env.sql, {
       organizationId: null,
       action: 'operator.reseal',

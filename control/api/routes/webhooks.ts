@@ -212,6 +212,7 @@ export const webhooks = platform<Parts, RequestState>()
           INSERT INTO control.webhook_delivery (id, webhook_id, event, body, due_at)
           VALUES (${deliveryId}, ${webhookId}, 'ping', ${tx.json(body)}, now())`;
         await tx`SELECT pg_notify('control_webhook', '')`;
+        await ctx.state.audit(tx, subject(organizationId, webhookId, 'webhook.test'));
       });
       return ctx.json({ deliveryId }, 202);
     },
@@ -251,6 +252,10 @@ export const webhooks = platform<Parts, RequestState>()
           WHERE id = ${deliveryId} AND webhook_id = ${webhookId} RETURNING *`;
         if (again === undefined) throw new ApiError('not_found');
         await tx`SELECT pg_notify('control_webhook', '')`;
+        await ctx.state.audit(tx, {
+          ...subject(organizationId, webhookId, 'webhook.redeliver'),
+          details: { deliveryId },
+        });
         return again;
       });
       return ctx.json(toDelivery(row), 202);
