@@ -39,6 +39,9 @@ export interface ProjectSettings {
   readonly redeployOnVariables?: boolean;
   /** Deployments whose artifacts are kept, beyond those that a URL or a rollback leads to. */
   readonly keepDeployments?: number;
+  /** Hash of the password that previews want (core/preview-access.ts), and of the token that passes it by. */
+  readonly previewPassword?: string;
+  readonly previewBypassHash?: string;
 }
 
 /** A row of `control.deployment`. */
@@ -69,6 +72,8 @@ export function toRouteRecord(keys: EncryptionKeys, rows: ProjectRows): RouteRec
     ...(isNotEmpty(scoped.branches) && { branchVars: scoped.branches }),
     domains: [...rows.domains].sort(),
     production,
+    ...(split !== null && { split: { deployment: split.deploymentId, percent: split.percent } }),
+    ...protectionOf(project.settings),
     ...(history.length > 0 && { productionHistory: history }),
     branches: Object.fromEntries(
       rows.branches
@@ -96,6 +101,12 @@ export function toRouteRecord(keys: EncryptionKeys, rows: ProjectRows): RouteRec
     if (own !== null && !isSame(own, variablesOf(bare, id))) deployments[id] = { ...deployments[id]!, vars: own };
   }
   return { ...bare, deployments };
+}
+
+function protectionOf({ previewPassword, previewBypassHash }: ProjectSettings): Pick<RouteRecord, 'protection'> {
+  if (previewPassword === undefined) return {};
+  const bypass = previewBypassHash === undefined ? {} : { bypassHash: previewBypassHash };
+  return { protection: { passwordHash: previewPassword, ...bypass } };
 }
 
 function isNotEmpty(values: object): boolean {

@@ -212,10 +212,42 @@ test('a split gives production to another deployment in parts, and ends', async 
   const other = await all.deploy(id, worker('other'), 'other');
   const half = await all.control.call('POST', `/projects/${id}/split`, { deploymentId: other.id, percent: 50 });
   assert.deepEqual([half.status, half.body.productionDeploymentId], [200, main.id], JSON.stringify(half.body));
+  const seen = new Set<string>();
+  for (let tries = 0; seen.size < 2 && tries < 200; tries++) seen.add(await says('parts'));
+  assert.deepEqual([...seen].sort(), ['main {}', 'other {}']);
   const ended = await all.control.call('POST', `/projects/${id}/split`, { deploymentId: other.id, percent: 0 });
   assert.equal(ended.status, 200);
   assert.equal(await says('parts'), 'main {}');
   const whole = await all.control.call('POST', `/projects/${id}/split`, { deploymentId: other.id, percent: 100 });
   assert.equal(whole.body.productionDeploymentId, other.id, JSON.stringify(whole.body));
   assert.equal(await says('parts'), 'other {}');
+});
+
+test('previews want their password, programs their token, and production neither', async () => {
+  const id = await all.project('guarded');
+  await all.deploy(id, worker('open'));
+  const preview = await all.deploy(id, worker('hidden'), 'hidden');
+  const changed = await all.control.call('PATCH', `/projects/${id}`, { previewPassword: 'open sesame' });
+  assert.equal(changed.status, 200, JSON.stringify(changed.body));
+  const made = await all.control.call('POST', `/projects/${id}/preview-bypass`);
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  await until(async () => (await all.platform.fetch('guarded--hidden')).status === 401);
+  assert.equal((await all.platform.fetch(`guarded--${preview.id}`)).status, 401);
+  assert.equal(await says('guarded'), 'open {}');
+  const headers = { 'x-platform-protection-bypass': made.body.token as string };
+  await until(async () => (await all.platform.fetch('guarded--hidden', '/', { headers })).text === 'hidden {}');
+});
+
+test('a change of variables reaches what is live by itself, where the project wants that', async () => {
+  const id = await all.project('rolling');
+  const first = await all.deploy(id, worker('same'));
+  const body = { key: 'KEY', value: 'one', kind: 'plaintext' };
+  assert.equal((await all.control.call('POST', `/environment-variables/${id}`, body)).status, 201);
+  // Until it is released again, it has what it had.
+  assert.equal(await says('rolling'), 'same {}');
+  await all.control.call('PATCH', `/projects/${id}`, { redeployOnVariables: true });
+  const second = { key: 'OTHER', value: 'two', kind: 'plaintext' };
+  assert.equal((await all.control.call('POST', `/environment-variables/${id}`, second)).status, 201);
+  await until(async () => (await says('rolling')) === 'same {"KEY":"one","OTHER":"two"}');
+  assert.equal(await says(`rolling--${first.id}`), 'same {}');
 });
