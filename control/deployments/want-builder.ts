@@ -10,7 +10,10 @@ const POLL_MS = 2000;
  *
  * @param want asks for the builder; asked again while builds wait.
  */
-export async function watchBuilds(parts: Parts, want: () => void): Promise<void> {
+export async function watchBuilds(
+  parts: Pick<Parts, 'sql' | 'onNotify' | 'stopping'>,
+  want: () => void,
+): Promise<void> {
   let looking: Promise<void> | null = null;
   const look = (): void => {
     looking ??= lookOnce(parts, want)

@@ -15,7 +15,7 @@ export const shellSteps: RunBuild = async (request) => {
   if (!('folder' in source)) throw new Error('Only folders can be cloned here');
   const checkout = path.join(request.workFolder, 'checkout');
   request.onStep('clone');
-  await run('git', ['clone', '--quiet', '--branch', request.branch, source.folder, checkout]);
+  await run('git', ['clone', '--quiet', '--no-checkout', source.folder, checkout]);
   await run('git', ['checkout', '--quiet', request.commit ?? request.branch], { cwd: checkout });
   const { stdout } = await run('git', ['log', '-1', '--format=%H%n%s%n%an'], { cwd: checkout });
   const [sha, message, author] = stdout.trim().split('\n') as [string, string, string];

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
+import { watchBuilds } from '#control/deployments/want-builder.ts';
 import { approveDeployment } from '#control/git-host/approval.ts';
 import { git, openBuilds, type TestBuilds } from '#test/setup/builds.ts';
 import { shellSteps } from '#test/setup/shell-steps.ts';
@@ -124,6 +125,59 @@ test('a newer commit ends the build of an older one of its branch, and its proce
   assert.deepEqual([ended.status, ended.reason], ['canceled', 'superseded']);
   await until(() => !isAlive(Number(text.slice(4))));
   assert.equal((await builds.ended(second.id)).commit_sha, second.commit);
+});
+
+test('of two pushes at once one is built, the other superseded', async () => {
+  const project = await builds.project('together');
+  const gate = path.join(builds.folder, 'gate-together');
+  const one = await project.push({ 'build.sh': `${waits(gate)}${page}` }, 'one');
+  const two = await project.push({ 'build.sh': `${waits(gate)}${page}` }, 'two');
+  writeFileSync(gate, '');
+  const ids = await Promise.all([project.deploy('main', one.commit), project.deploy('main', two.commit)]);
+  rmSync(gate);
+  const reasons = await Promise.all(ids.map(async (id) => (await builds.ended(id)).reason));
+  assert.deepEqual(reasons.toSorted(), ['superseded', null].toSorted());
+});
+
+test('a build whose lease was taken over ends, and changes nothing any more', async () => {
+  const project = await builds.project('taken-over');
+  const gate = path.join(builds.folder, 'gate-taken-over');
+  writeFileSync(gate, '');
+  const { id } = await project.push({ 'build.sh': `sleep 300 & echo "pid $!"; ${waits(gate)}${page}` });
+  const { text } = await builds.logged(id, 'pid ');
+  await builds.sql`UPDATE control.job SET lease = 'another', lease_until = now() + interval '1 hour'
+    WHERE deployment_id = ${id}`;
+  await until(() => !isAlive(Number(text.slice(4))));
+  await until(() => readdirSync(path.join(builds.folder, 'builds', 'work')).every((name) => !name.startsWith(id)));
+  const [job] = await builds.sql`SELECT lease, attempt FROM control.job WHERE deployment_id = ${id}`;
+  assert.deepEqual(job, { lease: 'another', attempt: 1 });
+  assert.equal((await builds.deployment(id)).status, 'building');
+  await builds.sql`UPDATE control.job SET lease_until = now() - interval '1 s', attempt = 3 WHERE deployment_id = ${id}`;
+  const { status, reason } = await builds.ended(id);
+  assert.deepEqual([status, reason], ['failure', 'interrupted']);
+});
+
+test('the builder is asked for when a build is made, and while one waits', async () => {
+  const other = await openBuilds(shellSteps);
+  const stopping = new AbortController();
+  try {
+    const project = await other.project('wanted');
+    let wants = 0;
+    const parts = {
+      sql: other.sql,
+      stopping: stopping.signal,
+      onNotify: async (channel: string, heard: (payload: string) => void) =>
+        (await other.sql.listen(channel, heard)).unlisten,
+    };
+    await watchBuilds(parts, () => wants++);
+    await project.deploy('main', null);
+    await until(() => wants > 0);
+    const before = wants;
+    await until(() => wants > before);
+  } finally {
+    stopping.abort();
+    await other.close();
+  }
 });
 
 test('branches are built side by side, a branch one after the other', async () => {
