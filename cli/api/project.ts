@@ -139,12 +139,30 @@ export async function organizationOf(api: Api, named: string | undefined): Promi
 async function byRepository(api: Api, folder: string, org: string | undefined): Promise<Project | null> {
   const remotes = remotesOf(folder);
   if (remotes.length === 0) return null;
-  const projects = await allOf<Project & { repository?: { fullName: string } | null }>(api, '/projects', {
-    org,
-    limit: 100,
-  }).catch(() => []);
-  const fitting = projects.filter(({ repository }) => repository != null && remotes.includes(repository.fullName));
+  const projects = (await projectsOf(api, org)).filter(({ repositoryId }) => repositoryId !== null);
+  const organizations = [...new Set(projects.map(({ organizationId }) => organizationId))];
+  const repositories = await Promise.all(
+    organizations.map(async (organizationId) => {
+      const answer = await ask<{ repositories: readonly Repository[] }>(api, 'GET', '/repositories', {
+        query: { organizationId },
+      });
+      return answer.repositories;
+    }),
+  );
+  const own = repositories.flat().filter(({ fullName }) => remotes.some((remote) => isSame(fullName, remote)));
+  const fitting = projects.filter(({ repositoryId }) => own.some(({ id }) => id === repositoryId));
   return fitting.length === 1 ? fitting[0]! : null;
+}
+
+interface Repository {
+  readonly id: string;
+  /** `owner/name`, or the URL of a remote. */
+  readonly fullName: string;
+}
+
+function isSame(fullName: string, remote: string): boolean {
+  const bare = fullName.replace(/\.git$/, '');
+  return bare === remote || bare.endsWith(`/${remote}`);
 }
 
 /** `owner/name` of the remotes of a folder's repository. */

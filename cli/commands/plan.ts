@@ -35,9 +35,8 @@ export const command = defineCommand({
     if (api !== null) {
       const { organizationId } = await projectOf(shell, api, args);
       const path = `/orgs/${encodeURIComponent(organizationId)}`;
-      const { plan, slug } = await (wanted === undefined
-        ? ask<Organization>(api, 'GET', path)
-        : ask<Organization>(api, 'PUT', `${path}/plan`, { body: { plan: wanted } }));
+      if (wanted !== undefined) await ask(api, 'PUT', `${path}/plan`, { body: { plan: wanted } });
+      const { plan, slug } = await ask<Organization>(api, 'GET', path);
       if (args.json) return shell.out(JSON.stringify({ organization: slug, plan }));
       return shell.out(
         `${slug} is on the plan ${shell.paint('bold', plan)}: ${cpuOf(plan)} ms of CPU a request by default`,

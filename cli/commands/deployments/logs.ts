@@ -5,8 +5,11 @@ import { deploymentOf, isEnded, newestDeployment } from '../../api/deployment-te
 import { failureOfDeployment, followDeployment, formatBuildLine } from '../../api/follow.ts';
 import { needProject, targetFlags } from '../../api/project.ts';
 import type { BuildLine, Deployment } from '../../api/records.ts';
-import { allOf, ask } from '../../api/requests.ts';
+import { ask } from '../../api/requests.ts';
 import type { Shell } from '../../terminal/shell.ts';
+
+const LINES_TOGETHER = 1000;
+const PAGES_MAX = 10_000;
 
 export const command = defineCommand({
   meta: { name: 'logs', description: 'Show the log of a build' },
@@ -37,7 +40,18 @@ export async function showBuildLog(
     shell.out(json === true ? JSON.stringify(line) : formatBuildLine(shell, line));
   const deployment = await ask<Deployment>(api, 'GET', `/deployments/${id}`);
   if (follow !== true || isEnded(deployment.status)) {
-    for (const line of await allOf<BuildLine>(api, `/deployments/${id}/logs`, { limit: 1000 })) onLine(line);
+    let after = 0;
+    for (let page = 0; page < PAGES_MAX; page++) {
+      const { items, nextAfter } = await ask<{ items: BuildLine[]; nextAfter: number }>(
+        api,
+        'GET',
+        `/deployments/${id}/logs`,
+        { query: { after, limit: LINES_TOGETHER, follow: false } },
+      );
+      for (const line of items) onLine(line);
+      if (items.length < LINES_TOGETHER || nextAfter <= after) break;
+      after = nextAfter;
+    }
     return 0;
   }
   const stopped = new AbortController();

@@ -62,18 +62,15 @@ export async function changeVariables(
       throw new CliError(`${name} is not set for ${inWords(scope)} of ${project}`, {
         advice: '`platform env list` shows what is.',
       });
-  for (const [key, value] of Object.entries(changes)) {
-    const there = before.get(key);
-    const one = there === undefined ? path : `${path}/${encodeURIComponent(there.id)}`;
+  const set = Object.entries(changes).flatMap(([key, value]) => {
+    if (value === null) return [];
     // What was a secret stays one.
-    const kind = isSecret || there?.kind === 'secret' ? 'secret' : 'plaintext';
-    if (value === null) await ask(api, 'DELETE', one);
-    else if (there !== undefined) await ask(api, 'PATCH', one, { body: { value, kind } });
-    else
-      await ask(api, 'POST', path, {
-        body: { key, value, kind, scope: scope.kind, ...(scope.kind === 'branch' && { branch: scope.branch }) },
-      });
-  }
+    const kind = isSecret || before.get(key)?.kind === 'secret' ? 'secret' : 'plaintext';
+    return [{ key, value, kind, scope: scope.kind, ...(scope.kind === 'branch' && { branch: scope.branch }) }];
+  });
+  if (set.length > 0) await ask(api, 'POST', `${path}/import`, { body: { variables: set } });
+  for (const [key, value] of Object.entries(changes))
+    if (value === null) await ask(api, 'DELETE', `${path}/${encodeURIComponent(before.get(key)!.id)}`);
   const isServed = scope.kind !== 'dev';
   return { project, scope, names: Object.keys(changes), redeploy: isServed ? 'the next deployment' : null };
 }

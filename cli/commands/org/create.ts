@@ -18,14 +18,8 @@ export const command = defineCommand({
     const shell = data as Shell;
     const api = await needApi(shell, args, 'platform org create');
     const { name } = args;
-    const slug =
-      args.slug ??
-      name
-        .toLowerCase()
-        .replace(/[^a-z0-9]+/g, '-')
-        .replace(/^-+|-+$/g, '')
-        .slice(0, 40);
-    const made = await ask<Organization>(api, 'POST', '/orgs', { body: { name, slug } });
+    const body = { name, ...(args.slug !== undefined && { slug: args.slug }) };
+    const made = await ask<Organization>(api, 'POST', '/orgs', { body });
     print(shell, args.json, made, () => shell.out(`${shell.paint('green', 'Created')} ${made.name} (${made.slug})`));
   },
 });

@@ -15,7 +15,7 @@ interface Member {
   readonly role: string;
 }
 
-const ROLES = ['owner', 'admin', 'member', 'viewer'];
+const ROLES = ['admin', 'member', 'viewer'];
 
 export const command = defineCommand({
   meta: { name: 'members', description: 'List the members of an organization, invite, change or remove one' },

@@ -22,7 +22,7 @@ export const command = defineCommand({
     const { id, name } = await projectOf(shell, api, args);
     const what = `The project ${name} on ${api.origin} will be deleted, with its deployments, variables and data.`;
     await confirm(shell, args.yes, what, name);
-    await ask(api, 'DELETE', `/projects/${encodeURIComponent(id)}`);
+    await ask(api, 'DELETE', `/projects/${encodeURIComponent(id)}`, { query: { name } });
     print(shell, args.json, { deleted: id, name }, () => shell.out(`${shell.paint('green', 'Deleted')} ${name}`));
   },
 });

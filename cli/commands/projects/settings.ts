@@ -6,7 +6,14 @@ import { CliError } from '../../terminal/failure.ts';
 import type { Shell } from '../../terminal/shell.ts';
 import { print, printTable } from '../../terminal/table.ts';
 
-type Settings = Readonly<Record<string, unknown>>;
+/** A project as its settings are read; those of a build are kept by themselves. */
+interface Settled {
+  readonly description: string;
+  readonly visibility: string;
+  readonly defaultBranch: string;
+  readonly configPath: string;
+  readonly settings: Readonly<Record<string, unknown>>;
+}
 
 export const command = defineCommand({
   meta: { name: 'settings', description: 'Show or change the settings of a project' },
@@ -24,9 +31,11 @@ export const command = defineCommand({
     const shell = data as Shell;
     const changes = Object.fromEntries(args._.map(changeOf));
     const { api, project } = await needProject(shell, args, 'platform projects settings');
-    const path = `/projects/${encodeURIComponent(project.id)}/settings`;
+    const path = `/projects/${encodeURIComponent(project.id)}`;
     const isChange = Object.keys(changes).length > 0;
-    const settings = await ask<Settings>(api, isChange ? 'PATCH' : 'GET', path, isChange ? { body: changes } : {});
+    const settled = await ask<Settled>(api, isChange ? 'PATCH' : 'GET', path, isChange ? { body: changes } : {});
+    const { description, visibility, defaultBranch, configPath } = settled;
+    const settings = { description, visibility, defaultBranch, configPath, ...settled.settings };
     print(shell, args.json, { project: project.name, settings }, () =>
       printTable(shell, {
         columns: ['setting', 'value'],

@@ -10,7 +10,6 @@ import type { Shell } from '../../terminal/shell.ts';
 import { print } from '../../terminal/table.ts';
 
 const SCOPES = ['read', 'deploy', 'write', 'admin'];
-const DAY_MS = 86_400_000;
 
 export const command = defineCommand({
   meta: { name: 'create', description: 'Make a token' },
@@ -45,7 +44,7 @@ export const command = defineCommand({
         scope,
         ...(organizationId !== null && { organizationId }),
         ...(project !== null && { projectId: project.id }),
-        expiresAt: days === 0 ? null : new Date(Date.now() + days * DAY_MS).toISOString(),
+        expiresInDays: days === 0 ? null : days,
       },
     });
     print(shell, args.json, made, () => {

@@ -1,0 +1,307 @@
+// The commands of a user over a control plane on real sockets, with real engines: from the first deploy of a folder to
+// the deletion of its project.
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { run } from '#cli/main.ts';
+import { createApi } from '#control/api/app.ts';
+import { serveApi } from '#control/process/servers.ts';
+import { startReleaseControl, type ReleaseControl } from '#test/setup/release-control.ts';
+import { recordingShell, type RecordedUser, type RecordingShell } from '#test/unit/cli/shell-double.ts';
+
+const home = mkdtempSync(path.join(tmpdir(), 'home-'));
+const folder = mkdtempSync(path.join(tmpdir(), 'project-'));
+let all: ReleaseControl;
+let server: Awaited<ReturnType<typeof serveApi>>;
+let origin: string;
+
+before(async () => {
+  all = await startReleaseControl();
+  const api = createApi();
+  server = await serveApi({ port: 0, host: '127.0.0.1', fetch: (request) => api.fetch(request, all.control.parts) });
+  origin = `http://127.0.0.1:${server.port}`;
+  file('platform.yaml', 'kind: worker\nname: shop\n');
+});
+after(async () => {
+  await server.close();
+  await all.close();
+  for (const one of [home, folder]) rmSync(one, { recursive: true });
+});
+
+const file = (name: string, text: string): void => {
+  mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
+  writeFileSync(path.join(folder, name), text);
+};
+const worker = (says: string): string =>
+  `console.log('starts ${says}');\nexport default { fetch(request, env) { console.warn('asked'); return new Response('${says} ' + JSON.stringify(env.vars)); } };\n`;
+const says = async (host: string): Promise<string> => (await all.platform.fetch(host)).text;
+
+async function call(
+  words: readonly string[],
+  env: Record<string, string> = {},
+  user: RecordedUser = {},
+): Promise<RecordingShell & { code: number }> {
+  const given = { PLATFORM_HOME: home, PLATFORM_API_URL: origin, PLATFORM_API_TOKEN: all.control.owner.token, ...env };
+  const shell = recordingShell(folder, given, user);
+  return Object.assign(shell, { code: await run(words, shell) });
+}
+
+async function ok(...words: string[]): Promise<string[]> {
+  const { code, output, errors } = await call(words);
+  assert.equal(code, 0, [...output, ...errors].join('\n'));
+  return output;
+}
+
+async function json<Answer>(...words: string[]): Promise<Answer> {
+  return JSON.parse((await ok(...words, '--json'))[0]!) as Answer;
+}
+
+interface Told {
+  readonly deployment: string;
+  readonly urls: readonly string[];
+  readonly production: boolean;
+}
+
+let first: Told;
+let second: Told;
+
+test('the first deploy of a folder makes the project, links the folder, and what it prints answers', async () => {
+  file('src/index.ts', worker('one'));
+  const { code, output, errors } = await call(['deploy']);
+  assert.equal(code, 0, errors.join('\n'));
+  assert.equal(output[0], `Deploying to ${origin}`);
+  assert.match(output[1]!, /^Built [0-9a-f]{12}: 3 files, /);
+  const [, id] = /^Deployed shop as (d[0-9a-z]{12}) \(production\)$/.exec(output[2]!) ?? [];
+  assert.deepEqual(output.slice(3), [
+    '  http://shop.localhost:4001',
+    '  http://shop--main.localhost:4001',
+    `  http://shop--${id}.localhost:4001`,
+  ]);
+  assert.deepEqual(errors, ['Created the project shop']);
+  assert.equal(await says('shop'), 'one {}');
+  const link = JSON.parse(readFileSync(path.join(folder, '.platform/project.json'), 'utf8')) as Record<string, string>;
+  assert.deepEqual(
+    [link['apiUrl'], link['organizationId'], link['projectId']!.startsWith('prj_')],
+    [origin, all.control.organizationId, true],
+  );
+  first = { deployment: id!, urls: [], production: true };
+});
+
+test('a branch becomes a preview; production stays, and deployments list what leads where', async () => {
+  file('src/index.ts', worker('login'));
+  const preview = await json<Told>('deploy', '--branch', 'login');
+  assert.deepEqual([preview.production, preview.urls[0]], [false, 'http://shop--login.localhost:4001']);
+  assert.equal(await says('shop--login'), 'login {}');
+  assert.equal(await says('shop'), 'one {}');
+  const { production, deployments } = await json<{
+    production: string;
+    deployments: { deployment: string; branch: string; status: string; production: boolean }[];
+  }>('deployments');
+  assert.equal(production, first.deployment);
+  assert.deepEqual(
+    deployments.map(({ deployment, branch, status, production: isLive }) => [deployment, branch, status, isLive]),
+    [
+      [preview.deployment, 'login', 'success', false],
+      [first.deployment, 'main', 'success', true],
+    ],
+  );
+  const piped = await ok('deployments', 'ls', '--branch', 'main');
+  assert.match(
+    piped[0]!,
+    new RegExp(`^${first.deployment}\tmain\tproduction\t[-\\d]+ [\\d:]+\thttp://shop\\.localhost:4001$`),
+  );
+  const { output } = await call(['deployments'], {}, { isTerminal: true });
+  assert.match(output[0]!, /^DEPLOYMENT {5}BRANCH {2}STATUS {6}CREATED {11}URL$/);
+});
+
+test('promote and rollback move production, by branch and back', async () => {
+  file('src/index.ts', worker('two'));
+  second = await json<Told>('deploy');
+  assert.equal(await says('shop'), 'two {}');
+  const [promoted, url] = await ok('promote', 'login');
+  assert.match(promoted!, /^Promoted d[0-9a-z]{12} \(login\) is production of shop$/);
+  assert.equal(url, '  http://shop.localhost:4001');
+  assert.equal(await says('shop'), 'login {}');
+  const back = await json<{ production: string; previousDeploymentId: string }>('rollback');
+  assert.equal(back.production, second.deployment);
+  assert.equal(await says('shop'), 'two {}');
+  const unknown = await call(['promote', 'nothing']);
+  assert.deepEqual(
+    [unknown.code, unknown.errors[0]],
+    [
+      2,
+      'error shop has no deployment and no branch "nothing"\n`platform deployments --name shop` lists what there is.',
+    ],
+  );
+});
+
+test('a worker that does not start is refused with its error and its log, and production stays', async () => {
+  file('src/index.ts', 'const settings = null;\nsettings.port;\nexport default { fetch: () => new Response() };\n');
+  const { code, errors } = await call(['deploy']);
+  assert.equal(code, 1);
+  assert.match(errors[0]!, /^error Deployment d[0-9a-z]{12} failed: .*Cannot read properties of null/);
+  assert.match(errors[0]!, /\(worker_start_failed\)/);
+  assert.equal(await says('shop'), 'two {}');
+  const { status } = await json<{ status: string }>('deployments', 'view');
+  assert.equal(status, 'failure');
+  const lines = await ok('deployments', 'logs');
+  assert.match(lines[0]!, /^\d\d:\d\d:\d\d upload +Received \d files, \d+ bytes/);
+  assert.deepEqual(await ok('logs', '--build'), lines);
+  file('src/index.ts', worker('two'));
+});
+
+test('variables have scopes, secrets are never told, and they are there from the next deployment on', async () => {
+  await ok('env', 'set', 'KEY=value', 'OTHER=1');
+  await ok('env', 'set', 'KEY=test', '--target', 'preview');
+  await ok('env', 'set', 'KEY=own', '--branch', 'login');
+  await ok('env', 'set', 'LOCAL=dev', '--target', 'dev');
+  const secret = await call(['env', 'set', 'TOKEN', '--secret'], {}, { input: 'hush\n' });
+  assert.equal(secret.code, 0, secret.errors.join('\n'));
+  assert.deepEqual(await ok('env', 'list', '--show'), [
+    'KEY    production  value',
+    'OTHER  production  1',
+    'TOKEN  production (secret)',
+    'KEY    previews  test',
+    'KEY    previews of login  own',
+    'LOCAL  dev  dev',
+  ]);
+  assert.doesNotMatch(JSON.stringify(await json('env', 'list', '--show')), /hush/);
+  await ok('env', 'rm', 'OTHER');
+  const gone = await call(['env', 'unset', 'OTHER']);
+  assert.deepEqual(
+    [gone.code, gone.errors[0]],
+    [1, 'error OTHER is not set for production of shop\n`platform env list` shows what is.'],
+  );
+  await ok('deploy');
+  assert.equal(await says('shop'), 'two {"KEY":"value","TOKEN":"hush"}');
+  assert.deepEqual(await ok('env', 'pull'), ['Wrote .env: 1 variables of dev']);
+  assert.equal(readFileSync(path.join(folder, '.env'), 'utf8'), "LOCAL='dev'\n");
+  assert.equal(statSync(path.join(folder, '.env')).mode & 0o777, 0o600);
+  const pulled = await call(['env', 'pull', 'production.env', '--target', 'production']);
+  assert.deepEqual(pulled.errors, ['Secrets are not told: fill in TOKEN yourself']);
+  file('new.env', 'KEY=pushed\nMORE=2\n');
+  await ok('env', 'push', 'new.env', '--branch', 'login');
+  assert.deepEqual(await ok('env', 'list', '--show', '--branch', 'login'), [
+    'KEY   previews of login  pushed',
+    'MORE  previews of login  2',
+  ]);
+  rmSync(path.join(folder, '.env'));
+});
+
+test('the log of workers is told by level and by branch', async () => {
+  await says('shop');
+  const lines = await ok('logs', '--level', 'warn', '--lines', '1');
+  assert.match(lines[0]!, /^\d\d:\d\d:\d\d\.\d{3} d[0-9a-z]{12} warn {2}asked$/);
+  const [line] = (await ok('logs', '--json', '--lines', '1')).map((text) => JSON.parse(text) as { deployment: string });
+  assert.match(line!.deployment, /^d[0-9a-z]{12}$/);
+});
+
+test('projects, organizations and tokens are made, listed and taken away; what destroys asks', async () => {
+  const made = await json<{ id: string; name: string }>('projects', 'create', 'other');
+  assert.equal(made.name, 'other');
+  assert.deepEqual(
+    (await ok('projects')).map((line) => line.split('\t').slice(0, 2)),
+    [
+      ['other', 'acme'],
+      ['shop', 'acme'],
+    ],
+  );
+  const set = await json<{ settings: Record<string, unknown> }>(
+    'projects',
+    'settings',
+    'buildCommand=npm run build',
+    '-n',
+    'other',
+  );
+  assert.equal(set.settings['buildCommand'], 'npm run build');
+  const unsaid = await call(['projects', 'delete', 'other']);
+  assert.deepEqual(
+    [unsaid.code, unsaid.errors[0]!.split('\n')[1]],
+    [2, 'Nobody can be asked here: pass --yes to do it.'],
+  );
+  const wrong = await call(['projects', 'delete', 'other'], {}, { answers: ['othr'] });
+  assert.deepEqual([wrong.code, wrong.errors[0]], [1, 'error Nothing was done']);
+  const right = await call(['projects', 'delete', 'other'], {}, { answers: ['other'] });
+  assert.deepEqual([right.code, right.output], [0, ['Deleted other']]);
+  assert.equal((await ok('org', 'list'))[0]!.split('\t')[0], 'acme');
+  const [secret] = await ok('tokens', 'create', 'ci', '--scope', 'read', '--days', '7', '--project', 'shop');
+  const env = { PLATFORM_API_TOKEN: secret! };
+  assert.equal((await call(['deployments', 'view'], env)).code, 0);
+  const refused = await call(['env', 'set', 'A=1'], env);
+  assert.equal(refused.code, 1);
+  assert.match(refused.errors[0]!, /^error This needs the permission variable:write \(forbidden, request [\w-]+\)\n/);
+  assert.deepEqual(await ok('tokens', 'revoke', 'ci', '--yes'), ['Revoked ci']);
+  const expired = await call(['deployments', 'view', '--json'], env);
+  const { errors } = JSON.parse(expired.output[0]!) as {
+    errors: { code: string; requestId: string; advice: string }[];
+  };
+  assert.deepEqual([expired.code, errors[0]!.code, typeof errors[0]!.requestId], [1, 'unauthorized', 'string']);
+});
+
+test('domains say which DNS record they take', async () => {
+  const { output } = await call(['domains', 'add', 'www.example.com']);
+  assert.equal(output[0], 'Added www.example.com to shop: pending_verification');
+  assert.match(output[1]!, /^ {2}make this DNS record: TXT \S+ \S+$/);
+  assert.match((await ok('domains'))[0]!, /^www\.example\.com\tpending_verification\tproduction\t/);
+  assert.deepEqual(await ok('domains', 'rm', 'www.example.com', '-y'), ['Removed www.example.com']);
+});
+
+test('platform api calls any path, lists the operations, and completes their paths', async () => {
+  const [orgs] = await ok('api', '/orgs');
+  assert.equal((JSON.parse(orgs!) as { items: { slug: string }[] }).items[0]!.slug, 'acme');
+  const body = JSON.stringify({ name: 'made', organizationId: all.control.organizationId });
+  assert.equal(
+    (JSON.parse((await ok('api', 'POST', '/projects', '--body', body))[0]!) as { name: string }).name,
+    'made',
+  );
+  assert.equal((await ok('api', 'get', '/orgs', '--query', 'limit=1', '-i'))[0], 'HTTP 200');
+  const listed = await ok('api');
+  assert.ok(listed.some((line) => line.startsWith('GET\t/deployments/{id}\t')));
+  assert.ok((await ok('completion', 'paths')).join('\n').includes('/deployments/{id}/logs'));
+  const missing = await call(['api', '/orgz']);
+  assert.deepEqual([missing.code, missing.errors[0]], [2, 'error The API has no GET /orgz\nDid you mean /orgs?']);
+  assert.equal((await call(['api', 'FETCH', '/orgs'])).errors[0]!.split('\n')[0], 'error "FETCH" is no method');
+  assert.equal((await call(['api', '/orgs', '--body', '{'])).code, 2);
+  assert.equal((await ok('api', 'project', 'list')).length, 2);
+});
+
+test('link finds the project by its name, and a token does not go to an address that only a file names', async () => {
+  const other = path.join(folder, 'elsewhere');
+  mkdirSync(path.join(other, '.git'), { recursive: true });
+  const shell = recordingShell(other, {
+    PLATFORM_HOME: home,
+    PLATFORM_API_URL: origin,
+    PLATFORM_API_TOKEN: all.control.owner.token,
+  });
+  assert.equal(await run(['link', 'shop'], shell), 0, shell.errors.join('\n'));
+  assert.equal(shell.output[0], `Linked this folder to shop of acme on ${origin}`);
+  assert.doesNotMatch(readFileSync(path.join(other, '.platform/project.json'), 'utf8'), /plt_/);
+  const hidden = recordingShell(other, { PLATFORM_HOME: home, PLATFORM_API_TOKEN: 'plt_secret' });
+  assert.equal(await run(['deployments'], hidden), 1);
+  assert.match(hidden.errors[0]!, /is linked to http:\/\/127\.0\.0\.1:\d+, and PLATFORM_API_TOKEN does not say/);
+  assert.equal(await run(['unlink'], hidden), 0);
+  assert.equal(existsSync(path.join(other, '.platform/project.json')), false);
+});
+
+test('doctor says of each thing whether it is well, and fails where something is not', async () => {
+  const { code, output } = await call(['doctor']);
+  const lines = output.filter((line) => /^(?:ok|warn|fail) /.test(line));
+  assert.ok(
+    lines.some((line) => line.startsWith('ok    node         Node 24.')),
+    output.join('\n'),
+  );
+  assert.ok(lines.includes(`ok    api          ${origin} answers`), output.join('\n'));
+  assert.ok(
+    lines.some((line) => line.startsWith('ok    token        ada')),
+    output.join('\n'),
+  );
+  assert.equal(code, lines.some((line) => line.startsWith('fail')) ? 1 : 0);
+  const bad = await call(['doctor', '--json'], { PLATFORM_API_TOKEN: 'plt_wrong' });
+  const { ok: isWell, checks } = JSON.parse(bad.output[0]!) as {
+    ok: boolean;
+    checks: { name: string; status: string }[];
+  };
+  assert.deepEqual([bad.code, isWell, checks.find(({ name }) => name === 'token')?.status], [1, false, 'fail']);
+});
