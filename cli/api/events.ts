@@ -37,6 +37,7 @@ export async function* parseEvents(body: AsyncIterable<Uint8Array>): AsyncGenera
   const decoder = new TextDecoder();
   let rest = '';
   let event = { name: 'message', id: '', lines: [] as string[] };
+  let chars = 0;
   for await (const bytes of body) {
     rest += decoder.decode(bytes, { stream: true });
     // A lone \r at the end may be half of \r\n.
@@ -46,13 +47,15 @@ export async function* parseEvents(body: AsyncIterable<Uint8Array>): AsyncGenera
       if (line === '') {
         if (event.lines.length > 0) yield { name: event.name, id: event.id, text: event.lines.join('\n') };
         event = { name: 'message', id: event.id, lines: [] };
+        chars = 0;
         continue;
       }
+      chars += line.length;
       const [, field = '', value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
       if (field === 'data') event.lines.push(value);
       else if (field === 'event') event.name = value;
       else if (field === 'id') event.id = value;
     }
-    if (rest.length > EVENT_CHARS_MAX) throw new CliError('The API sends an event without an end');
+    if (rest.length + chars > EVENT_CHARS_MAX) throw new CliError('The API sends an event without an end');
   }
 }

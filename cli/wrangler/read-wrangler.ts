@@ -32,22 +32,25 @@ function readJson(text: string, file: string): { values: unknown; comments: Reco
   const comments: Record<string, string[]> = {};
   visit(text, {
     onComment(offset, length) {
-      const at = getLocation(text, offset).path[0];
+      const beside = besideValue(text, offset);
+      const at = getLocation(text, beside ?? offset).path[0];
       // In the middle of a value it is of that value's key; between keys of the one that follows.
       const following = /^\s*(?:(?:\/\/[^\n]*|\/\*[\s\S]*?\*\/)\s*)*"((?:[^"\\]|\\.)*)"\s*:/.exec(
         text.slice(offset + length),
       );
       const depth = getLocation(text, offset).path.length;
-      const key = depth > 1 || isBesideValue(text, offset) ? String(at ?? '') : (following?.[1] ?? '');
+      const key = depth > 1 || beside !== null ? String(at ?? '') : (following?.[1] ?? '');
       (comments[key] ??= []).push(...linesOf(text.slice(offset, offset + length)));
     },
   });
   return { values, comments };
 }
 
-/** Whether a value stands before it on the same line. */
-function isBesideValue(text: string, offset: number): boolean {
-  return /["\w\]}],?[ \t]*$/.test(text.slice(text.lastIndexOf('\n', offset) + 1, offset));
+/** Where the value is that stands before a comment on the same line; null: none does. */
+function besideValue(text: string, offset: number): number | null {
+  const line = text.slice(text.lastIndexOf('\n', offset) + 1, offset);
+  const [, value] = /^(.*["\w\]}]),?[ \t]*$/.exec(line) ?? [];
+  return value === undefined ? null : offset - line.length + value.length - 1;
 }
 
 function linesOf(comment: string): string[] {

@@ -33,7 +33,7 @@ export function toPlatformYaml({ values, comments }: WranglerFile): Imported {
   const writer: Writer = {
     add(from, ...lines) {
       for (const key of from) {
-        if (!told.has(key)) for (const line of comments[key] ?? []) out.push(`# ${line}`);
+        if (!told.has(key)) for (const line of comments[key] ?? []) out.push(`# ${oneLine(line)}`);
         told.add(key);
       }
       out.push(...lines);
@@ -71,7 +71,7 @@ export function toPlatformYaml({ values, comments }: WranglerFile): Imported {
     if (taken.has(key)) continue;
     const note = Object.hasOwn(unsupported, key) ? unsupported[key]! : 'is not known here: left out';
     writer.note(key, note);
-    if (comments[key] !== undefined) writer.add([key], `# (${key} has no counterpart)`);
+    if (comments[key] !== undefined) writer.add([key], `# (${oneLine(key)} has no counterpart)`);
   }
   writer.add(['']);
   return { yaml: `${out.join('\n')}\n`, variables: variablesOf(values, writer), notes };
@@ -256,8 +256,15 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
+/** What another line could begin with is no part of a comment. */
+function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').trimEnd();
+}
+
 /** A text as YAML: as it is where it can only be one, else in quotes. */
 function scalar(text: string): string {
   const isPlain = /^[A-Za-z_./][\w./ -]*$/.test(text) && !/ $|^(?:true|false|null|yes|no|on|off|y|n)$/i.test(text);
-  return isPlain ? text : `'${text.replaceAll("'", "''")}'`;
+  if (isPlain) return text;
+  // Line breaks and control characters have an escape in double quotes only.
+  return /[^\x20-\x7e]/.test(text) ? JSON.stringify(text) : `'${text.replaceAll("'", "''")}'`;
 }
