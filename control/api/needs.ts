@@ -15,6 +15,7 @@ export interface Needs {
 /** Options of a route that is open to everybody. */
 export interface OpenToAll {
   readonly security: readonly [];
+  readonly 'x-uncounted'?: true;
 }
 
 /**
@@ -34,7 +35,12 @@ export function needs(permission: Permission, subject?: Subject, also?: readonly
   };
 }
 
-/** Options of a route that is open to everybody; it must do with what anybody may know. */
-export function openToAll(): OpenToAll {
-  return { security: [] };
+/**
+ * Options of a route that is open to everybody; it must do with what anybody may know.
+ *
+ * @param rate `uncounted`: the requests of one address are not limited, since many come from the same and the route
+ *   tells by itself who asks.
+ */
+export function openToAll(rate: 'counted' | 'uncounted' = 'counted'): OpenToAll {
+  return { security: [], ...(rate === 'uncounted' && { 'x-uncounted': true }) };
 }

@@ -83,6 +83,7 @@ async function counted(ctx: Ctx): Promise<(Rate & { isOver: boolean }) | null> {
   const { sql, limits } = ctx.env;
   const { actor } = ctx.state.access;
   const { address } = ctx.state;
+  if (ctx.routeOptions?.['x-uncounted'] === true) return null;
   if (actor === null)
     return address === null
       ? null

@@ -2,6 +2,7 @@
 // built. Each further commit needs its own approval.
 import { ApiError } from '../api/errors.ts';
 import { addBuild } from '../deployments/create-deployment.ts';
+import { systemAudit, tell, type Audit } from '../deployments/notes.ts';
 import type { Parts } from '../parts.ts';
 
 /**
@@ -13,15 +14,22 @@ export async function approveDeployment(
   { sql }: Pick<Parts, 'sql'>,
   deploymentId: string,
   accountId: string,
+  audit: Audit = systemAudit,
 ): Promise<void> {
   await sql.begin(async (tx) => {
     const [row] = await tx<
-      { project_id: string; branch: string; commit_sha: string | null; repository_id: string | null }[]
+      {
+        organization_id: string;
+        project_id: string;
+        branch: string;
+        commit_sha: string | null;
+        repository_id: string | null;
+      }[]
     >`UPDATE control.deployment SET approved_by = ${accountId}, reason = NULL, updated_at = now()
         FROM control.project
        WHERE deployment.id = ${deploymentId} AND project.id = deployment.project_id AND is_fork
          AND approved_by IS NULL AND status = 'queued'
-      RETURNING project_id, branch, commit_sha, repository_id`;
+      RETURNING deployment.organization_id, project_id, branch, commit_sha, repository_id`;
     if (row === undefined)
       throw new ApiError('conflict', {
         reason: 'This deployment does not wait for an approval: it is not from a fork, was approved, or is superseded',
@@ -30,6 +38,14 @@ export async function approveDeployment(
       throw new ApiError('unprocessable', { reason: 'The project has no repository any more' });
     const { project_id: projectId, branch, commit_sha: commit, repository_id: repositoryId } = row;
     await addBuild(tx, { id: deploymentId, projectId, branch, repositoryId, commit });
-    await tx`SELECT pg_notify('control_deployment', ${deploymentId})`;
+    await audit(tx, {
+      organizationId: row.organization_id,
+      projectId,
+      action: 'deployment.approve',
+      subjectKind: 'deployment',
+      subjectId: deploymentId,
+      details: { branch, commit },
+    });
+    await tell(tx, deploymentId);
   });
 }

@@ -121,6 +121,7 @@ export function toPermissions(value: unknown): Permissions {
   if (typeof value !== 'object' || value === null) return {};
   return Object.fromEntries(
     Object.entries(value)
+      .filter(([name]) => /^[a-z_]{1,64}$/.test(name))
       .filter(([, right]) => right === 'read' || right === 'write' || right === 'admin')
       .slice(0, 100),
   ) as Permissions;

@@ -55,14 +55,14 @@ export interface ConnectedHost {
   close(): Promise<void>;
 }
 
-/** Starts both. */
-export async function startConnectedHost(): Promise<ConnectedHost> {
+/** Starts both. @param variables of Git besides those of the host. */
+export async function startConnectedHost(variables: Readonly<Record<string, string>> = {}): Promise<ConnectedHost> {
   const host = await startGitHost();
   // Engines that have read every route, and hold nothing.
   const privatePort: Parts['privatePort'] = {
     ask: <Body>() => Promise.resolve({ status: 200, body: { routed: true, removed: {} } as Body }),
   };
-  const control = await startControl({ git: gitConfigurationFrom(host.variables), privatePort });
+  const control = await startControl({ git: gitConfigurationFrom({ ...host.variables, ...variables }), privatePort });
   const { sql, parts } = control;
   const installation = host.installation('acme', ['ada']);
   const url = 'http://localhost:4002/webhooks/git-host';

@@ -46,7 +46,8 @@ export const gitHost = platform<Parts, RequestState>()
   .post(
     '/webhooks/git-host',
     {
-      ...openToAll(),
+      // All of the Git host's deliveries come from a few addresses, and are signed.
+      ...openToAll('uncounted'),
       summary: 'Take a delivery of the Git host',
       description: 'Signed with GITHOST_WEBHOOK_SECRET. It is stored and answered; the work follows.',
       response: {
@@ -122,7 +123,7 @@ export const gitHost = platform<Parts, RequestState>()
     },
     async (ctx) => {
       const { actor } = await ctx.state.access.deployment('project:write', ctx.params.id);
-      await approveDeployment(ctx.env, ctx.params.id, actor.accountId);
+      await approveDeployment(ctx.env, ctx.params.id, actor.accountId, ctx.state.audit);
       return ctx.json({ deploymentId: ctx.params.id }, 202);
     },
   );

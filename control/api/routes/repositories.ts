@@ -4,6 +4,7 @@ import { platform } from '#packages/worker/index.ts';
 import { isBranchName } from '#git/remote-url.ts';
 import { connectHosted, connectRemote } from '../../git-host/connect.ts';
 import { createDeployment } from '../../deployments/create-deployment.ts';
+import { touchRoute } from '../../deployments/project-routes.ts';
 import { personToken } from '../../git-host/person-token.ts';
 import { askForRefresh } from '../../git-host/remote-refresh.ts';
 import type { Parts } from '../../parts.ts';
@@ -187,6 +188,7 @@ export const repositories = platform<Parts, RequestState>()
           UPDATE control.project
              SET repository_id = ${repositoryId}, config_path = ${folder}, default_branch = ${branch}, updated_at = now()
            WHERE id = ${projectId}`;
+        await touchRoute(tx, projectId);
         await ctx.state.audit(tx, {
           organizationId,
           projectId,
