@@ -19,6 +19,7 @@ import { ensureFirstRun } from './sign-in/first-run.ts';
 import { openSignIn } from './sign-in/open.ts';
 import { createUi } from './sign-in/ui.ts';
 import { sweepSignIn } from './sign-in/ui-app.ts';
+import { collectUsage } from './usage/collect.ts';
 import { startWebhooks } from './webhooks/deliveries.ts';
 
 const SWEEP_MS = 10 * 60_000;
@@ -67,6 +68,7 @@ async function start(): Promise<() => Promise<void>> {
   await watchBuilds(parts, () => process.connected && process.send?.({ type: 'want', service: 'builder' }));
   startGitHost(parts);
   startWebhooks(parts);
+  parts.background('Collecting usage', () => collectUsage(parts));
   const api = createApi();
   const gitPush = await openGitPush(parts);
   const { host, apiPort, uiPort } = config.listeners;

@@ -18,6 +18,7 @@ import { HostWork } from './work/host-work.ts';
 import type { HostFunctions } from './bridge/host-calls.ts';
 import { EngineMemory } from './bridge/host-memory.ts';
 import { EngineCounters } from './metrics/counters.ts';
+import { EngineUsage } from './metrics/usage.ts';
 import { CompileAhead } from './isolates/compile-ahead.ts';
 import { CompiledForms } from './isolates/compiled-forms.ts';
 import { EntryScheduler } from './isolates/entry.ts';
@@ -50,6 +51,7 @@ export interface Engine {
   readonly work: HostWork;
   readonly scheduler: EntryScheduler;
   readonly counters: EngineCounters;
+  readonly usage: EngineUsage;
   /** On connections that workers opened. */
   readonly egressBytes: { readonly received: number; readonly sent: number };
   readonly snapshotBytes: number;
@@ -128,6 +130,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     work,
     scheduler,
     counters,
+    usage: new EngineUsage(),
     egressBytes,
     snapshotBytes: snapshot.bytes,
     get parkedThreads() {

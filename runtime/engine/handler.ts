@@ -21,6 +21,7 @@ import type { DeliveryEnd } from './invocation/delivery.ts';
 import type { LogLine } from './invocation/log.ts';
 import { failed, failureResponse, isFailureCode, ok, type FailureCode, type Outcome } from './invocation/outcome.ts';
 import { DeploymentCounters } from './metrics/counters.ts';
+import type { DeploymentUsage } from './metrics/usage.ts';
 import type { Lead, Route } from './router/route-table.ts';
 
 /** What a handler is made of. */
@@ -91,6 +92,7 @@ interface Served {
   /** Null for static projects. */
   readonly deployment: Deployment | null;
   readonly counters: DeploymentCounters | null;
+  readonly usage: DeploymentUsage;
   /** Where its requests go instead. */
   remote: Remote | null;
   /** It is what its project serves. */
@@ -138,10 +140,11 @@ export function createHandler(parts: HandlerParts): Handler {
             branch: route.branch,
             target: route.preview === null ? 'production' : 'preview',
           });
-    const deployment = counters === null ? null : routeDeployments.open(route, artifact, counters);
+    const usage = parts.engine.usage.open(route.project, route.deployment);
+    const deployment = counters === null ? null : routeDeployments.open(route, artifact, counters, usage);
     if (deployment !== null) deployment.admitted = upkeep.share;
     const remote = deployment === null ? null : (parts.remoteOf?.(keyOf(route), deployment, null) ?? null);
-    const opened: Served = { artifact, deployment, counters, remote, isProduction: isProduction(route) };
+    const opened: Served = { artifact, deployment, counters, usage, remote, isProduction: isProduction(route) };
     served.set(route, opened);
     return opened;
   }
@@ -204,6 +207,7 @@ export function createHandler(parts: HandlerParts): Handler {
       parts.assets.serve(exchange, artifact, deployment === null)
     ) {
       engineCounters.assetRequests++;
+      found.usage.served();
       return;
     }
     if (remote !== null && remote.take(exchange)) return;

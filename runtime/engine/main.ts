@@ -28,6 +28,8 @@ import { superviseEngine } from './cluster/supervised.ts';
 /** Exit code that tells the supervisor not to try again. */
 const EXIT_CONFIGURATION = 78;
 
+/** Between words on what deployments used: so much of it dies with an engine. */
+const USAGE_MS = 1000;
 /** What stands around a file in a question about bindings. */
 const DATA_HEAD_BYTES = 64 * 1024;
 
@@ -230,12 +232,19 @@ async function start(): Promise<void> {
       'engine listening',
     );
   };
+  const tellUsage = (): void => {
+    const rows = engine.usage.take();
+    if (rows.length > 0 && process.connected) process.send?.({ type: 'usage', rows });
+  };
+  const usage = setInterval(tellUsage, USAGE_MS).unref();
   const finish = async (): Promise<void> => {
     source.close();
     handler.close();
     reports.close();
     // Nothing that it counted is lost with it.
     const report = { type: 'report', report: reports.metrics() };
+    clearInterval(usage);
+    tellUsage();
     if (process.connected) await new Promise((resolve) => process.send!(report, resolve));
     await engine.close();
     closeStores();

@@ -26,6 +26,7 @@ import type { ToEngine } from './engines/messages.ts';
 import { keepPrivate } from './data-folder/private-folders.ts';
 import { claimPort } from './engines/port.ts';
 import { openPrivatePort, type PrivatePort } from './private-port/private-port.ts';
+import { UsageLedger } from './private-port/usage.ts';
 import { privatePortSettings } from './private-port/settings.ts';
 import { Quarantine } from './quarantine/quarantine.ts';
 import { Services, type ServiceHooks, type ServiceSpec } from './services/services.ts';
@@ -100,6 +101,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     ...databaseSockets(process.env, sockets),
     ...(folder === '' ? {} : { ENGINE_SECRET: engineSecret(process.env, folder) }),
   };
+  const usage = new UsageLedger();
   const engines = new Engines({
     create: (parts) =>
       new EngineProcess({
@@ -152,6 +154,7 @@ async function start(config: SupervisorConfig): Promise<void> {
         if (typeof engine.place === 'string') quarantine.onServed(engine.place, served);
       } else if (message.type === 'want') startQuarantineEngine(message.deployment);
       else if (message.type === 'report') privatePort?.keepLastReport(engine.id, message.report);
+      else if (message.type === 'usage') usage.add(message.rows);
       else if (message.type === 'recycle') recycle(engine, message.reason, message.blamed);
     },
   });
@@ -372,6 +375,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     privatePort = await openPrivatePort({
       settings,
       localToken,
+      usage,
       version: (createRequire(import.meta.url)('../../package.json') as { version: string }).version,
       state,
       isStopping: () => stopping,

@@ -45,6 +45,7 @@ export async function openIsolateSide(folder: string, origin: string, cache: str
         pool: engine.pool,
         hostMemory: engine.hostMemory,
         counters: engine.counters.open('wpt', 'wpt'),
+        usage: engine.usage.open('wpt', 'wpt'),
         engineCounters: engine.counters,
         recordsAll: false,
         explain: null,

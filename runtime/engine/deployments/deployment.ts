@@ -28,6 +28,7 @@ import type { DeploymentConfig, ServedDeployment } from './config.ts';
 import { Lane, type LaneParts } from './lane.ts';
 import { collectBody } from './request-body.ts';
 import type { Exchange } from '../http/listener.ts';
+import type { DeploymentUsage } from '../metrics/usage.ts';
 import type { ProxyRequestIds } from '../http/request-id.ts';
 
 /** One invocation's end, for the log and the counters. */
@@ -70,6 +71,7 @@ export type Explain = (exchange: Exchange, plain: FailureResponse, failure: Expl
 /** What deployments are made of. */
 export interface DeploymentParts extends LaneParts {
   readonly hostMemory: EngineMemory;
+  readonly usage: DeploymentUsage;
   readonly onLog: (deployment: DeploymentConfig, line: LogLine) => void;
   /** Null where nobody listens, so that no record is made. */
   readonly onRequest: ((record: RequestRecord) => void) | null;
@@ -254,6 +256,8 @@ export class Deployment implements ServedDeployment {
     }
     const wallMs = now - invocation.startedAt;
     this.#parts.counters.ended(invocation.kind, outcome, wallMs);
+    const { kind, cpuMs, hostCpuMs } = invocation;
+    this.#parts.usage.ended(kind, target, outcome.kind === 'failed', cpuMs, hostCpuMs);
     if (this.#parts.onRequest === null || (outcome.kind === 'ok' && !this.#parts.recordsAll)) return;
     const { uid } = invocation;
     this.#parts.onRequest({

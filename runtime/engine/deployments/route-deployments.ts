@@ -17,6 +17,7 @@ import type { SignedFiles } from '../http/signed-files.ts';
 import { createInvocationIds } from '../invocation/invocation-id.ts';
 import type { LogLine } from '../invocation/log.ts';
 import type { DeploymentCounters } from '../metrics/counters.ts';
+import type { DeploymentUsage } from '../metrics/usage.ts';
 import type { Route } from '../router/route-table.ts';
 import type { DeploymentConfig, ServingParts } from './config.ts';
 import { prepareDatabases, type ProjectDatabases } from './database-preparation.ts';
@@ -55,7 +56,7 @@ export interface RouteDeploymentParts {
 /** Deployments by their routes. */
 export interface RouteDeployments {
   /** As it serves: its migrations go before its first request. */
-  open(route: Route, artifact: OpenArtifact, counters: DeploymentCounters): Deployment;
+  open(route: Route, artifact: OpenArtifact, counters: DeploymentCounters, usage: DeploymentUsage): Deployment;
   /** To be tried only: nothing is done for it, and its lines go to whoever tries it. */
   openForCheck(
     route: Route,
@@ -71,7 +72,7 @@ export function createRouteDeployments(
   serving: Pick<ServingParts, 'clientHeaders' | 'passThrough'>,
 ): RouteDeployments {
   const { engine } = parts;
-  const shared: Omit<DeploymentParts, 'counters' | 'hostFunctions'> = {
+  const shared: Omit<DeploymentParts, 'counters' | 'usage' | 'hostFunctions'> = {
     ...serving,
     engineCounters: engine.counters,
     pool: engine.pool,
@@ -128,7 +129,7 @@ export function createRouteDeployments(
   }
 
   return {
-    open(route, artifact, counters) {
+    open(route, artifact, counters, usage) {
       const { databases } = parts;
       const prepare =
         databases === null
@@ -141,13 +142,14 @@ export function createRouteDeployments(
               () => parts.isProduction?.(route) ?? false,
             );
       const hostFunctions = hostFunctionsOf(route, artifact);
-      return new Deployment({ ...configOf(route, artifact), prepare }, { ...shared, counters, hostFunctions });
+      return new Deployment({ ...configOf(route, artifact), prepare }, { ...shared, counters, usage, hostFunctions });
     },
     openForCheck(route, artifact, counters, onLog) {
       const hostFunctions = hostFunctionsOf(route, artifact);
       return new Deployment(configOf(route, artifact), {
         ...shared,
         counters,
+        usage: engine.usage.open(route.project, route.deployment),
         hostFunctions,
         onLog: (_deployment, line) => onLog(line),
       });

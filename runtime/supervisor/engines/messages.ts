@@ -1,4 +1,5 @@
 // What supervisor and engines say to each other over their channel. Types only: main.ts of both sides import it.
+import type { UsageRow } from '#core/usage-row.ts';
 import type { DeploymentKey } from '../private-port/state.ts';
 
 /** Where a quarantined deployment stands. */
@@ -62,6 +63,8 @@ export type FromEngine =
       readonly forwarded: number;
       readonly parkedThreads: number;
     }
+  /** What its deployments used since the last one; once a second, where they did. */
+  | { readonly type: 'usage'; readonly rows: readonly UsageRow[] }
   /** There is a request for a quarantined deployment that has no engine. */
   | { readonly type: 'want'; readonly deployment: DeploymentKey }
   /** The last word on its metrics, before it ends: a `MetricsReport`. */

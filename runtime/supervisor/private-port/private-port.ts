@@ -13,8 +13,10 @@ import { readFromEngine, type EngineAnswer } from '../engines/engine-calls.ts';
 import { readLogs } from './logs.ts';
 import { MetricsCollector } from './metrics-collector.ts';
 import { createOperations, operations } from './operations.ts';
+import { readJsonBody } from './json-body.ts';
 import type { PrivatePortSettings } from './settings.ts';
 import type { SupervisorState } from './state.ts';
+import type { UsageLedger } from './usage.ts';
 
 // Imported, it would load Node's HTTP client too, and every process would start later by 65 ms of CPU.
 const { createServer } = process.getBuiltinModule('node:http');
@@ -24,6 +26,7 @@ export interface PrivatePortParts extends Omit<DeliveryParts, 'state'> {
   readonly settings: PrivatePortSettings;
   /** Of the user who started the platform (local-record.ts): opens every route. */
   readonly localToken: string;
+  readonly usage: Pick<UsageLedger, 'take'>;
   readonly version: string;
   readonly state: () => SupervisorState;
   /** The platform is going down: it lives, and is not ready. */
@@ -64,6 +67,12 @@ export async function openPrivatePort(parts: PrivatePortParts): Promise<PrivateP
     },
     '/_platform/logs': {
       GET: async (request, response) => sendJson(response, 200, await readLogs(request.url ?? '', state)),
+    },
+    '/_platform/usage': {
+      async POST(request, response) {
+        const { value } = await readJsonBody(request, 1024);
+        sendJson(response, 200, parts.usage.take((value as { acknowledged?: unknown } | null)?.acknowledged));
+      },
     },
     '/_platform/check': {
       async POST(request, response) {

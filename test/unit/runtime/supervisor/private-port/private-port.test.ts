@@ -34,6 +34,7 @@ async function open(
   const port = await openPrivatePort({
     settings: { port: 0, host: '127.0.0.1', token: token ?? TOKEN },
     localToken: 'of the user who started it',
+    usage: { take: () => ({ id: null, rows: [] }) },
     version: '1.2.3',
     state: () => ({
       port: 4001,

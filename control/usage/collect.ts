@@ -1,0 +1,67 @@
+// Takes what deployments used from the supervisor into the ledger (control.usage), every few seconds. A batch that was
+// kept is acknowledged with the next question; one that comes again, because this process ended in between, is known by
+// its id and counted once. Started by main.ts.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { UsageBatch } from '#core/usage-row.ts';
+import type { Parts } from '../parts.ts';
+
+const EVERY_MS = 10_000;
+const WAIT_MS = 10_000;
+const ACTOR = 'usage';
+
+/** Takes batches until the process is to end. */
+export async function collectUsage(parts: Parts): Promise<void> {
+  const { stopping, log } = parts;
+  let acknowledged: string | null = null;
+  while (!stopping.aborted) {
+    try {
+      const taken = await takeUsage(parts, acknowledged);
+      acknowledged = taken;
+      // There may be more where there was a batch: it is asked for at once, which acknowledges this one.
+      if (taken !== null) continue;
+    } catch (error) {
+      log.warn({ reason: (error as Error).message }, 'Usage not taken');
+    }
+    await pause(EVERY_MS, undefined, { signal: stopping }).catch(() => {});
+  }
+}
+
+/**
+ * Asks once, and keeps what comes.
+ *
+ * @param acknowledged id of the batch that was kept last. @returns that of the one that is kept now; null: there is
+ *   none.
+ * @throws {Error} where nobody answers, or the database is away: then the same batch comes again.
+ */
+export async function takeUsage(
+  { privatePort, sql }: Pick<Parts, 'privatePort' | 'sql'>,
+  acknowledged: string | null,
+): Promise<string | null> {
+  const { status, body } = await privatePort.ask<UsageBatch>('/_platform/usage', { acknowledged }, WAIT_MS);
+  if (status !== 200) throw new Error(`the platform answered ${status}`);
+  const { id, rows } = body;
+  if (id === null) return null;
+  await sql.begin(async (tx) => {
+    const known = await tx`
+      INSERT INTO control.idempotency (actor, key, request) VALUES (${ACTOR}, ${id}, ${Buffer.alloc(0)})
+      ON CONFLICT DO NOTHING RETURNING key`;
+    if (known.length === 0) return;
+    // Projects that the database does not know were deployed without it.
+    await tx`
+      INSERT INTO control.usage AS kept
+        (hour, project_id, deployment_id, kind, route, invocations, failures, cpu_ms, host_cpu_ms, cpu_ms_max)
+      SELECT used.hour, project.id, used.deployment, used.kind, used.route,
+        used.invocations, used.failures, used."cpuMs", used."hostCpuMs", used."cpuMsMax"
+      FROM jsonb_to_recordset(${tx.json(rows as never)}) AS used
+        (hour timestamptz, project text, deployment text, kind text, route text, invocations bigint, failures bigint,
+          "cpuMs" double precision, "hostCpuMs" double precision, "cpuMsMax" double precision)
+      JOIN control.project ON project.name = used.project AND project.deleted_at IS NULL
+      ON CONFLICT (project_id, hour, deployment_id, kind, route) DO UPDATE SET
+        invocations = kept.invocations + excluded.invocations,
+        failures = kept.failures + excluded.failures,
+        cpu_ms = kept.cpu_ms + excluded.cpu_ms,
+        host_cpu_ms = kept.host_cpu_ms + excluded.host_cpu_ms,
+        cpu_ms_max = greatest(kept.cpu_ms_max, excluded.cpu_ms_max)`;
+  });
+  return id;
+}

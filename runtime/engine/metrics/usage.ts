@@ -1,0 +1,134 @@
+// What deployments used since it was last taken: invocations, failures and CPU by kind and route, for the ledger of the
+// control plane. Counted at the end of each invocation; main.ts sends it to the supervisor once a second, so that an
+// engine that dies takes no more than that with it. Nothing is made for a request whose path was seen before.
+import type { InvocationKind } from '#core/plans.ts';
+import type { UsageRow } from '#core/usage-row.ts';
+
+/** Routes of a deployment with rows of their own; the rest is `*`. */
+const ROUTES_MAX = 50;
+/** Paths whose route is remembered, and how long they may be. */
+const PATHS_MAX = 512;
+const PATH_CHARS_MAX = 200;
+/** Rows taken at a time; others wait for the next time. */
+const ROWS_MAX = 5000;
+/** What answers files has no worker, and no path of its own. */
+const FILES = '(files)';
+
+class Count {
+  readonly project: string;
+  readonly deployment: string;
+  readonly kind: InvocationKind;
+  readonly route: string;
+  invocations = 0;
+  failures = 0;
+  cpuMs = 0;
+  hostCpuMs = 0;
+  cpuMsMax = 0;
+  /** It is among those to be taken. */
+  isWaiting = false;
+
+  constructor(project: string, deployment: string, kind: InvocationKind, route: string) {
+    this.project = project;
+    this.deployment = deployment;
+    this.kind = kind;
+    this.route = route;
+  }
+}
+
+/** Takes part in {@link EngineUsage}. */
+export interface DeploymentUsage {
+  /** @param target of a request; '' for other events. */
+  ended(kind: InvocationKind, target: string, isFailure: boolean, cpuMs: number, hostCpuMs: number): void;
+  /** A file answered. */
+  served(): void;
+}
+
+/** All that an engine's deployments use. */
+export class EngineUsage {
+  #waiting: Count[] = [];
+
+  open(project: string, deployment: string): DeploymentUsage {
+    const routes = new Map<string, Count>();
+    const paths = new Map<string, Count>();
+    const kinds = new Map<InvocationKind, Count>();
+    const waiting = (): Count[] => this.#waiting;
+
+    function ofRoute(route: string): Count {
+      let count = routes.get(route);
+      if (count === undefined) {
+        if (routes.size >= ROUTES_MAX && route !== '*') return ofRoute('*');
+        routes.set(route, (count = new Count(project, deployment, 'http', route)));
+      }
+      return count;
+    }
+
+    function ofTarget(target: string): Count {
+      const end = target.indexOf('?');
+      const path = end < 0 ? target : target.slice(0, end);
+      const known = paths.get(path);
+      if (known !== undefined) return known;
+      const count = ofRoute(routeOf(path));
+      if (path.length <= PATH_CHARS_MAX) {
+        if (paths.size >= PATHS_MAX) paths.clear();
+        // A copy: a part of the request's text would keep all of it.
+        paths.set(Buffer.from(path, 'latin1').toString('latin1'), count);
+      }
+      return count;
+    }
+
+    function ofKind(kind: InvocationKind): Count {
+      let count = kinds.get(kind);
+      if (count === undefined) kinds.set(kind, (count = new Count(project, deployment, kind, '')));
+      return count;
+    }
+
+    function add(count: Count): void {
+      count.invocations++;
+      if (count.isWaiting) return;
+      count.isWaiting = true;
+      waiting().push(count);
+    }
+
+    return {
+      ended(kind, target, isFailure, cpuMs, hostCpuMs) {
+        const count = kind === 'http' ? ofTarget(target) : ofKind(kind);
+        if (isFailure) count.failures++;
+        count.cpuMs += cpuMs;
+        count.hostCpuMs += hostCpuMs;
+        if (cpuMs + hostCpuMs > count.cpuMsMax) count.cpuMsMax = cpuMs + hostCpuMs;
+        add(count);
+      },
+      served: () => add(ofRoute(FILES)),
+    };
+  }
+
+  /** What was used since it was last asked. */
+  take(): UsageRow[] {
+    if (this.#waiting.length === 0) return [];
+    const taken = this.#waiting.slice(0, ROWS_MAX);
+    this.#waiting = this.#waiting.slice(ROWS_MAX);
+    return taken.map((count) => {
+      const { project, deployment, kind, route, invocations, failures, cpuMs, hostCpuMs, cpuMsMax } = count;
+      count.isWaiting = false;
+      count.invocations = count.failures = count.cpuMs = count.hostCpuMs = count.cpuMsMax = 0;
+      return { project, deployment, kind, route, invocations, failures, cpuMs, hostCpuMs, cpuMsMax };
+    });
+  }
+}
+
+/** Words of a path that name something; numbers, ids and keys do not. */
+const NAME = /^(?:[a-z][a-z_.-]{0,31}|v\d{1,2})$/i;
+
+/**
+ * The route of a path: its first two parts, and `*` for what is no name and for all behind them.
+ *
+ * @example routeOf('/api/users/7') // '/api/users/*'
+ * @example routeOf('/posts/8f14e45f') // '/posts/*'
+ */
+export function routeOf(path: string): string {
+  const [, ...parts] = path.split('/', 5);
+  const named = parts.filter((part) => part !== '');
+  const shown = named.slice(0, 2).map((part) => (NAME.test(part) ? part : '*'));
+  if (named.length > 2 && shown.at(-1) !== '*') shown.push('*');
+  return `/${shown.join('/')}`;
+}
