@@ -90,9 +90,10 @@ export function readConfiguration(environment: Environment): Configuration {
   const protocol = choice('PUBLIC_PROTOCOL', production ? ['https', 'http'] : ['http', 'https']);
   const handlerPort = port('HANDLER_PORT', 4001);
   const publicPort = get('PUBLIC_PORT') === '' ? (protocol === 'https' ? 443 : handlerPort) : port('PUBLIC_PORT', 443);
+  const [apiPort, uiPort] = [port('API_PORT', 4002), port('UI_PORT', 3002)];
   const addresses: Addresses = {
-    api: originOf('PUBLIC_API_URL', 'http://localhost:4002'),
-    ui: originOf('AUTH_URL', 'http://localhost:3002'),
+    api: originOf('PUBLIC_API_URL', `http://localhost:${apiPort || 4002}`),
+    ui: originOf('AUTH_URL', `http://localhost:${uiPort || 3002}`),
     domain: get('HANDLER_DOMAIN').split(',')[0]!.trim().toLowerCase() || 'localhost',
     protocol,
     port: publicPort === (protocol === 'https' ? 443 : 80) ? null : publicPort,
@@ -110,8 +111,8 @@ export function readConfiguration(environment: Environment): Configuration {
     },
     listeners: {
       host: get('API_HOST') || '127.0.0.1',
-      apiPort: port('API_PORT', 4002),
-      uiPort: port('UI_PORT', 3002),
+      apiPort,
+      uiPort,
     },
     git: checked(() => gitConfigurationFrom(environment), { gitHost: null, webhookSecret: null, privateHosts: [] }),
     gitHost: checked(() => gitHostSettings(environment), { url: '', apiUrl: '', oauth: null }),

@@ -6,7 +6,7 @@ import { ApiError } from '../api/errors.ts';
 import type { Parts } from '../parts.ts';
 import { cookiesOf, readCookie } from './cookies.ts';
 import { isFromOwnPage, mayRead } from './origin.ts';
-import { html, page } from './pages.ts';
+import { goTo, html, page } from './pages.ts';
 import { SESSION_MS } from './sessions.ts';
 import { createUiApp } from './ui-app.ts';
 
@@ -18,7 +18,7 @@ export function createUi(parts: Parts, api: ApiFetch): (request: Request) => Pro
   const app = createUiApp();
   const cookies = cookiesOf(parts.addresses.ui);
   const { sessions } = parts.signIn;
-  return async (request) => {
+  const answer = async (request: Request): Promise<Response> => {
     const { pathname } = new URL(request.url);
     const value = readCookie(request.headers.get('cookie'), cookies.session);
     const session = value === null ? null : await sessions.find(value);
@@ -34,10 +34,35 @@ export function createUi(parts: Parts, api: ApiFetch): (request: Request) => Pro
     }
     if (value === null || session === null || response.headers.getSetCookie().length > 0) return response;
     const renewed = await sessions.renew(value);
-    if (renewed !== null)
-      response.headers.append('set-cookie', cookies.set(cookies.session, renewed, SESSION_MS / 1000));
-    return response;
+    if (renewed === null) return response;
+    // Headers of some answers cannot be changed.
+    const answered = new Response(response.body, response);
+    answered.headers.append('set-cookie', cookies.set(cookies.session, renewed, SESSION_MS / 1000));
+    return answered;
   };
+  return async (request) => {
+    const elsewhere = atLocalhost(request, parts.addresses.ui);
+    if (elsewhere !== null) return goTo(elsewhere);
+    try {
+      return await answer(request);
+    } catch (error) {
+      parts.log.error({ err: error }, 'Request of AUTH_URL failed');
+      const text = html`<p role="alert">The platform cannot answer at the moment. Try again.</p>`;
+      return page('That did not work', text, { status: 503 });
+    }
+  };
+}
+
+/**
+ * Where `AUTH_URL` is on localhost, a page that was asked for by the address of this machine is to be asked for by that
+ * name: cookies and origins are its own.
+ */
+function atLocalhost({ method, url: text }: Request, ui: string): string | null {
+  const url = new URL(text);
+  const isPage = url.pathname === '/' || url.pathname.startsWith('/api/auth/');
+  const isAddress = url.hostname === '127.0.0.1' || url.hostname === '[::1]';
+  if (method !== 'GET' || !isPage || !isAddress || new URL(ui).hostname !== 'localhost') return null;
+  return `${ui}${url.pathname}${url.search}`;
 }
 
 /** A request for the API: in the name of the session's account, where one of our own pages made it. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { gitHostTokenOf } from '#control/sign-in/git-host-token.ts';
 import { newId } from '#control/records/ids.ts';
+import { createUi } from '#control/sign-in/ui.ts';
 import { startSignIn, type TestBrowser, type TestSignIn } from '#test/setup/signed-in.ts';
 
 let site: TestSignIn;
@@ -209,6 +210,42 @@ test('pages of other sites can neither sign somebody in nor out, nor ask the API
   // The API's own origin takes tokens alone.
   const atApi = await fetch(`${site.api}/user`, { headers: { cookie: `${SESSION}=${browser.cookies.get(SESSION)}` } });
   assert.equal(atApi.status, 401);
+});
+
+test('a page of ours changes things through the session', async () => {
+  const browser = site.browser();
+  await browser.submit('/api/auth/sign-in/token', { token: site.control.owner.token });
+  const response = await browser.request('/api/projects', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', origin: site.ui },
+    body: JSON.stringify({ name: 'made-here', organizationId: site.control.organizationId }),
+  });
+  assert.equal(response.status, 201);
+  assert.equal(((await response.json()) as { name: string }).name, 'made-here');
+  const [event] = await site.parts.sql<{ actor_kind: string; address: string }[]>`
+    SELECT actor_kind, address FROM control.audit_event WHERE action = 'project.create'`;
+  assert.equal(event?.actor_kind, 'account');
+});
+
+test('a page that is asked for by the address of this machine leads to its name', async () => {
+  const byAddress = site.ui.replace('localhost', '127.0.0.1');
+  const response = await fetch(`${byAddress}/api/auth/sign-in?redirect=/x`, { redirect: 'manual' });
+  assert.deepEqual(
+    [response.status, response.headers.get('location')],
+    [303, `${site.ui}/api/auth/sign-in?redirect=/x`],
+  );
+});
+
+test('when the database is away, the answer says so and nothing else', async () => {
+  const sessions = {
+    ...site.parts.signIn.sessions,
+    find: () => Promise.reject(new Error('connect to 10.0.0.7 failed')),
+  };
+  const parts = { ...site.parts, signIn: { ...site.parts.signIn, sessions } };
+  const ui = createUi(parts, () => new Response('never'));
+  const response = await ui(new Request(`${site.ui}/`, { headers: { cookie: 'platform-session=x' } }));
+  assert.equal(response.status, 503);
+  assert.doesNotMatch(await response.text(), /10\.0\.0\.7/);
 });
 
 test('signing out ends the session on the server', async () => {

@@ -40,6 +40,11 @@ test('what is enough has defaults for the rest', () => {
   assert.deepEqual([signUp, cacheUrl, warnings], ['invited', null, []]);
 });
 
+test('the addresses follow the ports, where they are not given', () => {
+  const { addresses } = readConfiguration({ ...enough, API_PORT: '14002', UI_PORT: '13002' });
+  assert.deepEqual([addresses.api, addresses.ui], ['http://localhost:14002', 'http://localhost:13002']);
+});
+
 test('everything that is missing is named at once, with the command that makes a secret', () => {
   assert.deepEqual(problemsOf({}), [
     'DATABASE_URL is not set: name a Postgres database',
