@@ -2,9 +2,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { encryptionKeys, unseal } from '#core/encryption.ts';
+import { isPreviewBypass, isPreviewPassword } from '#core/preview-access.ts';
 import { variableContext } from '#core/variable-context.ts';
 import { createApi } from '#control/api/app.ts';
+import { writeRoute } from '#control/deployments/project-routes.ts';
 import { newDeploymentId } from '#control/records/ids.ts';
+import { readRoute } from '#deployments/route-records.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
 
 let control: TestControl;
@@ -115,6 +118,11 @@ test('settings are kept, and the preview password only as a hash', async () => {
     [body.settings.buildCommand, body.settings.outputDirectory, body.settings.hasPreviewPassword],
     ['make', 'out', true],
   );
+  const { body: bypass } = await control.call('POST', `/projects/${projectId}/preview-bypass`);
+  await writeRoute(control.parts, projectId);
+  const { protection } = readRoute(control.parts.folder, 'shop')!;
+  assert.equal(await isPreviewPassword(protection!.passwordHash, 'open sesame'), true);
+  assert.equal(isPreviewBypass(protection!.bypassHash!, bypass.token), true);
   const [row] =
     await control.sql`SELECT settings::text AS text, route_version FROM control.project WHERE id = ${projectId}`;
   assert.doesNotMatch(row!['text'], /sesame/);
