@@ -21,6 +21,9 @@ import type { UsageLedger } from './usage.ts';
 // Imported, it would load Node's HTTP client too, and every process would start later by 65 ms of CPU.
 const { createServer } = process.getBuiltinModule('node:http');
 
+/** As every listener; Node closes a second later than it says without `keepAliveTimeoutBuffer`. */
+const IDLE_MS = 5000;
+
 /** What the private port is made of. */
 export interface PrivatePortParts extends Omit<DeliveryParts, 'state'> {
   readonly settings: PrivatePortSettings;
@@ -105,7 +108,13 @@ export async function openPrivatePort(parts: PrivatePortParts): Promise<PrivateP
   const isOwner = tokenCheck(parts.localToken);
   const isOperator = tokenCheck(settings.token);
   const server = createServer(
-    { requestTimeout: 60_000, headersTimeout: 10_000, keepAliveTimeout: 5000, maxHeaderSize: 16 * 1024 },
+    {
+      requestTimeout: 60_000,
+      headersTimeout: 10_000,
+      keepAliveTimeout: IDLE_MS,
+      keepAliveTimeoutBuffer: 0,
+      maxHeaderSize: 16 * 1024,
+    },
     (request, response) => {
       const path = (request.url ?? '').split('?', 1)[0]!;
       void handle(path, request, response).catch((error: unknown) => {
