@@ -1,6 +1,5 @@
 // `git push platform main`: smart HTTP for the platform's own repositories, `/git/<project>.git`. Git sends a token as
 // password; the hook of a push gets the build log, which Git shows in the terminal.
-import { randomBytes } from 'node:crypto';
 import { isProjectName } from '#core/names.ts';
 import { Access } from '../access/access.ts';
 import { actorOfToken, type Actor } from '../access/actor.ts';
@@ -8,7 +7,7 @@ import { ApiError } from '../api/errors.ts';
 import type { Parts } from '../parts.ts';
 import { newId } from '../records/ids.ts';
 import { gitHttpBackend } from './http-backend.ts';
-import { openPushes, type Pushes } from './pushes.ts';
+import { openPushes } from './pushes.ts';
 import { ensureRepository } from './repositories.ts';
 
 const PATTERN = /^\/git\/([^/]{1,64}?)(?:\.git)?(\/info\/refs|\/git-upload-pack|\/git-receive-pack)$/;
@@ -26,27 +25,24 @@ export async function openGitPush(parts: Parts): Promise<GitPush> {
   return {
     fetch(request) {
       const found = PATTERN.exec(new URL(request.url).pathname);
-      return found === null ? null : answer(parts, pushes, request, found[1]!, found[2]!);
+      return found === null ? null : answer(parts, request, found[1]!, found[2]!);
     },
     close: () => pushes.close(),
   };
 }
 
-async function answer(parts: Parts, pushes: Pushes, request: Request, name: string, path: string): Promise<Response> {
+async function answer(parts: Parts, request: Request, name: string, path: string): Promise<Response> {
   try {
     const service = new URL(request.url).searchParams.get('service');
     const writes = path === '/git-receive-pack' || service === 'git-receive-pack';
     const actor = await actorOfGit(parts, request);
     if (actor === null) return askForToken();
-    const { repositoryId, projectId } = await repositoryOf(parts, actor, name, writes);
-    const push = randomBytes(16).toString('hex');
-    if (writes) pushes.expect(push, { projectId, repositoryId, accountId: actor.accountId });
+    const repositoryId = await repositoryOf(parts, actor, name, writes);
     return await gitHttpBackend(request, {
       dataFolder: parts.folder,
       repositoryId,
       path,
-      user: actor.accountId,
-      push,
+      account: actor.accountId,
     });
   } catch (error) {
     // Git shows a text only where the answer is one.
@@ -76,12 +72,7 @@ async function actorOfGit({ sql }: Parts, request: Request): Promise<Actor | nul
 }
 
 /** The project's own repository; a first push makes both. @throws {ApiError} */
-async function repositoryOf(
-  parts: Parts,
-  actor: Actor,
-  name: string,
-  writes: boolean,
-): Promise<{ projectId: string; repositoryId: string }> {
+async function repositoryOf(parts: Parts, actor: Actor, name: string, writes: boolean): Promise<string> {
   const { sql } = parts;
   if (!isProjectName(name))
     throw new ApiError('bad_request', { reason: `"${name.slice(0, 60)}" cannot be the name of a project` });
@@ -111,7 +102,7 @@ async function repositoryOf(
       reason: `${name} is connected to a repository elsewhere: push there, or disconnect it first`,
     });
   await ensureRepository(parts.folder, repository.id, repository.default_branch);
-  return { projectId, repositoryId: repository.id };
+  return repository.id;
 }
 
 /** In the one organization in which the actor may. @throws {ApiError} */

@@ -10,10 +10,8 @@ interface BackendCall {
   readonly repositoryId: string;
   /** Path after the repository: `/info/refs`, `/git-upload-pack`, `/git-receive-pack`. */
   readonly path: string;
-  /** Who pushes; shown in Git's reflogs. */
-  readonly user: string;
-  /** Passed on to the hooks. */
-  readonly push: string;
+  /** Who pushes; the hooks are told. */
+  readonly account: string;
 }
 
 const HEADER_BYTES_MAX = 16 * 1024;
@@ -35,9 +33,9 @@ export async function gitHttpBackend(request: Request, call: BackendCall): Promi
         HTTP_CONTENT_ENCODING: request.headers.get('content-encoding')!,
       }),
       ...(request.headers.has('git-protocol') && { GIT_PROTOCOL: request.headers.get('git-protocol')! }),
-      REMOTE_USER: call.user,
+      REMOTE_USER: call.account,
       REMOTE_ADDR: '127.0.0.1',
-      PLATFORM_PUSH: call.push,
+      PLATFORM_ACCOUNT: call.account,
     },
     stdio: ['pipe', 'pipe', 'ignore'],
   });

@@ -1,81 +1,81 @@
-// What hooks say of pushes, over a Unix socket in a folder of this process's own: each branch that was pushed becomes a
-// deployment, whose log is written back until it has ended.
+// What hooks say of pushes: each leaves a note in `<FS_PATH>/repositories/pushes/` and names it over a Unix socket in a
+// folder of this process's own. Each branch that was pushed becomes a deployment, whose log is written back until it
+// has ended. Notes that nobody took, since no API process ran, are taken at the start.
 import { mkdtempSync, rmSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { createDeployment } from '../deployments/create-deployment.ts';
 import { deploymentUrls } from '../deployments/urls.ts';
+import { removeUnlessProduction } from '../git-host/pushes.ts';
 import type { Parts } from '../parts.ts';
 import { followDeployment, openDeploymentSignals, type DeploymentSignals } from '../records/follow-deployment.ts';
-import { repositoriesFolder } from '#git/builtin-repositories.ts';
 import { describePush } from './describe-push.ts';
+import { repositoriesFolder } from '#git/builtin-repositories.ts';
 
-/** Whose push it is. */
-interface Expected {
-  readonly projectId: string;
-  readonly repositoryId: string;
-  readonly accountId: string | null;
-}
-
-/** Pushes that are under way. */
-export interface Pushes {
-  /** @param push random, given to the hook. */
-  expect(push: string, whose: Expected): void;
+/** Listens to hooks. */
+interface Pushes {
   close(): Promise<void>;
 }
 
-interface Said {
+/** What a hook has left. */
+interface Note {
   readonly repository: string;
-  readonly push: string | null;
+  /** Who pushed; null: somebody on this machine who may write the data folder. */
+  readonly account: string | null;
   readonly refs: readonly { readonly before: string; readonly after: string; readonly name: string }[];
 }
 
 const NO_COMMIT = /^0+$/;
 const HEADS = 'refs/heads/';
-const LINE_BYTES_MAX = 1024 * 1024;
-/** A push whose hook has not come by then was refused by Git. */
-const EXPECTED_MS = 15 * 60_000;
+const NOTE = /^[0-9a-f-]{36}\.json$/;
+const LINE_BYTES_MAX = 200;
 const REFS_MAX = 50;
 
-/** Listens. */
+/** Listens, and takes what was left before. */
 export async function openPushes(parts: Parts): Promise<Pushes> {
-  const expected = new Map<string, Expected>();
+  const folder = path.join(repositoriesFolder(parts.folder), 'pushes');
   const signals = await openDeploymentSignals(parts);
   const sockets = mkdtempSync(path.join(tmpdir().length < 60 ? tmpdir() : '/tmp', 'platform-push-'));
   const open = new Set<Socket>();
+  /** Notes that are being taken. */
+  const taken = new Set<string>();
+
+  async function take(name: string, socket: Socket | null): Promise<void> {
+    if (!NOTE.test(name) || taken.has(name)) return;
+    taken.add(name);
+    try {
+      const note = JSON.parse(await readFile(path.join(folder, name), 'utf8')) as Note;
+      await deploy(parts, signals, note, socket, () => rm(path.join(folder, name), { force: true }));
+    } finally {
+      taken.delete(name);
+      socket?.end();
+    }
+  }
+
   const server = createServer((socket) => {
     open.add(socket);
     socket.on('error', () => {});
     socket.on('close', () => open.delete(socket));
-    const lines = createInterface({ input: socket });
     let bytes = 0;
     socket.on('data', (chunk) => {
       bytes += chunk.length;
       if (bytes > LINE_BYTES_MAX) socket.destroy();
     });
+    const lines = createInterface({ input: socket });
     lines.on('error', () => {});
-    lines.once('line', (line) =>
-      parts.background('Push', async () => {
-        try {
-          await deploy(parts, signals, expected, socket, JSON.parse(line) as Said);
-        } finally {
-          socket.end();
-        }
-      }),
-    );
+    lines.once('line', (line) => parts.background('Push', () => take(line.trim(), socket)));
   });
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   const address = path.join(sockets, 'push.sock');
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(address, resolve));
-  await mkdir(repositoriesFolder(parts.folder), { recursive: true, mode: 0o700 });
   await writeFile(path.join(repositoriesFolder(parts.folder), 'socket'), `${address}\n`, { mode: 0o600 });
+  parts.background('Pushes that were left', async () => {
+    for (const name of await readdir(folder)) await take(name, null);
+  });
   return {
-    expect(push, whose) {
-      expected.set(push, whose);
-      setTimeout(() => expected.delete(push), EXPECTED_MS).unref();
-    },
     async close() {
       for (const socket of open) socket.destroy();
       await new Promise((resolve) => server.close(resolve));
@@ -84,78 +84,72 @@ export async function openPushes(parts: Parts): Promise<Pushes> {
   };
 }
 
+/** @param onMade the deployments are there: the note is not needed any more. */
 async function deploy(
   parts: Parts,
   signals: DeploymentSignals,
-  expected: Map<string, Expected>,
-  socket: Socket,
-  said: Said,
+  { repository, account, refs }: Note,
+  socket: Socket | null,
+  onMade: () => Promise<void>,
 ): Promise<void> {
-  // Without a push of ours it was pushed on this machine, by somebody who may write the data folder.
-  const whose = said.push === null ? await projectOf(parts, said.repository) : (expected.get(said.push) ?? null);
-  if (said.push !== null) expected.delete(said.push);
-  if (whose === null || whose.repositoryId !== said.repository) {
-    socket.write('No project has this repository: nothing was deployed\n');
-    return;
+  const say = (line: string): void => void socket?.write(`${line}\n`);
+  const [project] = await parts.sql<{ id: string }[]>`
+    SELECT id FROM control.project WHERE repository_id = ${repository} AND deleted_at IS NULL`;
+  if (project === undefined) {
+    say('No project has this repository: nothing was deployed');
+    return onMade();
   }
-  const closed = new AbortController();
-  socket.once('close', () => closed.abort());
-  const signal = AbortSignal.any([closed.signal, parts.stopping]);
-  const branches = said.refs.filter(({ name }) => name.startsWith(HEADS)).slice(0, REFS_MAX);
   const made: { readonly id: string; readonly branch: string }[] = [];
-  for (const { name, after } of branches) {
+  for (const { name, after } of refs.filter((ref) => ref.name.startsWith(HEADS)).slice(0, REFS_MAX)) {
     const branch = name.slice(HEADS.length);
     if (NO_COMMIT.test(after)) {
-      socket.write(
-        `Branch ${branch} was deleted: its deployments stay until it is removed with \`platform branches rm\`\n`,
-      );
+      const outcome = await removeUnlessProduction(parts, project, branch, 'branch_deleted');
+      say(outcome === 'kept: production' ? `Branch ${branch} is production: it stays` : `Branch ${branch} is removed`);
       continue;
     }
-    const { message, author } = await describePush(parts.folder, said.repository, after);
+    const { message, author } = await describePush(parts.folder, repository, after);
     const { id } = await createDeployment(parts, {
-      projectId: whose.projectId,
+      projectId: project.id,
       branch,
       commit: after,
       message,
       author,
       source: 'push',
-      createdBy: whose.accountId,
+      createdBy: account,
     });
-    socket.write(`Deployment ${id} of ${branch} at ${after.slice(0, 7)}\n`);
+    say(`Deployment ${id} of ${branch} at ${after.slice(0, 7)}`);
     made.push({ id, branch });
   }
-  for (const { id, branch } of made) await follow(parts, signals, socket, id, branch, signal);
+  await onMade();
+  if (socket === null) return;
+  const closed = new AbortController();
+  socket.once('close', () => closed.abort());
+  const signal = AbortSignal.any([closed.signal, parts.stopping]);
+  for (const { id, branch } of made) await follow(parts, signals, say, id, branch, signal);
 }
 
 async function follow(
   parts: Parts,
   signals: DeploymentSignals,
-  socket: Socket,
+  say: (line: string) => void,
   id: string,
   branch: string,
   signal: AbortSignal,
 ): Promise<void> {
   let last = '';
   for await (const news of followDeployment({ sql: parts.sql, signals }, id, 0, signal)) {
-    if (news.kind === 'lines') for (const { step, text } of news.lines) socket.write(`[${step}] ${text}\n`);
-    else {
-      const { status, reason, errorMessage } = news.state;
-      last = status;
-      if (status === 'success') for (const url of await urlsOf(parts, id, branch)) socket.write(`Live at ${url}\n`);
-      else if (status === 'failure' || status === 'timeout' || status === 'canceled')
-        socket.write(
-          `Deployment ${id} ended: ${status}${reason === null ? '' : ` (${reason})`} ${errorMessage ?? ''}\n`,
-        );
-      else socket.write(`Status: ${status}\n`);
+    if (news.kind === 'lines') {
+      for (const { step, text } of news.lines) say(`[${step}] ${text}`);
+      continue;
     }
+    const { status, reason, errorMessage } = news.state;
+    last = status;
+    if (status === 'success') for (const url of await urlsOf(parts, id, branch)) say(`Live at ${url}`);
+    else if (status === 'failure' || status === 'timeout' || status === 'canceled')
+      say(`Deployment ${id} ended: ${status}${reason === null ? '' : ` (${reason})`} ${errorMessage ?? ''}`);
+    else say(`Status: ${status}`);
   }
-  if (signal.aborted && last !== 'success') socket.write(`It goes on: platform deployments view ${id}\n`);
-}
-
-async function projectOf({ sql }: Parts, repositoryId: string): Promise<Expected | null> {
-  const [row] = await sql<{ id: string }[]>`
-    SELECT id FROM control.project WHERE repository_id = ${repositoryId} AND deleted_at IS NULL`;
-  return row === undefined ? null : { projectId: row.id, repositoryId, accountId: null };
+  if (signal.aborted && last !== 'success') say(`It goes on: platform deployments view ${id}`);
 }
 
 async function urlsOf({ sql, addresses }: Parts, id: string, branch: string): Promise<string[]> {

@@ -1,11 +1,13 @@
-// post-receive of a repository of the platform: tells the API process what was pushed, and prints what it answers: the
-// build log, which Git shows in the terminal of whoever pushed.
-import { readFileSync } from 'node:fs';
+// post-receive of a repository of the platform: leaves a note of what was pushed, tells the API process, and prints
+// what it answers: the build log, which Git shows in the terminal of whoever pushed. A note that was not taken, since
+// no API process ran, is taken when one starts.
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import path from 'node:path';
 
 const repository = path.resolve(process.env.GIT_DIR ?? '.');
-const socket = readFileSync(path.join(path.dirname(repository), 'socket'), 'utf8').trim();
+const folder = path.dirname(repository);
 const refs = readFileSync(0, 'utf8')
   .split('\n')
   .filter((line) => line !== '')
@@ -13,13 +15,19 @@ const refs = readFileSync(0, 'utf8')
     const [before, after, name] = line.split(' ');
     return { before, after, name };
   });
-const connection = connect(socket);
+const note = {
+  repository: path.basename(repository, '.git'),
+  account: process.env.PLATFORM_ACCOUNT ?? null,
+  refs,
+};
+const name = `${randomUUID()}.json`;
+mkdirSync(path.join(folder, 'pushes'), { recursive: true, mode: 0o700 });
+writeFileSync(path.join(folder, 'pushes', `${name}.unfinished`), JSON.stringify(note), { mode: 0o600, flush: true });
+renameSync(path.join(folder, 'pushes', `${name}.unfinished`), path.join(folder, 'pushes', name));
+
+const connection = connect(readFileSync(path.join(folder, 'socket'), 'utf8').trim());
 connection.on('error', () => {
-  console.log('The platform does not run: what was pushed is kept, push again to deploy it');
+  console.log('The platform does not run: what was pushed is deployed when it starts');
 });
-connection.on('connect', () =>
-  connection.write(
-    `${JSON.stringify({ repository: path.basename(repository, '.git'), push: process.env.PLATFORM_PUSH ?? null, refs })}\n`,
-  ),
-);
+connection.on('connect', () => connection.write(`${name}\n`));
 connection.on('data', (bytes) => process.stdout.write(bytes));

@@ -128,3 +128,22 @@ test('paths that leave the repositories are no repositories', async () => {
       200,
     );
 });
+
+test('what was pushed while no API process ran is deployed when one starts', async () => {
+  await gitPush.close();
+  const folderOfIt = control.parts.folder;
+  const [row] = await control.sql<{ repository_id: string }[]>`
+    SELECT repository_id FROM control.project WHERE name = 'shop'`;
+  const said = await git('push', path.join(folderOfIt, 'repositories', `${row!.repository_id}.git`), 'main:later');
+  assert.match(said, /remote: The platform does not run: what was pushed is deployed when it starts/);
+  const built = buildNext('success');
+  gitPush = await openGitPush(control.parts);
+  const id = await built;
+  const [made] = await control.sql`SELECT branch, source, created_by FROM control.deployment WHERE id = ${id}`;
+  assert.deepEqual({ ...made }, { branch: 'later', source: 'push', created_by: null });
+});
+
+test('a branch that is deleted is removed here too; Git keeps that of production', async () => {
+  assert.match(await git('push', remote('shop', control.owner.token), ':later'), /remote: Branch later is removed/);
+  await assert.rejects(git('push', remote('shop', control.owner.token), ':main'), /deletion of the current branch/);
+});
