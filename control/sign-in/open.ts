@@ -7,23 +7,27 @@ import type { SessionStore } from './session-store.ts';
 import { createPostgresSessions } from './session-store-postgres.ts';
 import { createSessions } from './sessions.ts';
 
-/** @throws {Error} when Redis cannot be reached; its URL is not in the message. */
+/**
+ * @param redisWaitMs for the first connection to Redis; ten seconds by default.
+ * @throws {Error} when Redis cannot be reached; its URL is not in the message.
+ */
 export async function openSignIn(
   { cacheUrl, authSecret, gitHost, signUp }: Pick<Configuration, 'cacheUrl' | 'authSecret' | 'gitHost' | 'signUp'>,
   sql: Sql,
   log: Logger,
+  redisWaitMs?: number,
 ): Promise<SignInParts> {
-  const store = cacheUrl === null ? createPostgresSessions(sql) : await openRedis(cacheUrl, log);
+  const store = cacheUrl === null ? createPostgresSessions(sql) : await openRedis(cacheUrl, log, redisWaitMs);
   return { sessions: createSessions(store, authSecret), secret: authSecret, gitHost, signUp };
 }
 
-async function openRedis(url: string, log: Logger): Promise<SessionStore> {
+async function openRedis(url: string, log: Logger, waitMs?: number): Promise<SessionStore> {
   // Loaded where it is used: most installations have no Redis.
   const { openRedisSessions } = await import('./session-store-redis.ts');
   try {
-    return await openRedisSessions(url, (error) =>
-      log.warn({ code: (error as NodeJS.ErrnoException).code }, 'Redis of sessions failed'),
-    );
+    const warn = (error: Error): void =>
+      log.warn({ code: (error as NodeJS.ErrnoException).code }, 'Redis of sessions failed');
+    return await openRedisSessions(url, warn, waitMs);
   } catch (error) {
     const { code = 'no answer' } = error as NodeJS.ErrnoException;
     throw new Error(

@@ -21,15 +21,37 @@ interface Kept {
   readonly address: string | null;
 }
 
+/** A server that starts beside us is waited for. */
+const WAIT_MS = 10_000;
+
 /**
- * Connects at once, and again whenever the connection is lost.
+ * Connects, and again whenever the connection is lost.
  *
  * @param onError hears of lost connections.
+ * @param waitMs for the first connection.
+ * @throws {Error} the last reason, when there is none by then.
  */
-export async function openRedisSessions(url: string, onError: (error: Error) => void): Promise<SessionStore> {
+export async function openRedisSessions(
+  url: string,
+  onError: (error: Error) => void,
+  waitMs: number = WAIT_MS,
+): Promise<SessionStore> {
   const client = createClient({ url, socket: { connectTimeout: 5000 }, disableOfflineQueue: true });
-  client.on('error', onError);
-  await client.connect();
+  let reason = new Error('no answer');
+  client.on('error', (error: Error) => {
+    reason = error;
+    onError(error);
+  });
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(reason), waitMs)));
+  try {
+    await Promise.race([client.connect(), late]);
+  } catch (error) {
+    client.destroy();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
   const keyOf = (hash: Buffer): string => `${PREFIX}session:${hash.toString('hex')}`;
   const setOf = (accountId: string): string => `${PREFIX}sessions:${accountId}`;
   const read = async (key: string): Promise<Kept | null> => {

@@ -15,6 +15,7 @@ import {
   toDomain,
   type DomainRow,
 } from '../../records/domains.ts';
+import { enqueueEvent } from '../../webhooks/events.ts';
 import { changeProject } from '../../records/projects.ts';
 import type { RequestState } from '../app.ts';
 import { ApiError } from '../errors.ts';
@@ -128,6 +129,9 @@ export const domains = platform<Parts, RequestState>()
         const changed = await settleDomain(tx, row, problem);
         if (changed === null) throw new ApiError('conflict', { reason: 'Another project has proved this host' });
         await changeProject(tx, row.project_id, { settings: {} });
+        const { project_id: projectId, hostname } = row;
+        if (changed.status === 'active' && row.status !== 'active')
+          await enqueueEvent(tx, { organizationId, projectId, event: 'domain.active', data: { hostname } });
         await ctx.state.audit(tx, {
           organizationId,
           projectId: row.project_id,

@@ -392,8 +392,17 @@ test('a domain is active when its TXT record proves it, for one project alone', 
     [(await verify(domain.id)).body.status, (await verify(domain.id)).body.problem],
     ['pending_verification', 'There is no TXT record _platform.www.example.com'],
   );
+  await control.sql`
+    INSERT INTO control.webhook (id, organization_id, url, events, secret)
+    VALUES ('whk_1', ${control.organizationId}, 'https://hooks.example/', '{domain.active}', '')`;
   txt.set(domain.verification.name, ['other', domain.verification.value]);
   const done = (await verify(domain.id)).body;
+  await verify(domain.id);
+  const told = await control.sql<{ body: { data: object } }[]>`SELECT body FROM control.webhook_delivery`;
+  assert.deepEqual(
+    told.map(({ body }) => body.data),
+    [{ hostname: 'www.example.com' }],
+  );
   assert.deepEqual([done.status, done.problem, done.certificate], ['active', null, null]);
   const other = (await control.call('POST', '/projects', { name: 'rival', organizationId: control.organizationId }))
     .body;
