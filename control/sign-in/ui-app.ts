@@ -212,9 +212,6 @@ async function endAtGitHost(env: UiRequest, query: URLSearchParams, headers: Hea
     const token = await exchangeCode(signIn.gitHost, code, `${addresses.ui}${GIT_HOST_CALLBACK}`, state, signIn.secret);
     const admission = await admit(env, await personOf(signIn.gitHost, token.accessToken), token, kept.linkTo);
     if ('refused' in admission) return failed(admission.refused);
-    // Always a session of its own: none that was there before is raised to another account.
-    const before = readCookie(headers.get('cookie'), cookies.session);
-    if (before !== null) await signIn.sessions.end(before);
     const session = await openSession(env, admission.accountId, headers);
     return goTo(kept.redirect, [cookies.clear(cookies.flow), session]);
   } catch (error) {
@@ -231,6 +228,9 @@ async function openSession(
   headers: Headers,
 ): Promise<string> {
   const cookies = cookiesOf(addresses.ui);
+  // Always a session of its own: none that was there before goes on under another account, or beside this one.
+  const before = readCookie(headers.get('cookie'), cookies.session);
+  if (before !== null) await signIn.sessions.end(before);
   const value = await signIn.sessions.open({ accountId, userAgent: headers.get('user-agent'), address });
   return cookies.set(cookies.session, value, SESSION_MS / 1000);
 }
