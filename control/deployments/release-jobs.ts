@@ -24,6 +24,8 @@ const AGAIN_MS = 1000;
 /** A platform that is down is waited for: its releases are no failures. */
 const AWAY_MS_MAX = 10 * 60_000;
 const LOCK_WAIT_MS = 60_000;
+/** A release that is under way when the process ends may take so long. */
+const STOP_MS = 3000;
 
 /** Releases what is there, until the process ends. */
 export async function runReleases(parts: Parts): Promise<void> {
@@ -76,7 +78,11 @@ export async function runReleases(parts: Parts): Promise<void> {
     wake = null;
   }
   clearInterval(renewing);
-  await Promise.allSettled(running.values());
+  // What takes longer is taken over by the next process.
+  let late: NodeJS.Timeout | undefined;
+  const isLate = new Promise((resolve) => (late = setTimeout(resolve, STOP_MS)));
+  await Promise.race([Promise.allSettled(running.values()), isLate]);
+  clearTimeout(late);
 }
 
 async function claim({ sql }: Parts, lease: string, running: readonly number[]): Promise<ReleaseJob | null> {

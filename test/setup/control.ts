@@ -36,6 +36,7 @@ export interface TestAccount {
 export interface TestControl {
   readonly parts: Parts;
   readonly sql: Sql;
+  readonly databaseUrl: string;
   readonly organizationId: string;
   readonly owner: TestAccount;
   /** Calls the API as the owner, or with another token (null: none). */
@@ -126,6 +127,7 @@ export async function startControl(overrides: Partial<Parts> = {}): Promise<Test
   return {
     parts,
     sql,
+    databaseUrl: database.url,
     organizationId,
     owner,
     organization,
