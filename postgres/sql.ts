@@ -1,12 +1,13 @@
 // Postgres for the control plane and the builder, over the library `postgres`: tagged templates, and LISTEN that
 // connects again. Engines and the broker use connection.ts.
-import postgres from 'postgres';
+import type { Sql as LibrarySql, TransactionSql } from 'postgres';
 import { toAddress } from './address.ts';
+import { postgres } from './driver.ts';
 
 /** Runs statements: `sql\`SELECT ... ${value}\``; `sql.begin` is a transaction, `sql.listen` hears NOTIFY. */
-export type Sql = postgres.Sql<{ bigint: number }>;
+export type Sql = LibrarySql<{ bigint: number }>;
 /** The same inside of a transaction. */
-export type Transaction = postgres.TransactionSql<{ bigint: number }>;
+export type Transaction = TransactionSql<{ bigint: number }>;
 
 interface SqlOptions {
   /** `postgres://user:password@host:port/database`. */

@@ -9,6 +9,7 @@ import { startEmbeddedPostgres } from '#postgres/embedded.ts';
 import { migrate } from '#postgres/migrate.ts';
 import { openBuilds } from '#test/setup/builds.ts';
 import { shellSteps } from '#test/setup/shell-steps.ts';
+import { until } from '#test/setup/until.ts';
 
 test('a build goes on while Postgres is killed twice, with each line of its log once', async (t) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'platform-pg-'));
@@ -34,16 +35,15 @@ test('a build goes on while Postgres is killed twice, with each line of its log 
   for (let round = 0; round < 2; round++) {
     const before = await builds.log(id);
     acknowledged = before.length;
-    process.kill(postgres.pid, 'SIGKILL');
+    const { pid } = postgres;
+    process.kill(pid, 'SIGKILL');
+    await until(() => postgres.pid !== pid);
     // The first statements fail: then it is back.
-    for (;;) {
-      const lines = await builds.log(id).catch(() => []);
-      if (lines.length > acknowledged) break;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+    await until(async () => (await builds.log(id).catch(() => [])).length > acknowledged);
   }
   rmSync(gate);
-  const { reason, artifact } = await builds.ended(id);
+  // A connection may learn only now that its server is gone.
+  const { reason, artifact } = await until(() => builds.ended(id).catch(() => null));
   assert.deepEqual([reason, artifact === null], [null, false]);
   const lines = await builds.log(id);
   assert.deepEqual(
