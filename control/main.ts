@@ -5,6 +5,7 @@ import { openLog } from '#core/log/log.ts';
 import { openSql } from '#postgres/sql.ts';
 import { createApi } from './api/app.ts';
 import { createClientAddress } from './api/client-address.ts';
+import { sweepApi } from './api/sweep.ts';
 import { startDeployments } from './deployments/start.ts';
 import { watchBuilds } from './deployments/want-builder.ts';
 import { openGitPush } from './git-push/git-push.ts';
@@ -63,7 +64,10 @@ async function start(): Promise<() => Promise<void>> {
     stopping: stopping.signal,
   };
   const firstRun = await ensureFirstRun(parts);
-  const sweeping = setInterval(() => parts.background('Sweep of sign-in', () => sweepSignIn(parts)), SWEEP_MS);
+  const sweeping = setInterval(() => {
+    parts.background('Sweep of sign-in', () => sweepSignIn(parts));
+    parts.background('Sweep of the API', () => sweepApi(parts));
+  }, SWEEP_MS);
   startDeployments(parts);
   await watchBuilds(parts, () => process.connected && process.send?.({ type: 'want', service: 'builder' }));
   startGitHost(parts);

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import { defaultLimits } from '#core/limits.ts';
 import { createApi } from '#control/api/app.ts';
 import { createClientAddress, networkOf } from '#control/api/client-address.ts';
+import { sweepApi } from '#control/api/sweep.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
 
 let control: TestControl;
@@ -171,4 +172,15 @@ test('the description names the access of each route, and the page shows it', as
   const page = await api.fetch(new Request('http://localhost:4002/docs'), control.parts);
   assert.equal(page.status, 200);
   assert.match(page.headers.get('content-type')!, /^text\/html/);
+});
+
+test('what was kept for a while is forgotten', async () => {
+  await control.sql`
+    INSERT INTO control.idempotency (actor, key, request, created_at)
+    VALUES ('old', 'old', decode('00', 'hex'), now() - interval '2 days'), ('old', 'new', decode('00', 'hex'), now())`;
+  await control.sql`
+    INSERT INTO control.rate (key, window_start, count) VALUES ('api:old', now() - interval '1 hour', 1)`;
+  await sweepApi(control.parts);
+  assert.equal((await control.sql`SELECT 1 FROM control.idempotency WHERE actor = 'old'`).length, 1);
+  assert.equal((await control.sql`SELECT 1 FROM control.rate WHERE key = 'api:old'`).length, 0);
 });
