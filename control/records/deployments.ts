@@ -120,12 +120,17 @@ export async function listDeployments(sql: Sql, filter: DeploymentFilter): Promi
     ${selected(sql)}
     WHERE p.deleted_at IS NULL
       ${projectId === null ? sql`` : sql`AND d.project_id = ${projectId}`}
-      ${organizationIds === null ? sql`` : sql`AND d.organization_id = ANY(${organizationIds as string[]})`}
+      ${organizationIds === null ? sql`` : ofOrganizations(sql, organizationIds)}
       ${branch === null ? sql`` : sql`AND d.branch = ${branch}`}
       ${status === null ? sql`` : sql`AND d.status = ${status}`}
       ${target === null ? sql`` : sql`AND d.target = ${target}`}
       ${after === null ? sql`` : sql`AND (d.created_at, d.id) < (${after.moment}::text::timestamptz, ${after.id})`}
     ORDER BY d.created_at DESC, d.id DESC LIMIT ${count}`;
+}
+
+/** Of one organization the index has the order, too. */
+function ofOrganizations(sql: Sql, ids: readonly string[]) {
+  return ids.length === 1 ? sql`AND d.organization_id = ${ids[0]!}` : sql`AND d.organization_id = ANY(${[...ids]})`;
 }
 
 /**
