@@ -24,16 +24,18 @@ export async function withProject<Result>(
     for (;;) {
       let end: { readonly result: Result } | { readonly error: unknown } | null = null;
       try {
-        await sql.begin(async (tx) => {
-          const [row] = await tx<{ held: boolean }[]>`
+        await turns.holding(() =>
+          sql.begin(async (tx) => {
+            const [row] = await tx<{ held: boolean }[]>`
             SELECT pg_try_advisory_xact_lock(${LOCK_CLASS}, hashtext(${projectId})) AS held`;
-          if (row?.held !== true) return;
-          try {
-            end = { result: await work() };
-          } catch (error) {
-            end = { error };
-          }
-        });
+            if (row?.held !== true) return;
+            try {
+              end = { result: await work() };
+            } catch (error) {
+              end = { error };
+            }
+          }),
+        );
       } catch (error) {
         // The work is done, whatever became of the connection that held the lock meanwhile.
         end ??= { error };

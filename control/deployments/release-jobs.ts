@@ -17,7 +17,8 @@ export interface ReleaseJob {
   readonly lease: string;
 }
 
-const AT_ONCE_MAX = 3;
+/** Promotions and rollbacks find room beside them (process/turns.ts). */
+const AT_ONCE_MAX = 2;
 const LEASE_MS = 30_000;
 const POLL_MS = 2000;
 const AGAIN_MS = 1000;

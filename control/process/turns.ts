@@ -4,11 +4,27 @@
 export interface Turns {
   /** Resolves as the work does; what came before it for the key has ended by then, however it ended. */
   inTurn<Result>(key: string, work: () => Promise<Result>): Promise<Result>;
+  /** Runs work that holds a connection for as long as it lasts: so many at a time that others are left. */
+  holding<Result>(work: () => Promise<Result>): Promise<Result>;
 }
+
+const HOLDING_MAX = 4;
 
 export function createTurns(): Turns {
   const last = new Map<string, Promise<unknown>>();
+  const waiting: (() => void)[] = [];
+  let free = HOLDING_MAX;
   return {
+    async holding(work) {
+      while (free === 0) await new Promise<void>((resolve) => waiting.push(resolve));
+      free--;
+      try {
+        return await work();
+      } finally {
+        free++;
+        waiting.shift()?.();
+      }
+    },
     async inTurn(key, work) {
       const before = last.get(key) ?? Promise.resolve();
       const turn = before.then(work, work);
