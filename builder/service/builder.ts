@@ -95,7 +95,8 @@ export async function startBuilder(options: BuilderOptions): Promise<Builder> {
 
   async function claimAll(): Promise<void> {
     while (!stopping.signal.aborted && attempts.size < concurrency) {
-      const job = await claimBuild(sql, `${owner}.${randomBytes(9).toString('base64url')}`, leaseMs);
+      const lease = `${owner}.${randomBytes(9).toString('base64url')}`;
+      const job = await claimBuild(sql, lease, leaseMs, [...attempts.keys()]);
       if (job === null) break;
       start(job);
     }

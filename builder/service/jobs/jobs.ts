@@ -42,20 +42,26 @@ const CLAIM_LOCK = 7_528_341_002;
  * runs at a time. A build that was canceled, or interrupted too often, ends here.
  *
  * @param lease of this claim.
+ * @param own leases of builds that this builder has under way: while Postgres was away they may have lapsed.
  * @returns null when nothing is due.
  */
-export async function claimBuild(sql: Sql, lease: string, leaseMs: number): Promise<BuildJob | null> {
+export async function claimBuild(
+  sql: Sql,
+  lease: string,
+  leaseMs: number,
+  own: readonly string[],
+): Promise<BuildJob | null> {
   for (;;) {
     const claimed = await sql.begin(async (tx) => {
       await tx`SELECT pg_advisory_xact_lock(${CLAIM_LOCK}::bigint)`;
       const [next] = await tx<{ id: number; deployment_id: string }[]>`
         SELECT j.id, j.deployment_id FROM control.job j JOIN control.deployment d ON d.id = j.deployment_id
         WHERE j.kind = 'build' AND j.due_at <= clock_timestamp()
-          AND (j.lease IS NULL OR j.lease_until < clock_timestamp())
+          AND (j.lease IS NULL OR (j.lease_until < clock_timestamp() AND j.lease <> ALL(${own as string[]})))
           AND (NOT d.is_fork OR d.approved_by IS NOT NULL OR j.cancel_reason IS NOT NULL)
           AND NOT EXISTS (
             SELECT 1 FROM control.job o WHERE o.kind = 'build' AND o.project_id = j.project_id AND o.branch = j.branch
-              AND o.id <> j.id AND o.lease_until >= clock_timestamp())
+              AND o.id <> j.id AND (o.lease_until >= clock_timestamp() OR o.lease = ANY(${own as string[]})))
         ORDER BY (j.cancel_reason IS NULL), (
           SELECT count(*) FROM control.job r
           WHERE r.kind = 'build' AND r.project_id = j.project_id AND r.lease_until >= clock_timestamp()), j.due_at, j.id
