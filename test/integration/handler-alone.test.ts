@@ -1,0 +1,39 @@
+// A handler without its control plane: it serves what its route records say, also after it was started again, and after
+// the death of an engine.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { hashPreviewPassword } from '#core/preview-access.ts';
+import { changeRoute } from '#deployments/route-records.ts';
+import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
+
+const worker = (name: string): string =>
+  `export default { fetch: (request, env) => new Response('${name} ' + (env.vars.WORD ?? '')) };`;
+
+let first: TestPlatform;
+before(async () => {
+  first = await startPlatform({ shop: worker('main') });
+  await first.deploy('shop', worker('talk'), '', {}, 'talk');
+  // As the control plane writes it.
+  const passwordHash = await hashPreviewPassword('open sesame');
+  changeRoute(first.folder, 'shop', (record) => ({
+    ...record,
+    protection: { passwordHash },
+    deployments: Object.fromEntries(
+      Object.entries(record.deployments).map(([id, deployment]) => [id, { ...deployment, vars: { WORD: 'kept' } }]),
+    ),
+  }));
+  await first.answers('shop', 'main kept');
+});
+after(() => first.close());
+
+test('a handler that is started again serves what it knew, with no control plane and no database', async (t) => {
+  process.kill(first.supervisorPid, 'SIGKILL');
+  const again = await startPlatform({}, { FS_PATH: first.folder, DATABASE_URL: 'none', API_PORT: '' });
+  t.after(() => again.close());
+  await again.answers('shop', 'main kept');
+  assert.equal((await again.fetch('shop--talk')).status, 401);
+  process.kill(again.enginePid, 'SIGKILL');
+  await again.restarted();
+  await again.answers('shop', 'main kept');
+  assert.equal((await again.fetch('shop--talk')).status, 401);
+});
