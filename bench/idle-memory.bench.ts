@@ -1,5 +1,6 @@
 // `npm run bench idle-memory`: what `npm start` with the examples holds while nothing is asked of it, by process, the
-// first time and every other. Proportional set size: what processes share counts once over all of them. Linux only.
+// first time and every other: the API process (control/main.ts) included, the builder only while it builds.
+// Proportional set size: what processes share counts once over all of them. Linux only.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
@@ -23,6 +24,8 @@ const environment = {
   PLATFORM_CACHE_DIR: path.join(folder, 'cache'),
   HANDLER_PORT: process.env['HANDLER_PORT'] ?? '4391',
   HANDLER_PRIVATE_PORT: '0',
+  API_PORT: process.env['API_PORT'] ?? '4392',
+  UI_PORT: process.env['UI_PORT'] ?? '4393',
   NO_COLOR: '1',
 };
 

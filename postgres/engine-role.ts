@@ -24,15 +24,24 @@ BEGIN
   END;
 END $$`;
 
+/** The URL that engines sign in with. Their password follows from the owner's, so there is none to keep. */
+export function engineUrlOf(ownerUrl: string): string {
+  return urlAs(ownerUrl, engineRole, passwordOf(ownerUrl));
+}
+
+function passwordOf(ownerUrl: string): string {
+  const secret = new URL(ownerUrl).password || ownerUrl;
+  return createHmac('sha256', decodeURIComponent(secret)).update(engineRole).digest('hex');
+}
+
 /**
- * Lets engines sign in, and returns their URL. Their password follows from the owner's, so there is none to keep.
+ * Lets engines sign in, and returns their URL.
  *
  * @param ownerUrl URL of the owner, who must be allowed to make roles.
  * @throws {Error} that says what to do, when he is not.
  */
 export async function openEngineRole(sql: Postgres, ownerUrl: string): Promise<string> {
-  const secret = new URL(ownerUrl).password || ownerUrl;
-  const password = createHmac('sha256', decodeURIComponent(secret)).update(engineRole).digest('hex');
+  const password = passwordOf(ownerUrl);
   try {
     await sql.transaction(async (transaction) => {
       await transaction.script('SELECT pg_advisory_xact_lock(7528341002)');
@@ -49,5 +58,5 @@ export async function openEngineRole(sql: Postgres, ownerUrl: string): Promise<s
       { cause: error },
     );
   }
-  return urlAs(ownerUrl, engineRole, password);
+  return engineUrlOf(ownerUrl);
 }

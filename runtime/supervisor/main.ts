@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { logFormatFrom, logLevelFrom } from '#core/log/log-level.ts';
+import { engineUrlOf } from '#postgres/engine-role.ts';
 import { homes } from '../engine/cluster/homes.ts';
 import { openLog } from '#core/log/log.ts';
 import { supervisorConfig, type SupervisorConfig } from './engines/configuration.ts';
@@ -29,6 +30,7 @@ import { openPrivatePort, type PrivatePort } from './private-port/private-port.t
 import { UsageLedger } from './private-port/usage.ts';
 import { privatePortSettings } from './private-port/settings.ts';
 import { Quarantine } from './quarantine/quarantine.ts';
+import { isKnownDatabase, rememberDatabase } from './services/known-database.ts';
 import { Services, type ServiceHooks, type ServiceSpec } from './services/services.ts';
 import type { SupervisorState } from './private-port/state.ts';
 
@@ -39,6 +41,8 @@ const REQUESTS_MIN = 3;
 const SOCKET_PATH_MAX = 107 - '/platform-XXXXXX/1234567.link'.length;
 /** Engines speak once a second: one whose main thread does not come to it for so long serves nobody. */
 const SILENCE_MS = 30_000;
+/** Between attempts to reach a database that is away. */
+const DATABASE_RETRY_MS = 2000;
 /** Between looks at a pause that could end if only all engines were there. */
 const LOOK_MS = 50;
 
@@ -400,16 +404,32 @@ async function start(config: SupervisorConfig): Promise<void> {
     const { openCacheUser } = await import('./services/cache-user.ts');
     environment['ENGINE_CACHE_URL'] = await openCacheUser(cacheUrl);
   }
-  try {
-    await services.start();
-  } catch (error) {
-    // A service that was asked to end before it was ready did what it should.
+  const databaseUrl = process.env['DATABASE_URL']?.trim() ?? '';
+  let serves = false;
+  for (;;) {
+    try {
+      await services.start();
+      break;
+    } catch (error) {
+      // A service that was asked to end before it was ready did what it should.
+      if (stopping) return;
+      if (!isKnownDatabase(folder, databaseUrl)) {
+        await services.stop();
+        throw error;
+      }
+      log.error({ reason: (error as Error).message }, 'Serving without the database, which is tried again');
+    }
+    if (!serves) {
+      environment['ENGINE_DATABASE_URL'] ??= engineUrlOf(databaseUrl);
+      engines.start();
+      serves = true;
+    }
+    await new Promise((resolve) => setTimeout(resolve, DATABASE_RETRY_MS));
     if (stopping) return;
-    await services.stop();
-    throw error;
   }
   if (stopping) return;
-  engines.start();
+  rememberDatabase(folder, databaseUrl);
+  if (!serves) engines.start();
   try {
     await control.start();
   } catch (error) {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { hashPreviewPassword } from '#core/preview-access.ts';
 import { changeRoute } from '#deployments/route-records.ts';
+import { rememberDatabase } from '#runtime/supervisor/services/known-database.ts';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
 
 const worker = (name: string): string =>
@@ -36,4 +37,19 @@ test('a handler that is started again serves what it knew, with no control plane
   await again.restarted();
   await again.answers('shop', 'main kept');
   assert.equal((await again.fetch('shop--talk')).status, 401);
+});
+
+test('a database of the operator that is away when the platform starts keeps no site from being served', async (t) => {
+  const project = await startPlatform({ shop: worker('main') });
+  t.after(() => project.close());
+  await project.answers('shop', 'main ');
+  process.kill(project.supervisorPid, 'SIGKILL');
+  const DATABASE_URL = 'postgres://platform:secret@127.0.0.1:1/platform';
+  // One that it never worked with is an error of whoever wrote it.
+  await assert.rejects(startPlatform({}, { FS_PATH: project.folder, DATABASE_URL }), /Service postgres ended/);
+  rememberDatabase(project.folder, DATABASE_URL);
+  const again = await startPlatform({}, { FS_PATH: project.folder, DATABASE_URL });
+  t.after(() => again.close());
+  await again.answers('shop', 'main ');
+  await again.logged(({ msg }) => msg === 'Serving without the database, which is tried again');
 });

@@ -207,10 +207,12 @@ export async function startPlatform(
       await until(async () => (await fetch(project, path).catch(() => null))?.text === text);
     },
     async close() {
-      if (supervisor.exitCode === null) {
+      if (supervisor.exitCode === null && supervisor.signalCode === null) {
         supervisor.kill('SIGTERM');
         await once(supervisor, 'exit');
       }
+      // Of one that was killed, what it started may still hold the other end.
+      supervisor.stdout!.destroy();
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -104,7 +104,10 @@ const zones: readonly Zone[] = [
     prefix: 'runtime/broker/main.ts',
     may: ['core/', 'deployments/', 'postgres/', 'runtime/broker/', 'runtime/stores/'],
   },
-  { prefix: 'runtime/supervisor/', may: ['core/', 'runtime/engine/metrics/', 'runtime/engine/cluster/homes.ts'] },
+  {
+    prefix: 'runtime/supervisor/',
+    may: ['core/', 'runtime/engine/metrics/', 'postgres/engine-role.ts', 'runtime/engine/cluster/homes.ts'],
+  },
   {
     prefix: 'runtime/dev/',
     may: [

@@ -54,7 +54,8 @@ export class Services {
   async start(): Promise<void> {
     for (const service of this.#services) {
       if (this.#stopping) return;
-      if (service.spec.isOnDemand !== true) await this.#run(service);
+      // Started again after one of them could not: those before it run.
+      if (service.spec.isOnDemand !== true && service.state === 'stopped') await this.#run(service);
     }
   }
 
