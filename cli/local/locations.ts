@@ -25,12 +25,14 @@ export function userFolder({ env }: Shell): string {
 }
 
 /**
- * The folder of the platform that `start` starts: `FS_PATH`, else `.platform` in the checkout, else in the current
- * folder.
+ * The folder of the platform that `start` starts: `FS_PATH`, else `data` in `PLATFORM_HOME`, else `.platform` in the
+ * checkout, else in the current folder.
  */
 export function dataFolder({ env, cwd }: Shell): string {
   const set = env['FS_PATH'];
   if (set !== undefined && set !== '') return path.resolve(cwd, set);
+  const home = env['PLATFORM_HOME'];
+  if (home !== undefined && home !== '') return path.resolve(cwd, home, 'data');
   return path.join(isCheckout ? packageFolder : cwd, '.platform');
 }
 

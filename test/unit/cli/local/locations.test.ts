@@ -5,10 +5,12 @@ import { test } from 'node:test';
 import { dataFolder, handlerAddress, packageFolder, projectUrl } from '#cli/local/locations.ts';
 import { recordingShell } from '../shell-double.ts';
 
-test('in a checkout the data folder is .platform beside the sources, unless FS_PATH names another', () => {
+test('in a checkout the data folder is .platform beside the sources, unless FS_PATH or PLATFORM_HOME names another', () => {
   assert.equal(dataFolder(recordingShell('/srv/app')), path.join(packageFolder, '.platform'));
   assert.equal(dataFolder(recordingShell('/srv/app', { FS_PATH: 'state' })), '/srv/app/state');
   assert.equal(dataFolder(recordingShell('/srv/app', { FS_PATH: '/srv/data' })), '/srv/data');
+  assert.equal(dataFolder(recordingShell('/srv/app', { PLATFORM_HOME: '/srv/platform' })), '/srv/platform/data');
+  assert.equal(dataFolder(recordingShell('/', { FS_PATH: '/srv/data', PLATFORM_HOME: '/srv/platform' })), '/srv/data');
 });
 
 test('the address is localhost:4001 unless the environment says otherwise', () => {
