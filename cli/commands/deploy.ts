@@ -9,6 +9,7 @@ import { deployLocally } from '../deploy/deploy-local.ts';
 import { deployRemotely } from '../deploy/deploy-remote.ts';
 import { chooseProjects, choiceFlags } from '../project/choose-projects.ts';
 import { folderOf, projectFlags } from '../project/target.ts';
+import { loadProject } from '../project/project.ts';
 import { readVariableFile } from '../project/variables.ts';
 import { CliError } from '../terminal/failure.ts';
 import type { Shell } from '../terminal/shell.ts';
@@ -54,6 +55,8 @@ export const command = defineCommand({
     const file = args['env-file'];
     const flags = { ...args, vars: file === undefined ? null : variablesIn(path.resolve(shell.cwd, file)) };
     for (const folder of folders) {
+      // What is wrong with the project is told before anything that is wrong elsewhere.
+      loadProject(shell, folder, args.config ?? null);
       const api = await findApi(shell, args, { folder });
       if (api === null) await deployLocally(shell, folder, flags);
       else await deployByApi(shell, api, folder, flags);

@@ -9,6 +9,7 @@ import { FIELD, RECORD, toHost } from '#runtime/engine/bridge/protocol.ts';
 import { Deployment, type DeploymentParts } from '#runtime/engine/deployments/deployment.ts';
 import type { IsolateEvents } from '#runtime/engine/isolates/isolate.ts';
 import { DeploymentCounters, EngineCounters } from '#runtime/engine/metrics/counters.ts';
+import { EngineUsage } from '#runtime/engine/metrics/usage.ts';
 import type { Exchange } from '#runtime/engine/http/listener.ts';
 import { MainTurns } from '#runtime/engine/work/main-turns.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
@@ -112,6 +113,7 @@ test('whatever a guest says, the host goes on and every request ends once', asyn
     ids: { prefix: 'x', last: 0 },
     proxyRequestId: null,
     counters: new DeploymentCounters('p', 'd000000000000'),
+    usage: new EngineUsage().open('p', 'd000000000000'),
     engineCounters: new EngineCounters({ deploymentsMax: 10 } as never),
   } as unknown as DeploymentParts;
   const config = {
