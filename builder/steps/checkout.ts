@@ -129,10 +129,9 @@ export function checkNames({ branch, commit, source }: Pick<BuildRequest, 'branc
     throw new BuildFailure('clone_failed', `${shown(commit)} is no full hash of a commit`);
   if (!('url' in source)) return;
   const { url, isPlainHttp = false, address } = source;
-  const isKnown =
-    /^(?:https:\/\/|ssh:\/\/|[\w.-]+@[\w.-]+:(?!:)[^:])/.test(url) || (isPlainHttp && url.startsWith('http://'));
+  const isKnown = /^(?:https|ssh):\/\//.test(url) || (isPlainHttp && url.startsWith('http://'));
   // An option, a helper program (`ext::`), or a host that ssh would take for an option.
-  if (!isKnown || /^-|::|\/\/[^/]*@?-|[\s\p{Cc}]/u.test(url) || /^[^@/]+@-/.test(url))
+  if (!isKnown || URL.parse(url) === null || /::|\/\/[^/]*@?-|[\s\p{Cc}]/u.test(url))
     throw new BuildFailure('clone_failed', 'Sources are fetched by https or ssh only');
   if (/^https?:\/\/[^/]*@/.test(url))
     throw new BuildFailure('clone_failed', 'The address of the repository holds credentials: they belong elsewhere');

@@ -52,8 +52,13 @@ export function fetchFailure({ stderr, signal }: SandboxExit, { branch, commit, 
 /** The line that says why, without addresses. */
 function reasonOf(text: string): string {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
-  const told = lines.find((line) => /^(?:fatal|error):/.test(line)) ?? lines[0] ?? 'Git gave no reason';
-  return told
+  // What ssh said before Git gave up.
+  const plain = lines.filter(
+    (line) => !/^fatal: Could not read from remote|^Please make sure|^and the repo/.test(line),
+  );
+  const told =
+    plain.find((line) => /^(?:fatal|error|ssh):|verification failed/.test(line)) ?? plain[0] ?? lines[0] ?? '';
+  return (told || 'Git gave no reason')
     .replace(/\p{Cc}/gu, ' ')
     .replace(/\b[a-z][a-z0-9+.-]*:\/\/[^\s']+/gi, 'the repository')
     .slice(0, 300);

@@ -12,7 +12,7 @@ export type LineLevel = 'info' | 'warn' | 'error';
 /** Where the sources come from. */
 export type BuildSource =
   | {
-      /** `https://...`, `ssh://...` or `user@host:path`; without credentials. */
+      /** `https://host/path` or `ssh://user@host/path`; without credentials. */
       readonly url: string;
       /** HTTP headers of the fetch, such as `Authorization`. Never on disk, on a command line or in a build. */
       readonly headers?: Readonly<Record<string, string>>;
