@@ -299,6 +299,8 @@ async function start(): Promise<void> {
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
   process.on('disconnect', stop);
+  // A supervisor that was killed while this engine started has nobody to tell it.
+  if (config.supervision !== null && !process.connected) stop();
 }
 
 function answerFailure(exchange: Exchange, outcome: Outcome & { kind: 'failed' }): void {
