@@ -54,12 +54,9 @@ async function signIn(): Promise<void> {
   const cookies = new Map<string, string>();
   let at = `http://localhost:${platform.ports.ui}/api/auth/sign-in/git-host?redirect=/`;
   for (let step = 0; step < 8; step++) {
-    const answer = await fetch(at.replace('//localhost:', '//127.0.0.1:'), {
+    const answer = await fetch(at, {
       redirect: 'manual',
-      headers: {
-        host: new URL(at).host,
-        cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; '),
-      },
+      headers: { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') },
     });
     for (const line of answer.headers.getSetCookie()) {
       const [, name, value] = /^([^=]+)=([^;]*)/.exec(line)!;
@@ -74,9 +71,9 @@ async function signIn(): Promise<void> {
   }
   const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   const origin = `http://localhost:${platform.ports.ui}`;
-  const answer = await fetch(`http://127.0.0.1:${platform.ports.ui}/api/tokens`, {
+  const answer = await fetch(`${origin}/api/tokens`, {
     method: 'POST',
-    headers: { cookie, origin, host: `localhost:${platform.ports.ui}`, 'content-type': 'application/json' },
+    headers: { cookie, origin, 'content-type': 'application/json' },
     body: JSON.stringify({ name: 'script', scope: 'admin' }),
   });
   const text = await answer.text();
