@@ -4,7 +4,9 @@ import { isProjectName } from '#core/names.ts';
 import { Access } from '../access/access.ts';
 import { actorOfToken, type Actor } from '../access/actor.ts';
 import { ApiError } from '../api/errors.ts';
+import { createProject } from '../deployments/create-project.ts';
 import type { Parts } from '../parts.ts';
+import { writeAudit } from '../records/audit.ts';
 import { newId } from '../records/ids.ts';
 import { gitHttpBackend } from './http-backend.ts';
 import { openPushes } from './pushes.ts';
@@ -81,7 +83,7 @@ async function repositoryOf(parts: Parts, actor: Actor, name: string, writes: bo
   const [found] = await sql<{ id: string; repository_id: string | null; default_branch: string }[]>`
     SELECT id, repository_id, default_branch FROM control.project WHERE name = ${name} AND deleted_at IS NULL`;
   if (found === undefined && !writes) throw new ApiError('not_found');
-  const projectId = found?.id ?? (await createProject(parts, access, actor, name));
+  const projectId = found?.id ?? (await firstProject(parts, access, actor, name));
   const { organizationId } = await access.project(permission, projectId);
   const repository = await sql.begin(async (tx) => {
     const [project] = await tx<{ repository_id: string | null; default_branch: string }[]>`
@@ -106,7 +108,7 @@ async function repositoryOf(parts: Parts, actor: Actor, name: string, writes: bo
 }
 
 /** In the one organization in which the actor may. @throws {ApiError} */
-async function createProject({ sql }: Parts, access: Access, actor: Actor, name: string): Promise<string> {
+async function firstProject(parts: Parts, access: Access, actor: Actor, name: string): Promise<string> {
   const organizations = Object.keys(actor.memberships).filter((id) => {
     try {
       access.organization('project:create', id);
@@ -115,11 +117,13 @@ async function createProject({ sql }: Parts, access: Access, actor: Actor, name:
       return false;
     }
   });
-  if (organizations.length !== 1) throw new ApiError('not_found', {}, {});
-  const [made] = await sql<{ id: string }[]>`
-    INSERT INTO control.project (id, organization_id, name)
-    VALUES (${newId('project')}, ${organizations[0]!}, ${name})
-    ON CONFLICT (name) WHERE deleted_at IS NULL DO NOTHING RETURNING id`;
-  if (made === undefined) throw new ApiError('not_found');
-  return made.id;
+  if (organizations.length !== 1) throw new ApiError('not_found');
+  const given = {
+    organizationId: organizations[0]!,
+    name,
+    description: '',
+    visibility: 'private',
+    kind: null,
+  } as const;
+  return createProject(parts, given, (tx, event) => writeAudit(tx, { actor, address: null, requestId: null }, event));
 }

@@ -1,22 +1,13 @@
 // Projects: listed, made, read, changed, deleted; and builds of a branch that somebody asks for.
 import Type from 'typebox';
-import { isProjectName } from '#core/names.ts';
 import { hashPreviewBypass, hashPreviewPassword } from '#core/preview-access.ts';
 import { platform } from '#packages/worker/index.ts';
-import { isNameReserved } from '../../deployments/adopt-route.ts';
+import { createProject } from '../../deployments/create-project.ts';
 import { createDeployment } from '../../deployments/create-deployment.ts';
 import { writeRoute } from '../../deployments/project-routes.ts';
 import type { Parts } from '../../parts.ts';
 import { newSecret } from '../../records/ids.ts';
-import {
-  addProject,
-  changeProject,
-  countProjects,
-  deleteProject,
-  listProjects,
-  readProject,
-  toProject,
-} from '../../records/projects.ts';
+import { changeProject, deleteProject, listProjects, readProject, toProject } from '../../records/projects.ts';
 import type { RequestState } from '../app.ts';
 import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';
@@ -113,30 +104,8 @@ export const projects = platform<Parts, RequestState>()
     async (ctx) => {
       const { name, organizationId, description = '', visibility = 'private', kind = null } = ctx.body;
       ctx.state.access.organization('project:create', organizationId);
-      if (!isProjectName(name))
-        throw new ApiError('bad_request', {
-          reason: 'body.name: takes lower-case letters, digits and single hyphens, at most 40 characters',
-        });
-      const allowed = ctx.env.limits.projectsMax;
-      const projectId = await ctx.env.sql.begin(async (tx) => {
-        if ((await countProjects(tx, organizationId)) >= allowed)
-          throw new ApiError('limit_reached', { what: 'Projects', allowed, variable: 'API_PROJECTS_MAX' });
-        if (await isNameReserved(tx, ctx.env.folder, organizationId, name))
-          throw new ApiError('conflict', { reason: `The name ${name} is taken` });
-        const id = await addProject(tx, { organizationId, name, description, visibility, kind });
-        if (id === null) throw new ApiError('conflict', { reason: `The name ${name} is taken` });
-        await ctx.state.audit(tx, {
-          organizationId,
-          projectId: id,
-          action: 'project.create',
-          subjectKind: 'project',
-          subjectId: id,
-          details: { name },
-        });
-        return id;
-      });
-      // What is served under its name already becomes its own.
-      await writeRoute(ctx.env, projectId);
+      const given = { organizationId, name, description, visibility, kind };
+      const projectId = await createProject(ctx.env, given, ctx.state.audit);
       return ctx.json(toProject(ctx.env.addresses, await readProject(ctx.env.sql, projectId)), 201);
     },
   )

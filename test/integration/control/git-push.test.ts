@@ -2,7 +2,7 @@
 // and ends the deployment.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -146,4 +146,16 @@ test('what was pushed while no API process ran is deployed when one starts', asy
 test('a branch that is deleted is removed here too; Git keeps that of production', async () => {
   assert.match(await git('push', remote('shop', control.owner.token), ':later'), /remote: Branch later is removed/);
   await assert.rejects(git('push', remote('shop', control.owner.token), ':main'), /deletion of the current branch/);
+});
+
+test('a name under which something is served already is not for another organization', async () => {
+  const record = { version: 1, project: 'served', plan: 'free', vars: {}, domains: [], production: null };
+  mkdirSync(path.join(control.parts.folder, 'routes'), { recursive: true });
+  writeFileSync(
+    path.join(control.parts.folder, 'routes', 'served.json'),
+    JSON.stringify({ ...record, branches: {}, deployments: {} }),
+  );
+  await assert.rejects(git('push', remote('served', control.owner.token), 'main'), /409|taken/);
+  const [made] = await control.sql`SELECT 1 FROM control.project WHERE name = 'served'`;
+  assert.equal(made, undefined);
 });
