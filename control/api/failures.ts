@@ -44,15 +44,16 @@ interface Failed {
 export function failureOf(error: unknown, { log, requestId, method, route }: Failed): Response {
   if (error instanceof ApiError) return failure(error, requestId);
   if (error instanceof HttpError) return ofFramework(error, requestId, method);
-  if (isTextRefused(error)) return failure(new ApiError('bad_request', { reason: 'A text holds U+0000' }), requestId);
+  if (isTextRefused(error))
+    return failure(new ApiError('bad_request', { reason: 'A text holds U+0000 or half a character' }), requestId);
   log.error({ err: error, requestId, route }, 'Request failed');
   return failure(new ApiError('internal'), requestId);
 }
 
-/** Postgres keeps every text but this one. */
+/** Postgres keeps every text but those with U+0000, and in JSON those with half of a surrogate pair. */
 function isTextRefused(error: unknown): boolean {
-  const code = (error as { code?: unknown } | null)?.code;
-  return code === '22021' || code === '22P05';
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  return code === '22021' || code === '22P05' || (code === '22P02' && /\btype json\b/.test(String(message)));
 }
 
 /** What the framework refuses by itself. */
