@@ -13,6 +13,7 @@ import { recordTime } from './times.ts';
 export const elsewhere: Readonly<Record<string, string>> = {
   'test/e2e/': 'npm run test:e2e',
   'test/durability/': 'npm run test:durability',
+  'test/hostile/builds/': 'npm test -- hostile/builds',
   'test/types/': 'npm run check',
 };
 /** Many files wait for processes, sockets or timers: three for two cores keep both busy. */
