@@ -6,8 +6,9 @@ import { gitEnvironment } from './repositories.ts';
 
 const run = promisify(execFile);
 const TEXT_CHARS_MAX = 500;
+const OUTPUT_BYTES_MAX = 64 * 1024;
 
-/** First line of its message, and its author's name. */
+/** First line of its message, and its author's name; the beginnings where they are long, even megabytes. */
 export async function describePush(
   dataFolder: string,
   repositoryId: string,
@@ -15,9 +16,12 @@ export async function describePush(
 ): Promise<{ readonly message: string; readonly author: string }> {
   const { stdout } = await run(
     'git',
-    ['--git-dir', repositoryFolder(dataFolder, repositoryId), 'log', '-1', '--format=%s%x00%an', commit, '--'],
-    { env: gitEnvironment(), maxBuffer: 1024 * 1024 },
-  );
-  const [message = '', author = ''] = stdout.trim().split('\0');
+    ['--git-dir', repositoryFolder(dataFolder, repositoryId), 'log', '-1', '--format=%an%x00%s', commit, '--'],
+    { env: gitEnvironment(), maxBuffer: OUTPUT_BYTES_MAX },
+  ).catch((error: { code?: unknown; stdout: string }) => {
+    if (error.code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return error;
+    throw error;
+  });
+  const [author = '', message = ''] = stdout.trim().split('\0');
   return { message: message.slice(0, TEXT_CHARS_MAX), author: author.slice(0, TEXT_CHARS_MAX) };
 }

@@ -73,7 +73,9 @@ export async function openPushes(parts: Parts): Promise<Pushes> {
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(address, resolve));
   await writeFile(path.join(repositoriesFolder(parts.folder), 'socket'), `${address}\n`, { mode: 0o600 });
   parts.background('Pushes that were left', async () => {
-    for (const name of await readdir(folder)) await take(name, null);
+    // One that cannot be taken keeps none of the others back: they are of other projects.
+    for (const name of await readdir(folder))
+      await take(name, null).catch((error: unknown) => parts.log.error({ err: error, name }, 'A push cannot be taken'));
   });
   return {
     async close() {

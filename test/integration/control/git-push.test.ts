@@ -2,6 +2,7 @@
 // and ends the deployment.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -141,6 +142,34 @@ test('what was pushed while no API process ran is deployed when one starts', asy
   const id = await built;
   const [made] = await control.sql`SELECT branch, source, created_by FROM control.deployment WHERE id = ${id}`;
   assert.deepEqual({ ...made }, { branch: 'later', source: 'push', created_by: null });
+});
+
+test('a push that cannot be taken keeps no other back', async () => {
+  await gitPush.close();
+  const repositories = path.join(control.parts.folder, 'repositories');
+  // Many, since folders are read in any order.
+  for (let count = 0; count < 20; count++)
+    writeFileSync(path.join(repositories, 'pushes', `${randomUUID()}.json`), '{"repository":');
+  const [row] = await control.sql<{ repository_id: string }[]>`
+    SELECT repository_id FROM control.project WHERE name = 'shop'`;
+  await git('push', path.join(repositories, `${row!.repository_id}.git`), 'main:behind');
+  const built = buildNext('success');
+  gitPush = await openGitPush(control.parts);
+  const [made] = await control.sql`SELECT branch FROM control.deployment WHERE id = ${await built}`;
+  assert.equal(made!.branch, 'behind');
+});
+
+test('a commit whose message is megabytes is deployed', async () => {
+  writeFileSync(path.join(folder, 'message'), 'x'.repeat(2_000_000));
+  await git('checkout', '--quiet', '-b', 'long');
+  await git('config', 'user.name', 'Ada');
+  await git('config', 'user.email', 'ada@example.com');
+  await git('commit', '--quiet', '--allow-empty', '-F', 'message');
+  const built = buildNext('success');
+  await git('push', remote('shop', control.owner.token), 'long');
+  const [made] = await control.sql`SELECT commit_message FROM control.deployment WHERE id = ${await built}`;
+  assert.match(made!.commit_message, /^x{490,500}/);
+  await git('checkout', '--quiet', 'main');
 });
 
 test('a branch that is deleted is removed here too; Git keeps that of production', async () => {
