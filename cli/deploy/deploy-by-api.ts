@@ -13,6 +13,8 @@ import { allOf, ask } from '../api/requests.ts';
 import { changeVariables } from '../commands/env/api-variables.ts';
 import type { Scope } from '../commands/env/flags.ts';
 import { describe } from '../commands/build.ts';
+import { findPlatform, inWords } from '../local/local-platform.ts';
+import { handlerAddress } from '../local/locations.ts';
 import { commitOf } from '../project/git-branch.ts';
 import { writeLink, findLink } from '../project/link.ts';
 import { buildOutput, buildProject, loadProject, type Project } from '../project/project.ts';
@@ -46,7 +48,7 @@ export async function deployByApi(shell: Shell, api: Api, folder: string, flags:
     );
   const project = loadProject(shell, folder, flags.config ?? null);
   const { branch, isDefault } = branchOf(project.folder, flags.branch, null);
-  if (flags.json !== true) shell.out(shell.paint('dim', `Deploying to ${api.origin}`));
+  if (flags.json !== true) shell.out(shell.paint('dim', `Deploying to ${await placeOf(shell, api)}`));
   // The project is looked for while the build runs.
   const wanted = recordFor(shell, api, project, flags);
   wanted.catch(() => {});
@@ -91,6 +93,15 @@ export async function deployByApi(shell: Shell, api: Api, folder: string, flags:
   } finally {
     rmSync(temporary, { recursive: true, force: true });
   }
+}
+
+/** The platform in words: one of this machine by where it runs, another one by its address. */
+async function placeOf(shell: Shell, api: Api): Promise<string> {
+  if (api.source !== 'machine') return api.origin;
+  const platform = await findPlatform(shell, () => handlerAddress(shell)).catch(() => null);
+  return platform?.running == null
+    ? api.origin
+    : `the platform on ${inWords({ ...platform, pid: platform.running.pid })}`;
 }
 
 function buildHere(shell: Shell, project: Project, temporary: string) {

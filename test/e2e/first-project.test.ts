@@ -140,12 +140,13 @@ for (const { who, uid, node, installed } of [
     // A secret, for production alone.
     walk.write('secret.txt', 'hush\n');
     await walk.type(line('platform env set SECRET < secret.txt'));
+    await walk.type(line('platform deployments retry main'));
     await served('my-app', 'two visited hush\n');
     await served('my-app--login', 'three visited no secret\n');
     assert.doesNotMatch(await walk.type(line('platform env list')), /hush/);
     // Every line that docs/cli.md has of them.
     for (const other of documented.filter((one) => one.startsWith('platform env '))) await walk.type(`npx ${other}`);
-    assert.equal(readFileSync(path.join(walk.folder, '.env'), 'utf8'), "SECRET='hush'\nOTHER='value'\n");
+    assert.equal(readFileSync(path.join(walk.folder, '.env'), 'utf8'), "OTHER='value'\nSECRET='hush'\n");
     await walk.type(line('platform plan pro'));
 
     // The log goes on with what comes.

@@ -24,8 +24,7 @@ export const command = defineCommand({
     const name = args.file ?? '.env';
     const file = path.resolve(shell.cwd, name);
     const api = await findApi(shell, args);
-    // What `platform dev` is to have, where there is such a thing.
-    const scope = scopeOf(args) ?? { kind: api === null ? ('production' as const) : ('dev' as const) };
+    const scope = scopeOf(args) ?? { kind: 'production' as const };
     const { variables } =
       api === null ? await readRouteVariables(shell, args, scope) : await readVariables(shell, api, args, scope);
     if (existsSync(file) && args.force !== true)

@@ -174,12 +174,12 @@ test('variables have scopes, secrets are never told, and they are there from the
     [gone.code, gone.errors[0]],
     [1, 'error OTHER is not set for production of shop\n`platform env list` shows what is.'],
   );
-  await ok('deploy');
+  await ok('deployments', 'retry', 'main', '--follow');
   assert.equal(await says('shop'), 'two {"KEY":"value","TOKEN":"hush"}');
-  assert.deepEqual(await ok('env', 'pull'), ['Wrote .env: 1 variables of dev']);
+  assert.deepEqual(await ok('env', 'pull', '--target', 'dev'), ['Wrote .env: 1 variables of dev']);
   assert.equal(readFileSync(path.join(folder, '.env'), 'utf8'), "LOCAL='dev'\n");
   assert.equal(statSync(path.join(folder, '.env')).mode & 0o777, 0o600);
-  const pulled = await call(['env', 'pull', 'production.env', '--target', 'production']);
+  const pulled = await call(['env', 'pull', 'production.env']);
   assert.deepEqual(pulled.errors, ['Secrets are not told: fill in TOKEN yourself']);
   file('new.env', 'KEY=pushed\nMORE=2\n');
   await ok('env', 'push', 'new.env', '--branch', 'login');
