@@ -1,0 +1,162 @@
+// What commands read and write of a deployment's bindings over the API: databases, state, files, queues, with real
+// engines and real stores.
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { run } from '#cli/main.ts';
+import { createApi } from '#control/api/app.ts';
+import { serveApi } from '#control/process/servers.ts';
+import { createTestDatabase } from '#test/setup/postgres.ts';
+import { startReleaseControl, type ReleaseControl } from '#test/setup/release-control.ts';
+import { recordingShell, type RecordedUser, type RecordingShell } from '#test/unit/cli/shell-double.ts';
+
+const home = mkdtempSync(path.join(tmpdir(), 'home-'));
+const folder = mkdtempSync(path.join(tmpdir(), 'project-'));
+let database: Awaited<ReturnType<typeof createTestDatabase>>;
+let all: ReleaseControl;
+let server: Awaited<ReturnType<typeof serveApi>>;
+
+before(async () => {
+  database = await createTestDatabase();
+  all = await startReleaseControl({ DATABASE_URL: database.url });
+  const api = createApi();
+  server = await serveApi({ port: 0, host: '127.0.0.1', fetch: (request) => api.fetch(request, all.control.parts) });
+  file(
+    'platform.yaml',
+    'name: shop\ndb: { DB: notes }\nstate: { KV: settings }\nfs: { FILES: uploads }\nqueue: { MAIL: mail }\n',
+  );
+  file(
+    'migrations/0001_notes.sql',
+    "CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL);\nINSERT INTO notes (text) VALUES ('bread');\n",
+  );
+  file(
+    'src/index.ts',
+    'export default { fetch: async (request, env) => new Response(await env.KV.get("greeting")) };\n',
+  );
+  const { code, errors } = await call(['deploy']);
+  assert.equal(code, 0, errors.join('\n'));
+});
+after(async () => {
+  await server.close();
+  await all.close();
+  await database.close();
+  for (const one of [home, folder]) rmSync(one, { recursive: true });
+});
+
+const file = (name: string, text: string): void => {
+  mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
+  writeFileSync(path.join(folder, name), text);
+};
+
+async function call(
+  words: readonly string[],
+  user: RecordedUser = {},
+  token?: string,
+): Promise<RecordingShell & { code: number }> {
+  const env = {
+    PLATFORM_HOME: home,
+    PLATFORM_API_URL: `http://127.0.0.1:${server.port}`,
+    PLATFORM_API_TOKEN: token ?? all.control.owner.token,
+  };
+  const shell = recordingShell(folder, env, user);
+  return Object.assign(shell, { code: await run(words, shell) });
+}
+
+async function ok(...words: string[]): Promise<string[]> {
+  const { code, output, errors } = await call(words);
+  assert.equal(code, 0, [...output, ...errors].join('\n'));
+  return output;
+}
+
+test('a database is listed, asked, imported into, counted and copied', async () => {
+  assert.deepEqual(await ok('db'), ['DB\tnotes']);
+  assert.deepEqual(await ok('db', 'tables'), ['notes\ttable']);
+  assert.match((await ok('db', 'tables', '--schema')).join('\n'), /^CREATE TABLE notes \(id INTEGER PRIMARY KEY/);
+  assert.deepEqual(await ok('db', 'query', 'SELECT * FROM notes'), ['1\tbread']);
+  await ok('db', 'query', 'INSERT INTO notes (text) VALUES (?)', '--param', '["milk"]');
+  const asked = JSON.parse((await ok('db', 'query', 'SELECT text FROM notes ORDER BY id', '--json'))[0]!) as {
+    rows: unknown;
+  };
+  assert.deepEqual(asked.rows, [{ text: 'bread' }, { text: 'milk' }]);
+  const wrong = await call(['db', 'query', 'SELECT * FROM missing']);
+  assert.equal(wrong.code, 1);
+  assert.match(wrong.errors[0]!, /no such table: missing/);
+  file(
+    'more.sql',
+    "BEGIN TRANSACTION;\nINSERT INTO notes (text) VALUES ('salt');\nINSERT INTO notes (text) VALUES ('tea');\nCOMMIT;\n",
+  );
+  assert.equal((await call(['db', 'import', 'more.sql'])).code, 2);
+  assert.match((await ok('db', 'import', 'more.sql', '--yes'))[0]!, /^Ran 2 statements on DB in \d+ ms$/);
+  assert.match((await ok('db', 'insights'))[0]!, /^notes\t4\t/);
+  assert.match((await ok('db', 'export', 'copy.sqlite'))[0]!, /^Wrote copy\.sqlite: /);
+  const copy = new DatabaseSync(path.join(folder, 'copy.sqlite'), { readOnly: true });
+  assert.equal((copy.prepare('SELECT count(*) AS n FROM notes').get() as { n: number }).n, 4);
+  copy.close();
+  assert.match((await ok('db', 'migrate', '--list'))[0]!, /^applied {2}0001_notes\.sql$/);
+  assert.deepEqual(await ok('db', 'migrate'), ['DB has no pending migrations']);
+  const unknown = await call(['db', 'tables', 'BD']);
+  assert.deepEqual(
+    [unknown.code, unknown.errors[0]],
+    [2, 'error shop has no database "BD". Did you mean DB?\nIt has DB.'],
+  );
+});
+
+test('state is written, read by the worker, listed and deleted', async () => {
+  assert.deepEqual(await ok('state', 'put', 'greeting', 'hello'), ['Wrote greeting of KV: 5 bytes']);
+  assert.equal((await all.platform.fetch('shop')).text, 'hello');
+  assert.deepEqual(await ok('state', 'get', 'greeting'), ['hello']);
+  await ok('state', 'put', 'a/key with blanks & signs', '1', '--ttl', '3600');
+  assert.deepEqual(
+    (await ok('state', 'list')).map((line) => line.split('\t')[0]),
+    ['a/key with blanks & signs', 'greeting'],
+  );
+  assert.equal((await call(['state', 'delete', 'greeting'])).code, 2);
+  assert.deepEqual(await ok('state', 'rm', 'greeting', '-y'), ['Deleted greeting']);
+  const gone = await call(['state', 'get', 'greeting']);
+  assert.deepEqual(
+    [gone.code, gone.errors[0]],
+    [1, 'error KV holds nothing under greeting\n`platform state list` shows the keys.'],
+  );
+});
+
+test('files go there and back as they are, of any size', async () => {
+  const bytes = Buffer.alloc(9_000_001, 'abcdefg');
+  writeFileSync(path.join(folder, 'large.bin'), bytes);
+  await ok('fs', 'put', 'folder/large.bin', 'large.bin', '--type', 'image/png');
+  await ok('fs', 'put', 'empty', 'platform.yaml');
+  assert.deepEqual(
+    (await ok('fs', 'ls')).map((line) => line.split('\t').slice(0, 2)),
+    [
+      ['folder/', '-'],
+      ['empty', '98 B'],
+    ],
+  );
+  await ok('fs', 'cat', 'folder/large.bin', '-o', 'back.bin');
+  assert.ok(bytes.equals(readFileSync(path.join(folder, 'back.bin'))));
+  const shown = await call(['fs', 'cat', 'empty']);
+  assert.equal(Buffer.concat(shown.written).toString(), readFileSync(path.join(folder, 'platform.yaml'), 'utf8'));
+  await ok('fs', 'rm', 'folder/large.bin', '--yes');
+  assert.match(
+    (await call(['fs', 'cat', 'folder/large.bin'])).errors[0]!,
+    /^error FILES has no file folder\/large\.bin/,
+  );
+});
+
+test('queues say how they stand, and dead letters go back', async () => {
+  assert.deepEqual(await ok('queue'), ['MAIL\t0\t0\t0\t-']);
+  assert.deepEqual(await ok('queue', 'dead'), []);
+  assert.deepEqual(await ok('queue', 'redrive', '--yes'), ['Sent 0 dead letters to MAIL again']);
+});
+
+test('a viewer reads nothing of it, and a stranger learns not even that it is there', async () => {
+  const viewer = await all.control.account('vic', { [all.control.organizationId]: 'viewer' });
+  assert.match((await call(['db', 'tables'], {}, viewer.token)).errors[0]!, /data:read \(forbidden/);
+  const stranger = await all.control.account('eve', { [await all.control.organization('other')]: 'owner' });
+  assert.equal((await call(['db', 'tables'], {}, stranger.token)).code, 1);
+  const read = await all.control.account('rob', { [all.control.organizationId]: 'member' }, 'read');
+  assert.equal((await call(['db', 'tables'], {}, read.token)).code, 0);
+  assert.match((await call(['db', 'query', 'DELETE FROM notes'], {}, read.token)).errors[0]!, /data:write \(forbidden/);
+});
