@@ -38,8 +38,18 @@ export async function gitHttpBackend(request: Request, call: BackendCall): Promi
       PLATFORM_ACCOUNT: call.account,
     },
     stdio: ['pipe', 'pipe', 'ignore'],
+    // A group of its own: git starts others, which end with it.
+    detached: true,
   });
-  const kill = (): void => void child.kill('SIGKILL');
+  const kill = (): void => {
+    child.stdin.destroy();
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    try {
+      process.kill(-child.pid, 'SIGKILL');
+    } catch {
+      // It has ended by itself.
+    }
+  };
   request.signal.addEventListener('abort', kill);
   child.once('exit', () => request.signal.removeEventListener('abort', kill));
   child.stdin.on('error', () => {});

@@ -3,10 +3,13 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { openGitPush, type GitPush } from '#control/git-push/git-push.ts';
 import { serveApi } from '#control/process/servers.ts';
@@ -170,6 +173,33 @@ test('a commit whose message is megabytes is deployed', async () => {
   const [made] = await control.sql`SELECT commit_message FROM control.deployment WHERE id = ${await built}`;
   assert.match(made!.commit_message, /^x{490,500}/);
   await git('checkout', '--quiet', 'main');
+});
+
+test('a push whose client goes away leaves no program of Git behind', async () => {
+  const [row] = await control.sql<{ repository_id: string }[]>`
+    SELECT repository_id FROM control.project WHERE name = 'shop'`;
+  const running = async (): Promise<boolean> => {
+    for (const id of readdirSync('/proc').filter((name) => /^\d+$/.test(name)))
+      if (
+        await readFile(`/proc/${id}/environ`, 'utf8').then(
+          (text) => text.includes(row!.repository_id),
+          () => false,
+        )
+      )
+        return true;
+    return false;
+  };
+  const socket = connect(server.port, '127.0.0.1');
+  const lines = ['POST /git/shop.git/git-receive-pack HTTP/1.1', 'host: x', 'content-length: 100000'];
+  lines.push(`authorization: Bearer ${control.owner.token}`, 'content-type: application/x-git-receive-pack-request');
+  socket.write(`${lines.join('\r\n')}\r\n\r\n0000`);
+  const until = async (wanted: boolean): Promise<void> => {
+    for (let round = 0; round < 100 && (await running()) !== wanted; round++) await setTimeout(50);
+    assert.equal(await running(), wanted);
+  };
+  await until(true);
+  socket.destroy();
+  await until(false);
 });
 
 test('a branch that is deleted is removed here too; Git keeps that of production', async () => {
