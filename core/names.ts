@@ -44,3 +44,16 @@ export function branchSlug(branch: string, project: string): string {
   const cut = plain.slice(0, Math.max(0, room - suffix.length - 1)).replace(/-+$/, '');
   return cut === '' ? suffix : `${cut}-${suffix}`;
 }
+
+/**
+ * The branch under which what a fork's pull request brings is deployed: git takes no colon, so that no branch of the
+ * repository is called so.
+ */
+export function forkBranch(pullRequest: number): string {
+  return `pull:${pullRequest}`;
+}
+
+/** Whether a branch is one of {@link forkBranch}: code of strangers, which gets nothing of production's. */
+export function isForkBranch(branch: string): boolean {
+  return branch.startsWith('pull:');
+}

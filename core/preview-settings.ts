@@ -1,4 +1,5 @@
 // What `previews` in platform.yaml says: what previews have and do. Read by the engine and the broker. Pure.
+import { isForkBranch } from './names.ts';
 
 /** A preview's databases, and which events reach its branch. */
 export interface PreviewSettings {
@@ -23,4 +24,9 @@ export function ownPreviewSettings(settings: PreviewSettings): Partial<PreviewSe
 /** The settings of a manifest. */
 export function previewSettingsOf({ previews }: { readonly previews?: Partial<PreviewSettings> }): PreviewSettings {
   return { ...defaultPreviewSettings, ...previews };
+}
+
+/** Whether a preview's databases begin with production's content. Those of forks never do, whatever their files say. */
+export function copiesDatabases(manifest: { readonly previews?: Partial<PreviewSettings> }, branch: string): boolean {
+  return previewSettingsOf(manifest).db === 'copy' && !isForkBranch(branch);
 }

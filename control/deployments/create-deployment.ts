@@ -1,5 +1,6 @@
 // Makes a deployment of a branch of a project's repository: the row and its build, in one transaction. Called by every
 // way in: webhooks of the Git host, `git push` to the platform, deploy hooks, the API.
+import { forkBranch } from '#core/names.ts';
 import type { Transaction } from '#postgres/sql.ts';
 import type { Parts } from '../parts.ts';
 import { newDeploymentId } from '../records/ids.ts';
@@ -49,7 +50,7 @@ interface ProjectRow {
 export async function createDeployment({ sql }: Pick<Parts, 'sql'>, given: NewDeployment): Promise<CreatedDeployment> {
   const { projectId, commit, source, createdBy, isFork = false, pullRequest = null } = given;
   // A fork's branch may be called as ours is, and would work on what that has.
-  const branch = isFork ? forkBranch(pullRequest) : given.branch;
+  const branch = isFork ? forkBranch(pullRequest ?? 0) : given.branch;
   return sql.begin(async (tx) => {
     const [project] = await tx<ProjectRow[]>`
       SELECT organization_id, repository_id, default_branch FROM control.project
@@ -88,11 +89,6 @@ export async function createDeployment({ sql }: Pick<Parts, 'sql'>, given: NewDe
     await tell(tx, id);
     return { id, target, isNew: true } as const;
   });
-}
-
-/** Name under which what a pull request of a fork brings is deployed: git takes no colon, so no branch is called so. */
-export function forkBranch(pullRequest: number | null): string {
-  return `pull:${pullRequest ?? 0}`;
 }
 
 /** Ends what waits or is built of a branch: something newer has come, or the branch is gone. */

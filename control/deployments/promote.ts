@@ -178,12 +178,14 @@ async function readProject({ sql }: Parts, projectId: string): Promise<ProjectRo
 }
 
 async function readCandidate({ sql, folder }: Parts, projectId: string, id: string): Promise<Candidate> {
-  const [row] = await sql<(Candidate & { status: string; removed_at: Date | null })[]>`
-    SELECT id, artifact, branch, target, variables, status, removed_at FROM control.deployment
+  const [row] = await sql<(Candidate & { status: string; is_fork: boolean; removed_at: Date | null })[]>`
+    SELECT id, artifact, branch, target, variables, status, is_fork, removed_at FROM control.deployment
     WHERE id = ${id} AND project_id = ${projectId}`;
   if (row === undefined) throw new ApiError('not_found');
   if (row.status !== 'success')
     throw new ApiError('conflict', { reason: `${id} cannot serve: its status is ${row.status}` });
+  if (row.is_fork)
+    throw new ApiError('conflict', { reason: `${id} is of a fork: merge its pull request, production is then built` });
   if (row.removed_at !== null) throw new ApiError('conflict', { reason: `${id} was removed: deploy its commit again` });
   try {
     openArtifact(folder, row.artifact);

@@ -1,7 +1,8 @@
 // Pull requests. Those of the repository itself have their branch's deployments, made by its pushes: here only their
 // number is noted. Those of forks bring code of strangers: their commits wait for a member's approval, under a branch
 // of their own whose name no branch of the repository can have.
-import { createDeployment, forkBranch } from '../deployments/create-deployment.ts';
+import { forkBranch } from '#core/names.ts';
+import { createDeployment } from '../deployments/create-deployment.ts';
 import type { Parts } from '../parts.ts';
 import { projectsOfHosted, type ConnectedProject } from './connected-projects.ts';
 import type { StoredDelivery } from './deliveries.ts';

@@ -2,7 +2,7 @@
 import { PlatformError } from '#core/errors.ts';
 import type { DatabaseMigrations } from '#core/manifest.ts';
 import { ofPreview } from '#core/preview.ts';
-import { previewSettingsOf } from '#core/preview-settings.ts';
+import { copiesDatabases } from '#core/preview-settings.ts';
 import type { DatabasePlace } from '../bindings/scope.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
 import type { Route } from '../router/route-table.ts';
@@ -30,8 +30,8 @@ export function prepareDatabases(
   { manifest, migrations }: OpenArtifact,
   isProduction: () => boolean,
 ): NonNullable<DeploymentConfig['prepare']> | null {
-  const { preview, deployment } = route;
-  const isCopied = preview !== null && previewSettingsOf(manifest).db === 'copy';
+  const { preview, deployment, branch } = route;
+  const isCopied = preview !== null && copiesDatabases(manifest, branch);
   const copies = !isCopied ? [] : [...new Set(Object.values(manifest.bindings['db'] ?? {}))];
   const isMigrated = manifest.migrations !== undefined;
   if (copies.length === 0 && !isMigrated) return null;

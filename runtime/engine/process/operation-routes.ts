@@ -4,7 +4,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorMessage, errorTable, PlatformError } from '#core/errors.ts';
 import type { Manifest } from '#core/manifest.ts';
-import { previewSettingsOf } from '#core/preview-settings.ts';
+import { copiesDatabases } from '#core/preview-settings.ts';
 import { branchSlug, isArtifactId, isDeploymentId, isProjectName, isResourceName } from '#core/names.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
 import { removeBranch, type BranchStores } from '../bindings/branch-removal.ts';
@@ -70,7 +70,12 @@ export function operationRoutes(parts: OperationParts): InternalRoutes {
           ? []
           : await migrateArtifact(
               databasesOf(parts),
-              { namespace, preview, copies: previewSettingsOf(opened.manifest).db === 'copy', dryRun: dryRun === true },
+              {
+                namespace,
+                preview,
+                copies: branch !== null && copiesDatabases(opened.manifest, branchOf(branch)),
+                dryRun: dryRun === true,
+              },
               opened,
             );
       const failed = list.find(({ error }) => error !== null);

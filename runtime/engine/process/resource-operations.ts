@@ -8,7 +8,7 @@ import { PlatformError } from '#core/errors.ts';
 import { fixedLimits } from '#core/limits.ts';
 import type { DatabaseMigrations } from '#core/manifest.ts';
 import { ofPreview } from '#core/preview.ts';
-import { previewSettingsOf } from '#core/preview-settings.ts';
+import { copiesDatabases } from '#core/preview-settings.ts';
 import { deadLettersOf } from '#core/queue-settings.ts';
 import type { ResourceKind, ResourceOperations, StoredFile } from '#core/resource-call.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
@@ -295,7 +295,7 @@ async function database(asked: Asked): Promise<{
   const resource = resourceOf(asked, 'db');
   const place = placeOf(asked, 'db');
   // Looked into before its copy is made, it would begin empty.
-  if (route.preview !== null && previewSettingsOf(artifact.manifest).db === 'copy')
+  if (route.preview !== null && copiesDatabases(artifact.manifest, route.branch))
     await databases.branch({ namespace: route.project, resource }, place.resource, { unlessThere: true });
   const own = artifact.manifest.migrations === undefined ? [] : artifact.migrations();
   return { databases, place, files: own.find((one) => one.resource === resource)?.files ?? [] };

@@ -4,6 +4,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { seal } from '#core/encryption.ts';
 import { variableContext } from '#core/variable-context.ts';
+import { createDeployment } from '#control/deployments/create-deployment.ts';
+import { approveDeployment } from '#control/git-host/approval.ts';
 import { newId } from '#control/records/ids.ts';
 import { until } from '#test/setup/until.ts';
 import { startReleaseControl, type DeployedSource, type ReleaseControl } from '#test/setup/release-control.ts';
@@ -250,4 +252,48 @@ test('a change of variables reaches what is live by itself, where the project wa
   assert.equal((await all.control.call('POST', `/environment-variables/${id}`, second)).status, 201);
   await until(async () => (await says('rolling')) === 'same {"KEY":"one","OTHER":"two"}');
   assert.equal(await says(`rolling--${first.id}`), 'same {}');
+});
+
+test("a fork's preview begins without production's content and without variables, and is never promoted", async () => {
+  const { sql, parts } = all.control;
+  const forked = await all.project('forked');
+  await setVariable(forked, 'preview', 'KEY', 'of previews');
+  const source = database({ '1.sql': 'CREATE TABLE orders (id INTEGER)' });
+  const code = source.code.replace(
+    'try {',
+    "if (request.method === 'GET') return Response.json(env.vars); const { DB } = env; try {",
+  );
+  const told = { ...source, code: code.replace('fetch(request, { DB })', 'fetch(request, env)') };
+  await all.deploy(forked, told);
+  assert.equal(await query('forked', 'INSERT INTO orders VALUES (1) RETURNING id'), '[{"id":1}]');
+  const topic = await all.deploy(forked, told, 'topic');
+  assert.equal(await query('forked--topic', 'SELECT id FROM orders'), '[{"id":1}]');
+  assert.equal(await says('forked--topic'), '{"KEY":"of previews"}');
+
+  const [repositoryId, commit] = [newId('repository'), 'a'.repeat(40)];
+  await sql`INSERT INTO control.repository (id, organization_id, source, full_name, url)
+    VALUES (${repositoryId}, ${all.control.organizationId}, 'git-host', 'acme/forked', '')`;
+  await sql`UPDATE control.project SET repository_id = ${repositoryId} WHERE id = ${forked}`;
+  const fork = await createDeployment(parts, {
+    projectId: forked,
+    branch: 'main',
+    commit,
+    pullRequest: 3,
+    isFork: true,
+    source: 'pull_request',
+    createdBy: null,
+  });
+  await approveDeployment(parts, fork.id, all.control.owner.accountId);
+  // As its build leaves it.
+  await sql`DELETE FROM control.job WHERE deployment_id = ${fork.id}`;
+  await sql`UPDATE control.deployment SET status = 'uploading',
+      artifact = (SELECT artifact FROM control.deployment WHERE id = ${topic.id}) WHERE id = ${fork.id}`;
+  await sql`INSERT INTO control.job (kind, deployment_id, project_id, branch)
+    VALUES ('release', ${fork.id}, ${forked}, 'pull:3')`;
+  await sql.notify('control_job', 'release');
+  assert.equal((await all.ended(fork.id)).status, 'success');
+  assert.equal(await query(`forked--${fork.id}`, 'SELECT id FROM orders'), '[]');
+  assert.equal(await says(`forked--${fork.id}`), '{}');
+  const promoted = await all.control.call('POST', `/deployments/${fork.id}/promote`, {});
+  assert.deepEqual([promoted.status, promoted.body.code], [409, 'conflict']);
 });
