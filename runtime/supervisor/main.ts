@@ -335,7 +335,7 @@ async function start(config: SupervisorConfig): Promise<void> {
       const api =
         controlState === null
           ? {}
-          : { apiOrigin: originOf('127.0.0.1', controlState.port), apiToken: controlState.firstRun.token };
+          : { apiOrigin: `http://localhost:${controlState.port}`, apiToken: controlState.firstRun.token };
       writeLocalRecord(localRecord, { version: 1, pid: process.pid, ...where, ...api, token: localToken, startedAt });
     } catch (error) {
       log.warn(
