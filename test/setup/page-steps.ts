@@ -94,7 +94,8 @@ function missingIn(text: string, lines: readonly string[]): string | undefined {
 }
 
 function escaped(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
+  // Columns are parted by spaces on a terminal, by tabs elsewhere.
+  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&').replace(/ {2,}/g, '\\s+');
 }
 
 /** Ids, times, sizes and other numbers differ from run to run; `...` stands for anything. */
