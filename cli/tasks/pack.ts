@@ -17,8 +17,19 @@ import path from 'node:path';
 import { readImports } from './imports.ts';
 import { root, runProgram } from './processes.ts';
 
-/** Folders of the program; postgres/ and control/gateway/ join when they exist. */
-const shippedFolders = ['core', 'deployments', 'runtime', 'builder', 'cli', 'postgres', 'control/gateway', 'dashboard'];
+/** Folders of the program. */
+const shippedFolders = [
+  'core',
+  'deployments',
+  'runtime',
+  'builder',
+  'cli',
+  'control',
+  'git',
+  'postgres',
+  'dashboard',
+  'packages/worker',
+];
 const leftOut = [
   'cli/tasks/**',
   'cli/linked/**',
@@ -26,6 +37,7 @@ const leftOut = [
   '**/README.md',
   'runtime/**/tsconfig.json',
   'dashboard/tsconfig.json',
+  'packages/worker/{package,tsconfig}.json',
   '**/*.c',
   '**/*.cc',
   '**/*.h',
@@ -92,12 +104,7 @@ function isHostModule(file: string): boolean {
  */
 export function programManifest(manifest: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { version, description, license, type, engines, imports, bin, dependencies, optionalDependencies } = manifest;
-  const {
-    '#test/*': _tests,
-    '#bench/*': _benches,
-    '#packages/*': _packages,
-    ...shippedImports
-  } = imports as Record<string, string>;
+  const { '#test/*': _tests, '#bench/*': _benches, ...shippedImports } = imports as Record<string, string>;
   return {
     name: '@platform-run/cli',
     version,

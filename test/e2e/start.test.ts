@@ -68,7 +68,7 @@ after(async () => {
 test('it prints the URLs of the examples, and each of them answers', async () => {
   const { lines, child } = await start();
   running = child;
-  const urls = lines.flatMap((line) => /^\s*(http:\/\/\S+)/.exec(line)?.[1] ?? []);
+  const urls = lines.flatMap((line) => /^\s*(http:\/\/\S+)$/.exec(line)?.[1] ?? []);
   assert.deepEqual(
     urls,
     ['api', 'guest-book', 'hello', 'spa'].map((name) => `http://${name}.localhost:${port}`),
