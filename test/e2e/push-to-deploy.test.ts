@@ -135,6 +135,7 @@ test('pushes, pull requests, promote and rollback, and no request fails meanwhil
   const production = await timed('push -> live', async () =>
     succeeded((await deploymentOf(await push('main', 'second'))).id),
   );
+  times.push(['  of it the build alone', production.buildDurationMs]);
   assert.equal((await platform.open('shop')).text, 'second');
   const { items: lines } = await platform.call('GET', `/deployments/${production.id}/logs`);
   assert.ok(lines.length > 3, JSON.stringify(lines));
