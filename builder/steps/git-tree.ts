@@ -31,8 +31,8 @@ const LINKS_MAX = 10_000;
 /** A pointer of Git LFS has about 130 bytes. */
 const POINTER_BYTES = { min: 100, max: 300 } as const;
 const POINTERS_LOOKED_AT_MAX = 500;
-/** One entry: mode, kind, hash, size (`-` for a submodule), path. */
-const ENTRY = /^(\d{6}) (blob|commit|tree) ([0-9a-f]{40,64}) +(\d+|-)\t(.+)$/s;
+/** One entry: mode, kind, hash, size, path. Only a submodule has no size. */
+const ENTRY = /^(\d{6}) (?:blob ([0-9a-f]{40,64}) +(\d+)|(commit) [0-9a-f]{40,64} +-)\t(.+)$/s;
 
 /**
  * Reads the list of files of a commit as it comes, and stops at the first thing that is refused.
@@ -47,9 +47,9 @@ export async function readTree(chunks: AsyncIterable<Uint8Array>, limits: TreeLi
   const submodules: string[] = [];
   let bytes = 0;
   for await (const entry of entriesOf(chunks)) {
-    const [, mode, kind, object, size, path] = ENTRY.exec(entry) ?? [];
+    const [, mode, object, size, submodule, path] = ENTRY.exec(entry) ?? [];
     if (path === undefined) throw unsafe(entry, 'is no file that Git lists in a known way');
-    if (kind === 'commit') {
+    if (submodule !== undefined) {
       submodules.push(path);
       continue;
     }

@@ -40,7 +40,8 @@ for (const [what, text, reason] of [
   ['.git as a stream of NTFS', blob('.git::$INDEX_ALLOCATION/config'), 'source_unsafe'],
   ['.git by its short name', blob('GIT~1/config'), 'source_unsafe'],
   ['.git with a character that HFS leaves out', blob('.g\u200cit/config'), 'source_unsafe'],
-  ['an unknown kind', `040000 tree ${HASH} -\tx`, 'source_unsafe'],
+  ['a folder as an entry', `040000 tree ${HASH} -\tx\0`, 'source_unsafe'],
+  ['a file without a size', `100644 blob ${HASH} -\tx\0${blob('y', 2000)}`, 'source_unsafe'],
   ['a cut list', blob('a').slice(0, -1), 'source_unsafe'],
   ['an endless path', blob('a'.repeat(300)), 'source_unsafe'],
 ] as const)
