@@ -1,45 +1,107 @@
-// The ledger of invocations and CPU (control.usage): one row an hour, deployment, kind and route.
+// The ledger of invocations and CPU (control.usage): one row an hour, deployment, kind and route, with the invocations
+// that used the most.
+import { CPU_BUCKETS, cpuPercentile } from '#core/cpu-histogram.ts';
+import type { CpuLimits } from '#core/limits.ts';
+import type { InvocationKind, Plan } from '#core/plans.ts';
+import type { CostlyInvocation } from '#core/usage-row.ts';
 import type { Sql } from '#postgres/sql.ts';
 
 /** By what usage is added up. */
 export const usageGroups = ['hour', 'day', 'project', 'deployment', 'kind', 'route'] as const;
 
-/** Which usage. */
-export interface UsageQuestion {
+/** Which part of the ledger. */
+export interface UsageScope {
   readonly organizationId: string;
   /** Null: all projects of the organization. */
   readonly projectId: string | null;
   readonly from: Date;
   readonly to: Date;
-  readonly groupBy: (typeof usageGroups)[number];
   readonly kind: string | null;
+  readonly route: string | null;
 }
 
-interface Row {
+/** Which usage. */
+export interface UsageQuestion extends UsageScope {
+  readonly groupBy: (typeof usageGroups)[number];
+}
+
+/** An invocation, and whose it was. */
+export interface NamedInvocation extends CostlyInvocation {
+  readonly projectId: string;
+  readonly deploymentId: string;
+  readonly kind: InvocationKind;
+  readonly route: string;
+}
+
+interface Group {
   readonly at: Date | null;
   readonly project_id: string | null;
   readonly deployment_id: string | null;
   readonly kind: string | null;
   readonly route: string | null;
+}
+
+interface Row extends Group {
   readonly invocations: number;
   readonly failures: number;
   readonly cpu_ms: number;
   readonly host_cpu_ms: number;
   readonly cpu_ms_max: number;
+  readonly worst: NamedInvocation | null;
+}
+
+interface BucketRow extends Group {
+  readonly bucket: number;
+  readonly count: number;
 }
 
 const ROWS_MAX = 1000;
+const BUCKET_ROWS_MAX = ROWS_MAX * CPU_BUCKETS;
 
-const toCounts = (row: Row) => ({
+const keyOf = ({ at, project_id: project, deployment_id: deployment, kind, route }: Group): string =>
+  JSON.stringify([at, project, deployment, kind, route]);
+
+const toCounts = (row: Row, buckets: readonly number[]) => ({
   invocations: row.invocations,
   failures: row.failures,
   cpuMs: row.cpu_ms,
   hostCpuMs: row.host_cpu_ms,
+  cpuMsP50: cpuPercentile(buckets, 0.5, row.cpu_ms_max),
+  cpuMsP99: cpuPercentile(buckets, 0.99, row.cpu_ms_max),
   cpuMsMax: row.cpu_ms_max,
+  costliest: row.worst === null ? null : toNamed(row.worst),
 });
 
+const toNamed = ({ id, at, cpuMs, isFailure, projectId, deploymentId, kind, route }: NamedInvocation) => ({
+  id,
+  at: new Date(at).toISOString(),
+  cpuMs,
+  isFailure,
+  projectId,
+  deploymentId,
+  kind,
+  route,
+});
+
+/** Rows of the ledger that a question is about. */
+function within(sql: Sql, { organizationId, projectId, from, to, kind, route }: UsageScope) {
+  const ofProject =
+    projectId === null
+      ? sql`u.project_id IN (SELECT id FROM control.project WHERE organization_id = ${organizationId})`
+      : sql`u.project_id = ${projectId}`;
+  return sql`
+    FROM control.usage u
+    WHERE u.hour >= ${from} AND u.hour < ${to} AND ${ofProject}
+      ${kind === null ? sql`` : sql`AND u.kind = ${kind}`}
+      ${route === null ? sql`` : sql`AND u.route = ${route}`}`;
+}
+
+const named = (sql: Sql) => sql`
+  one || jsonb_build_object('projectId', u.project_id, 'deploymentId', u.deployment_id, 'kind', u.kind, 'route', u.route)`;
+
 /** Adds up; hours count that begin in the time. */
-export async function readUsage(sql: Sql, { organizationId, projectId, from, to, groupBy, kind }: UsageQuestion) {
+export async function readUsage(sql: Sql, question: UsageQuestion) {
+  const { from, to, groupBy } = question;
   const part = {
     hour: sql`hour`,
     day: sql`date_trunc('day', hour, 'UTC')`,
@@ -56,31 +118,65 @@ export async function readUsage(sql: Sql, { organizationId, projectId, from, to,
     kind: groupBy === 'kind' || groupBy === 'route' ? sql`u.kind` : sql`NULL::text`,
     route: groupBy === 'route' ? sql`u.route` : sql`NULL::text`,
   };
+  const group = sql`${shown.at} AS at, ${shown.project} AS project_id, ${shown.deployment} AS deployment_id,
+    ${shown.kind} AS kind, ${shown.route} AS route`;
+  const counted = within(sql, question);
   const sums = sql`
     coalesce(sum(invocations), 0)::bigint AS invocations, coalesce(sum(failures), 0)::bigint AS failures,
     coalesce(sum(cpu_ms), 0) AS cpu_ms, coalesce(sum(host_cpu_ms), 0) AS host_cpu_ms,
-    coalesce(max(cpu_ms_max), 0) AS cpu_ms_max`;
-  const counted = sql`
-    FROM control.usage u
-    WHERE u.hour >= ${from} AND u.hour < ${to}
-      AND ${projectId === null ? sql`u.project_id IN (SELECT id FROM control.project WHERE organization_id = ${organizationId})` : sql`u.project_id = ${projectId}`}
-      ${kind === null ? sql`` : sql`AND u.kind = ${kind}`}`;
-  const [total] = await sql<Row[]>`SELECT ${sums} ${counted}`;
-  const rows = await sql<Row[]>`
-    SELECT ${shown.at} AS at, ${shown.project} AS project_id, ${shown.deployment} AS deployment_id, ${shown.kind} AS kind,
-      ${shown.route} AS route, ${sums}
-    ${counted} GROUP BY ${part} ORDER BY ${isTime ? sql`1` : sql`cpu_ms DESC`} LIMIT ${ROWS_MAX}`;
+    coalesce(max(cpu_ms_max), 0) AS cpu_ms_max,
+    (array_agg((SELECT ${named(sql)} FROM jsonb_array_elements(u.costliest) AS one LIMIT 1) ORDER BY cpu_ms_max DESC)
+      FILTER (WHERE u.costliest <> '[]'))[1] AS worst`;
+  const [[total], rows, buckets] = await Promise.all([
+    sql<Row[]>`SELECT ${sums} ${counted}`,
+    sql<Row[]>`
+      SELECT ${group}, ${sums} ${counted}
+      GROUP BY ${part} ORDER BY ${isTime ? sql`1` : sql`cpu_ms DESC`} LIMIT ${ROWS_MAX}`,
+    sql<BucketRow[]>`
+      SELECT ${group}, t.bucket::int AS bucket, sum(t.count)::bigint AS count
+      FROM (SELECT * ${counted}) u, unnest(u.cpu_counts) WITH ORDINALITY AS t(count, bucket)
+      GROUP BY ${part}, t.bucket ORDER BY t.bucket LIMIT ${BUCKET_ROWS_MAX}`,
+  ]);
+  const all: number[] = [];
+  const ofGroup = new Map<string, number[]>();
+  for (const row of buckets) {
+    const key = keyOf(row);
+    const counts = ofGroup.get(key) ?? [];
+    ofGroup.set(key, counts);
+    // Buckets count from 1 in Postgres; none is missing before the last.
+    counts[row.bucket - 1] = row.count;
+    all[row.bucket - 1] = (all[row.bucket - 1] ?? 0) + row.count;
+  }
   return {
     from: from.toISOString(),
     to: to.toISOString(),
-    totals: toCounts(total!),
+    totals: toCounts(total!, all),
     items: rows.map((row) => ({
       at: row.at?.toISOString() ?? null,
       projectId: row.project_id,
       deploymentId: row.deployment_id,
       kind: row.kind,
       route: row.route,
-      ...toCounts(row),
+      ...toCounts(row, ofGroup.get(keyOf(row)) ?? []),
     })),
   };
+}
+
+/** The invocations that came nearest to their budget, the nearest first; where a kind has no limit, by their CPU. */
+export async function readCostliest(sql: Sql, scope: UsageScope, budgets: Budgets, count: number) {
+  const limits = sql.json(budgets as never);
+  const rows = await sql<{ named: NamedInvocation }[]>`
+    SELECT ${named(sql)} AS named
+    FROM (SELECT * ${within(sql, scope)} AND u.costliest <> '[]') u, jsonb_array_elements(u.costliest) AS one
+    ORDER BY (one->>'cpuMs')::float / coalesce(nullif((${limits}::jsonb->>u.kind)::float, 0), 1e9) DESC, one->>'id'
+    LIMIT ${count}`;
+  return rows.map((row) => toNamed(row.named));
+}
+
+/** CPU milliseconds of one invocation by kind; 0: no limit. */
+export type Budgets = Readonly<Record<InvocationKind, number>>;
+
+/** What a plan gives. */
+export function budgetsOf(limits: CpuLimits, plan: Plan): Budgets {
+  return Object.fromEntries(Object.entries(limits).map(([kind, byPlan]) => [kind, byPlan[plan]])) as Budgets;
 }

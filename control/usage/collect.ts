@@ -2,7 +2,7 @@
 // kept is acknowledged with the next question; one that comes again, because this process ended in between, is known by
 // its id and counted once. Started by main.ts.
 import { setTimeout as pause } from 'node:timers/promises';
-import type { UsageBatch } from '#core/usage-row.ts';
+import { COSTLIEST_MAX, type UsageBatch } from '#core/usage-row.ts';
 import type { Parts } from '../parts.ts';
 
 const EVERY_MS = 10_000;
@@ -49,19 +49,29 @@ export async function takeUsage(
     // Projects that the database does not know were deployed without it.
     await tx`
       INSERT INTO control.usage AS kept
-        (hour, project_id, deployment_id, kind, route, invocations, failures, cpu_ms, host_cpu_ms, cpu_ms_max)
+        (hour, project_id, deployment_id, kind, route, invocations, failures, cpu_ms, host_cpu_ms, cpu_ms_max,
+          cpu_counts, costliest)
       SELECT used.hour, project.id, used.deployment, used.kind, used.route,
-        used.invocations, used.failures, used."cpuMs", used."hostCpuMs", used."cpuMsMax"
+        used.invocations, used.failures, used."cpuMs", used."hostCpuMs", used."cpuMsMax",
+        coalesce(used."cpuCounts", '{}'), coalesce(used.costliest, '[]')
       FROM jsonb_to_recordset(${tx.json(rows as never)}) AS used
         (hour timestamptz, project text, deployment text, kind text, route text, invocations bigint, failures bigint,
-          "cpuMs" double precision, "hostCpuMs" double precision, "cpuMsMax" double precision)
+          "cpuMs" double precision, "hostCpuMs" double precision, "cpuMsMax" double precision,
+          "cpuCounts" bigint[], costliest jsonb)
       JOIN control.project ON project.name = used.project AND project.deleted_at IS NULL
       ON CONFLICT (project_id, hour, deployment_id, kind, route) DO UPDATE SET
         invocations = kept.invocations + excluded.invocations,
         failures = kept.failures + excluded.failures,
         cpu_ms = kept.cpu_ms + excluded.cpu_ms,
         host_cpu_ms = kept.host_cpu_ms + excluded.host_cpu_ms,
-        cpu_ms_max = greatest(kept.cpu_ms_max, excluded.cpu_ms_max)`;
+        cpu_ms_max = greatest(kept.cpu_ms_max, excluded.cpu_ms_max),
+        cpu_counts = (
+          SELECT coalesce(array_agg(coalesce(one, 0) + coalesce(other, 0) ORDER BY bucket), '{}')
+          FROM unnest(kept.cpu_counts, excluded.cpu_counts) WITH ORDINALITY AS both_of(one, other, bucket)),
+        costliest = (
+          SELECT coalesce(jsonb_agg(one ORDER BY (one->>'cpuMs')::float DESC), '[]') FROM (
+            SELECT one FROM jsonb_array_elements(kept.costliest || excluded.costliest) AS one
+            ORDER BY (one->>'cpuMs')::float DESC LIMIT ${COSTLIEST_MAX}) AS worst)`;
   });
   return id;
 }

@@ -67,6 +67,9 @@ test('requests are counted by route and failure, also those of an engine that di
     [2, 1, 1, 0],
   );
   assert.ok(sum('/burn', 'cpuMs') > 1);
+  const [worst] = rows.filter(({ route }) => route === '/throw').flatMap(({ costliest }) => costliest);
+  assert.match(worst!.id, /^[0-9a-f]{12}-\d+$/);
+  assert.equal(worst!.isFailure, true);
   assert.deepEqual([...new Set(rows.map(({ project, kind }) => `${project} ${kind}`))], ['shop http']);
   // The same batch until it is acknowledged.
   await platform.fetch('shop', '/again');
@@ -103,6 +106,13 @@ test('a batch that comes twice is in the ledger once', async () => {
   await takeUsage(control.parts, null);
   assert.equal(await invocations(), before);
   const answer = await control.call('GET', `/projects/${id}/usage?groupBy=route`);
-  const { items } = answer.body as { items: { route: string; invocations: number }[] };
-  assert.equal(items.find(({ route }) => route === '/ledger')?.invocations, before);
+  const { items, budget } = answer.body;
+  const used = items.find(({ route }: { route: string }) => route === '/ledger');
+  assert.equal(used.invocations, before);
+  assert.equal(used.cpuMsP50 > 0 && used.cpuMsP50 <= used.cpuMsP99 && used.cpuMsP99 <= used.cpuMsMax, true);
+  assert.deepEqual([used.costliest.projectId, used.costliest.route], [id, '/ledger']);
+  assert.deepEqual(budget, {
+    plan: 'free',
+    cpuMs: { http: 1000, queue: 5000, timer: 5000, cron: 10_000, workflow: 15_000 },
+  });
 });

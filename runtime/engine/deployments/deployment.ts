@@ -256,8 +256,9 @@ export class Deployment implements ServedDeployment {
     }
     const wallMs = now - invocation.startedAt;
     this.#parts.counters.ended(invocation.kind, outcome, wallMs);
-    const { kind, cpuMs, hostCpuMs } = invocation;
-    this.#parts.usage.ended(kind, target, outcome.kind === 'failed', cpuMs, hostCpuMs);
+    const { kind, cpuMs, hostCpuMs, cpuBefore, hostCpuBefore } = invocation;
+    const budgetMs = cpuMs + hostCpuMs - cpuBefore - hostCpuBefore;
+    this.#parts.usage.ended(kind, target, outcome.kind === 'failed', cpuMs, hostCpuMs, budgetMs, invocation);
     if (this.#parts.onRequest === null || (outcome.kind === 'ok' && !this.#parts.recordsAll)) return;
     const { uid } = invocation;
     this.#parts.onRequest({

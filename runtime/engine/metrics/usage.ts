@@ -1,6 +1,7 @@
 // What deployments used since it was last taken: invocations, failures and CPU by kind and route, for the ledger of the
 // control plane. Counted at the end of each invocation; main.ts sends it to the supervisor once a second, so that an
 // engine that dies takes no more than that with it. Nothing is made for a request whose path was seen before.
+import { CPU_BUCKETS, cpuBucket } from '#core/cpu-histogram.ts';
 import type { InvocationKind } from '#core/plans.ts';
 import type { UsageRow } from '#core/usage-row.ts';
 
@@ -24,6 +25,12 @@ class Count {
   cpuMs = 0;
   hostCpuMs = 0;
   cpuMsMax = 0;
+  /** Of the most expensive one. */
+  worstId = '';
+  worstAt = 0;
+  worstIsFailure = false;
+  /** Invocations by their CPU; made with the first. */
+  buckets: Uint32Array | null = null;
   /** It is among those to be taken. */
   isWaiting = false;
 
@@ -37,8 +44,20 @@ class Count {
 
 /** Takes part in {@link EngineUsage}. */
 export interface DeploymentUsage {
-  /** @param target of a request; '' for other events. */
-  ended(kind: InvocationKind, target: string, isFailure: boolean, cpuMs: number, hostCpuMs: number): void;
+  /**
+   * @param target of a request; '' for other events.
+   * @param budgetMs CPU that counted against its last budget.
+   * @param invocation whose id is read when it is the most expensive one.
+   */
+  ended(
+    kind: InvocationKind,
+    target: string,
+    isFailure: boolean,
+    cpuMs: number,
+    hostCpuMs: number,
+    budgetMs: number,
+    invocation: { readonly uid: string },
+  ): void;
   /** A file answered. */
   served(): void;
 }
@@ -90,12 +109,18 @@ export class EngineUsage {
     }
 
     return {
-      ended(kind, target, isFailure, cpuMs, hostCpuMs) {
+      ended(kind, target, isFailure, cpuMs, hostCpuMs, budgetMs, invocation) {
         const count = kind === 'http' ? ofTarget(target) : ofKind(kind);
         if (isFailure) count.failures++;
         count.cpuMs += cpuMs;
         count.hostCpuMs += hostCpuMs;
-        if (cpuMs + hostCpuMs > count.cpuMsMax) count.cpuMsMax = cpuMs + hostCpuMs;
+        (count.buckets ??= new Uint32Array(CPU_BUCKETS))[cpuBucket(budgetMs)]!++;
+        if (budgetMs > count.cpuMsMax) {
+          count.cpuMsMax = budgetMs;
+          count.worstId = invocation.uid;
+          count.worstAt = Date.now();
+          count.worstIsFailure = isFailure;
+        }
         add(count);
       },
       served: () => add(ofRoute(FILES)),
@@ -109,11 +134,22 @@ export class EngineUsage {
     this.#waiting = this.#waiting.slice(ROWS_MAX);
     return taken.map((count) => {
       const { project, deployment, kind, route, invocations, failures, cpuMs, hostCpuMs, cpuMsMax } = count;
+      const { worstId: id, worstAt: at, worstIsFailure: isFailure, buckets } = count;
+      const cpuCounts = buckets === null ? [] : withoutZeros(buckets);
+      buckets?.fill(0);
       count.isWaiting = false;
       count.invocations = count.failures = count.cpuMs = count.hostCpuMs = count.cpuMsMax = 0;
-      return { project, deployment, kind, route, invocations, failures, cpuMs, hostCpuMs, cpuMsMax };
+      const costliest = cpuMsMax === 0 ? [] : [{ id, at, cpuMs: cpuMsMax, isFailure }];
+      const counted = { invocations, failures, cpuMs, hostCpuMs, cpuMsMax, cpuCounts, costliest };
+      return { project, deployment, kind, route, ...counted };
     });
   }
+}
+
+function withoutZeros(buckets: Uint32Array): number[] {
+  let length = buckets.length;
+  while (length > 0 && buckets[length - 1] === 0) length--;
+  return Array.from(buckets.subarray(0, length));
 }
 
 /** Words of a path that name something; numbers, ids and keys do not. */

@@ -2,7 +2,7 @@
 // A batch is given again and again until the next question acknowledges it: whoever takes it and dies counts nothing
 // twice and loses nothing. What is here goes with the supervisor.
 import { randomBytes } from 'node:crypto';
-import type { UsageBatch, UsageRow } from '#core/usage-row.ts';
+import { addCounts, mergeCostliest, type UsageBatch, type UsageRow } from '#core/usage-row.ts';
 
 /** Rows that are kept; beyond, routes are put together as `*`. */
 const ROWS_MAX = 50_000;
@@ -41,6 +41,8 @@ export class UsageLedger {
       cpuMs: row.cpuMs + (before?.cpuMs ?? 0),
       hostCpuMs: row.hostCpuMs + (before?.hostCpuMs ?? 0),
       cpuMsMax: Math.max(row.cpuMsMax, before?.cpuMsMax ?? 0),
+      cpuCounts: addCounts(row.cpuCounts, before?.cpuCounts ?? []),
+      costliest: mergeCostliest(row.costliest, before?.costliest ?? []),
     });
   }
 

@@ -4,9 +4,11 @@ import { after, before, test } from 'node:test';
 import { encryptionKeys, unseal } from '#core/encryption.ts';
 import { isPreviewBypass, isPreviewPassword } from '#core/preview-access.ts';
 import { variableContext } from '#core/variable-context.ts';
+import type { UsageBatch } from '#core/usage-row.ts';
 import { createApi } from '#control/api/app.ts';
 import { writeRoute } from '#control/deployments/project-routes.ts';
-import { newDeploymentId } from '#control/records/ids.ts';
+import { newDeploymentId, newId } from '#control/records/ids.ts';
+import { takeUsage } from '#control/usage/collect.ts';
 import { readRoute } from '#deployments/route-records.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
 
@@ -449,6 +451,80 @@ test('usage is added up by kind and route, of the own organization alone', async
     assert.equal((await control.call('GET', `/projects/${projectId}/usage?groupBy=${group}`)).status, 200, group);
   const wrong = '?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z';
   assert.equal((await control.call('GET', `/projects/${projectId}/usage${wrong}`)).status, 400);
+});
+
+interface UsageItem {
+  readonly route: string;
+  readonly invocations: number;
+  readonly cpuMsMax: number;
+  readonly costliest: { readonly id: string };
+}
+
+test('the invocations nearest to their budget come first, whatever their kind, and three of each row are kept', async () => {
+  const { organizationId } = control;
+  const id = newId('project');
+  await control.sql`INSERT INTO control.project (id, organization_id, name) VALUES (${id}, ${organizationId}, 'near')`;
+  const batch = (name: string, rows: readonly [string, string, [string, number][]][]): UsageBatch => ({
+    id: name,
+    rows: rows.map(([kind, route, worst]) => ({
+      project: 'near',
+      deployment: 'd1',
+      kind: kind as 'http',
+      route,
+      hour: new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000).toISOString(),
+      invocations: worst.length,
+      failures: 0,
+      cpuMs: 1,
+      hostCpuMs: 0,
+      cpuMsMax: worst[0]![1],
+      cpuCounts: [0, worst.length],
+      costliest: worst.map(([of, cpuMs]) => ({ id: of, at: Date.now(), cpuMs, isFailure: false })),
+    })),
+  });
+  const batches = [
+    batch('b1', [
+      [
+        'http',
+        '/a',
+        [
+          ['a1', 900],
+          ['a2', 300],
+        ],
+      ],
+      ['queue', '', [['q1', 2000]]],
+    ]),
+    batch('b2', [
+      [
+        'http',
+        '/a',
+        [
+          ['a3', 990],
+          ['a4', 100],
+        ],
+      ],
+    ]),
+  ];
+  const ask = ((_path: string, { acknowledged }: { acknowledged: string | null }) =>
+    Promise.resolve({ status: 200, body: batches[acknowledged === null ? 0 : 1] })) as never;
+  const parts = { ...control.parts, privatePort: { ...control.parts.privatePort, ask } };
+  assert.equal(await takeUsage(parts, null), 'b1');
+  assert.equal(await takeUsage(parts, 'b1'), 'b2');
+  const costliest = async (query = '') =>
+    (await control.call('GET', `/projects/${id}/usage/costliest${query}`)).body.items.map(
+      (one: { id: string }) => one.id,
+    );
+  assert.deepEqual(await costliest(), ['a3', 'a1', 'q1', 'a2']);
+  assert.deepEqual(await costliest('?kind=queue'), ['q1']);
+  assert.deepEqual(await costliest('?route=/a&limit=2'), ['a3', 'a1']);
+  const { body } = await control.call('GET', `/projects/${id}/usage?groupBy=route`);
+  assert.deepEqual(
+    (body.items as UsageItem[]).map((item) => [item.route, item.invocations, item.cpuMsMax, item.costliest.id]),
+    [
+      ['/a', 4, 990, 'a3'],
+      ['', 1, 2000, 'q1'],
+    ],
+  );
+  assert.equal(body.totals.cpuMsP50 > 0.03 && body.totals.cpuMsP50 < 0.05, true);
 });
 
 test('the operator gives plans, and the route records follow', async () => {

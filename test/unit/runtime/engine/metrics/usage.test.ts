@@ -22,29 +22,52 @@ test('a route is the first two names of a path', () => {
     assert.equal(routeOf(path), route, path);
 });
 
+const invocation = (uid: string) => ({ uid });
+
 test('what was taken is counted no more, and what nobody used is not there', () => {
   const engine = new EngineUsage();
   const shop = engine.open('shop', 'd1');
-  shop.ended('http', '/a?x', false, 1, 0.5);
-  shop.ended('http', '/a', true, 3, 0);
-  shop.ended('queue', '', false, 2, 0);
+  shop.ended('http', '/a?x', false, 1, 0.5, 1.5, invocation('i1'));
+  shop.ended('http', '/a', true, 3, 0, 3, invocation('i2'));
+  shop.ended('http', '/a', false, 2, 0, 2, invocation('i3'));
+  // A WebSocket that has had several budgets counts with its last.
+  shop.ended('queue', '', false, 200, 0, 2, invocation('i4'));
   shop.served();
-  const row = { project: 'shop', deployment: 'd1', failures: 0, cpuMs: 0, hostCpuMs: 0, cpuMsMax: 0 };
-  assert.deepEqual(engine.take(), [
-    { ...row, kind: 'http', route: '/a', invocations: 2, failures: 1, cpuMs: 4, hostCpuMs: 0.5, cpuMsMax: 3 },
-    { ...row, kind: 'queue', route: '', invocations: 1, cpuMs: 2, cpuMsMax: 2 },
-    { ...row, kind: 'http', route: '(files)', invocations: 1 },
-  ]);
+  const rows = engine.take();
+  assert.deepEqual(
+    rows.map(({ kind, route, invocations, failures, cpuMs, hostCpuMs, cpuMsMax, costliest }) => [
+      kind,
+      route,
+      invocations,
+      failures,
+      cpuMs,
+      hostCpuMs,
+      cpuMsMax,
+      costliest.map(({ id, cpuMs: cpu, isFailure }) => `${id} ${cpu} ${isFailure}`).join(),
+    ]),
+    [
+      ['http', '/a', 3, 1, 6, 0.5, 3, 'i2 3 true'],
+      ['queue', '', 1, 0, 200, 0, 2, 'i4 2 false'],
+      ['http', '(files)', 1, 0, 0, 0, 0, ''],
+    ],
+  );
+  const [{ cpuCounts }] = rows as [(typeof rows)[number]];
+  assert.equal(
+    cpuCounts.reduce((sum, count) => sum + count, 0),
+    3,
+  );
   assert.deepEqual(engine.take(), []);
-  shop.ended('http', '/a', false, 1, 0);
-  assert.equal(engine.take()[0]!.invocations, 1);
+  shop.ended('http', '/a', false, 1, 0, 1, invocation('i5'));
+  const [again] = engine.take();
+  assert.deepEqual([again!.invocations, again!.costliest[0]!.id], [1, 'i5']);
 });
 
 test('a deployment has so many routes, whatever its visitors ask for', () => {
   const engine = new EngineUsage();
   const shop = engine.open('shop', 'd1');
   const letters = 'abcdefghijklmnopqrstuvwxyz';
-  for (const one of letters) for (const other of letters) shop.ended('http', `/${one}/${other}`, false, 1, 0);
+  for (const one of letters)
+    for (const other of letters) shop.ended('http', `/${one}/${other}`, false, 1, 0, 1, invocation('i'));
   const rows = engine.take();
   assert.equal(rows.length, 51);
   assert.equal(
