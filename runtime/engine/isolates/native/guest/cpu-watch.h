@@ -8,6 +8,8 @@
 
 #include <atomic>
 
+#include "thread-clock.h"
+
 namespace native {
 
 using namespace v8;
@@ -19,7 +21,7 @@ struct CpuState {
   Guest *next, *previous;
   bool running;
   pthread_t thread;
-  clockid_t clock;
+  ThreadClock clock;
   int64_t sampled_at;
   // CPU time of the thread when it was last charged, and when the flush began (0: it has not begun).
   std::atomic<int64_t> charged_at, flush_began_at;
@@ -38,9 +40,6 @@ struct CpuState {
   // The account that is over its limit, if any, and the one that stands for code without an account.
   Global<Object> breached, unattributed;
 };
-
-// CPU time of the calling thread.
-int64_t ThreadCpuNs();
 
 // Prepares a new guest, before any code runs in it.
 void StartCpuState(Guest* guest);

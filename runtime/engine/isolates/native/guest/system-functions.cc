@@ -1,8 +1,8 @@
 #include "system-functions.h"
 
-#include <errno.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "guest.h"
 
@@ -19,14 +19,13 @@ void RandomFill(const FunctionCallbackInfo<Value>& info) {
   auto view = info[0].As<Uint8Array>();
   auto* at = static_cast<char*>(view->Buffer()->Data()) + view->ByteOffset();
   for (size_t left = view->ByteLength(); left > 0;) {
-    ssize_t filled = getrandom(at, left > 256 ? 256 : left, 0);
-    if (filled < 0 && errno == EINTR) continue;
-    if (filled <= 0) {
+    size_t size = left > 256 ? 256 : left;
+    if (getentropy(at, size) != 0) {
       info.GetIsolate()->ThrowError("The system's random number generator failed");
       return;
     }
-    at += filled;
-    left -= filled;
+    at += size;
+    left -= size;
   }
 }
 
