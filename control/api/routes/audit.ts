@@ -46,13 +46,17 @@ export const audit = platform<Parts, RequestState>().get(
     query: Type.Object({
       ...pageQuery,
       action: Type.Optional(Type.String({ maxLength: 100, description: 'Such as `project.update`' })),
+      subjectKind: Type.Optional(Type.String({ maxLength: 100, description: 'Such as `token`' })),
       projectId: Type.Optional(Id),
+      actor: Type.Optional(Type.String({ maxLength: 100, description: 'Login of an account' })),
+      from: Type.Optional(Timestamp),
+      to: Type.Optional(Timestamp),
     }),
     response: pageOf(AuditEvent),
   },
   async (ctx) => {
     const { sql } = ctx.env;
-    const { action, projectId } = ctx.query;
+    const { action, projectId, actor, subjectKind, from, to } = ctx.query;
     const { count, after } = readPage(ctx.query);
     const before = after === null ? null : Number(after.id);
     if (before !== null && !Number.isSafeInteger(before))
@@ -65,6 +69,10 @@ export const audit = platform<Parts, RequestState>().get(
       WHERE e.organization_id = ${ctx.params.id}
         ${before === null ? sql`` : sql`AND e.seq < ${before}`}
         ${action === undefined ? sql`` : sql`AND e.action = ${action}`}
+        ${subjectKind === undefined ? sql`` : sql`AND e.subject_kind = ${subjectKind}`}
+        ${actor === undefined ? sql`` : sql`AND a.login = ${actor}`}
+        ${from === undefined ? sql`` : sql`AND e.at >= ${from}::text::timestamptz`}
+        ${to === undefined ? sql`` : sql`AND e.at < ${to}::text::timestamptz`}
         ${projectId === undefined ? sql`` : sql`AND e.project_id = ${projectId}`}
       ORDER BY e.seq DESC LIMIT ${count}`;
     return toPage(rows, count, toEvent, ({ seq }) => ({ order: '', id: String(seq) }));

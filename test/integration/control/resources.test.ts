@@ -558,3 +558,43 @@ test('the audit log says who did what, a page at a time', async () => {
   );
   assert.equal(next.body.items[0].details.name, 'brief');
 });
+
+test('the audit log is asked by actor, subject and time', async () => {
+  const at = `/orgs/${control.organizationId}/audit`;
+  const count = async (query: string) => (await control.call('GET', `${at}?${query}`)).body.items.length;
+  assert.ok((await count('actor=ada&subjectKind=project')) > 0);
+  assert.deepEqual(
+    [await count('actor=nobody'), await count('subjectKind=nothing'), await count('to=2020-01-01T00:00:00Z')],
+    [0, 0, 0],
+  );
+  assert.ok((await count('from=2020-01-01T00:00:00Z')) > 0);
+  assert.equal((await control.call('GET', `${at}?from=yesterday`)).status, 400);
+});
+
+test('the operator reads what the platform finds of its own health, a silent part as a finding', async () => {
+  assert.equal((await control.call('GET', '/operator/health')).status, 403);
+  const operator = await control.account('doctor');
+  await control.sql`UPDATE control.account SET is_admin = true WHERE id = ${operator.accountId}`;
+  const { status, body } = await control.call('GET', '/operator/health', undefined, operator.token);
+  assert.equal(status, 200);
+  const by = new Map(
+    (body.findings as { name: string; status: string; message: string; advice: string | null }[]).map((one) => [
+      one.name,
+      one,
+    ]),
+  );
+  assert.deepEqual([...by.keys()].sort(), [
+    'builds',
+    'clock',
+    'connections',
+    'database',
+    'disk',
+    'engines',
+    'git host',
+    'memory',
+  ]);
+  assert.match(by.get('database')!.message, /^Postgres \d+\.\d+ answers in \d+ ms and holds \d+\.\d GB$/);
+  // No platform runs in this test.
+  assert.equal(by.get('engines')!.status, 'fail');
+  assert.match(by.get('engines')!.advice!, /API_HANDLER_URL/);
+});

@@ -1,0 +1,174 @@
+// What the platform finds of its own health, for the operator's page, in the words of `platform doctor`. Called by the
+// route of api/routes/operator.ts; it changes nothing, and a part that does not answer is a finding, not a failure.
+import { statfs } from 'node:fs/promises';
+import { availableParallelism, freemem, loadavg, totalmem } from 'node:os';
+import { GitHostError } from '#git/host/connection.ts';
+import { missingPermissions } from '../git-host/missing-permissions.ts';
+import type { Parts } from '../parts.ts';
+
+/** What a check found. */
+export interface Finding {
+  readonly name: string;
+  readonly status: 'ok' | 'warn' | 'fail';
+  readonly message: string;
+  /** What to do; null where all is well. */
+  readonly advice: string | null;
+}
+
+interface Status {
+  readonly engines?: readonly {
+    readonly role?: string;
+    readonly state?: string;
+    readonly problem?: string;
+    readonly status: { readonly rssBytes: number } | null;
+  }[];
+  readonly services?: readonly { readonly name: string; readonly state: string; readonly restarts: number }[];
+  readonly quarantine?: readonly { readonly deployment: string; readonly strikes: number }[];
+}
+
+const GB = 1024 ** 3;
+const DISK_BYTES_MIN = 10 * GB;
+const MEMORY_SHARE_MIN = 0.05;
+const ANSWER_MS_SLOW = 250;
+const CLOCK_MS_OFF = 2000;
+const CONNECTIONS_SHARE_MAX = 0.8;
+const WAIT_S_LONG = 600;
+const ASK_MS = 3000;
+
+/** All findings, those of one part together. */
+export async function checkHealth(parts: Parts): Promise<Finding[]> {
+  const checks = [checkDatabase, checkEngines, checkJobs, checkDisk, checkMemory, checkGitHost];
+  const found = await Promise.all(
+    checks.map(async (check) => {
+      try {
+        return await check(parts);
+      } catch (error) {
+        parts.log.warn({ err: error }, 'Check of health failed');
+        return [fail(nameOf(check), (error as Error).message, 'Look at the log of the API process.')];
+      }
+    }),
+  );
+  return found.flat();
+}
+
+const nameOf = (check: (parts: Parts) => unknown): string => check.name.replace('check', '').toLowerCase();
+const ok = (name: string, message: string): Finding => ({ name, status: 'ok', message, advice: null });
+const warn = (name: string, message: string, advice: string): Finding => ({ name, status: 'warn', message, advice });
+const fail = (name: string, message: string, advice: string): Finding => ({ name, status: 'fail', message, advice });
+const inGb = (bytes: number): string => `${(bytes / GB).toFixed(1)} GB`;
+
+async function checkDatabase({ sql }: Parts): Promise<Finding[]> {
+  const asked = performance.now();
+  const [row] = await sql<{ at: Date; version: string; bytes: number; used: number; allowed: number }[]>`
+    SELECT clock_timestamp() AS at, current_setting('server_version') AS version,
+      pg_database_size(current_database()) AS bytes,
+      (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS used,
+      current_setting('max_connections')::int AS allowed`;
+  const ms = performance.now() - asked;
+  const { at, version, bytes, used, allowed } = row!;
+  const answer = `Postgres ${version} answers in ${ms.toFixed(0)} ms and holds ${inGb(bytes)}`;
+  const connections = `${used} of ${allowed} connections are in use`;
+  const off = Math.abs(Date.now() - at.getTime() - ms / 2);
+  return [
+    ms > ANSWER_MS_SLOW
+      ? warn('database', answer, 'Look at the load of its machine, and at the network in between.')
+      : ok('database', answer),
+    used > allowed * CONNECTIONS_SHARE_MAX
+      ? warn('connections', connections, 'Raise max_connections of the server, or run fewer engines.')
+      : ok('connections', connections),
+    off > CLOCK_MS_OFF
+      ? fail('clock', `The database's clock is ${(off / 1000).toFixed(0)} s off`, 'Synchronize both by NTP.')
+      : ok('clock', 'Database and API have the same time'),
+  ];
+}
+
+async function checkEngines({ privatePort }: Parts): Promise<Finding[]> {
+  let status: Status;
+  try {
+    ({ body: status } = await privatePort.ask<Status>('/_platform/status', undefined, ASK_MS));
+  } catch (error) {
+    return [
+      fail('engines', `The handler does not answer: ${(error as Error).message}`, 'Start it; see API_HANDLER_URL.'),
+    ];
+  }
+  const engines = status.engines ?? [];
+  const serving = engines.filter(({ role, state }) => role === 'serving' && state === 'listening');
+  const silent = engines.filter(({ problem }) => problem !== undefined);
+  const bytes = engines.reduce((sum, engine) => sum + (engine.status?.rssBytes ?? 0), 0);
+  const message = `${serving.length} of ${engines.length} engines serve, with ${inGb(bytes)} of memory`;
+  if (serving.length === 0) return [fail('engines', message, 'Look at the log of the handler.')];
+  const quarantined = (status.quarantine ?? []).map(({ deployment, strikes }) =>
+    warn(
+      'quarantine',
+      `Deployment ${deployment} killed engines ${strikes} times: it has one of its own`,
+      'Look at its logs; roll it back where it does not behave.',
+    ),
+  );
+  return [
+    silent.length > 0
+      ? warn('engines', `${message}; ${silent.length} do not answer`, 'They are replaced when they stay silent.')
+      : ok('engines', message),
+    ...quarantined,
+    ...(status.services ?? []).map(({ name, state, restarts }) => {
+      const words = `${name}: ${state}${restarts === 0 ? '' : `, started ${restarts + 1} times`}`;
+      return state === 'ready' || state === 'stopped'
+        ? ok('services', words)
+        : warn('services', words, `Look at the log of the ${name}.`);
+    }),
+  ];
+}
+
+async function checkJobs({ sql }: Parts): Promise<Finding[]> {
+  const rows = await sql<{ kind: string; waiting: number; running: number; longest: number | null }[]>`
+    SELECT kind, count(*) FILTER (WHERE lease IS NULL OR lease_until < now())::int AS waiting,
+      count(*) FILTER (WHERE lease_until >= now())::int AS running,
+      extract(epoch FROM now() - min(due_at) FILTER (WHERE lease IS NULL OR lease_until < now()))::float AS longest
+    FROM control.job WHERE due_at <= now() GROUP BY kind ORDER BY kind`;
+  if (rows.length === 0) return [ok('builds', 'Nothing waits to be built or released')];
+  return rows.map(({ kind, waiting, running, longest }) => {
+    const message = `${kind}s: ${running} under way, ${waiting} waiting`;
+    return (longest ?? 0) > WAIT_S_LONG
+      ? warn(
+          'builds',
+          `${message}, the longest for ${Math.round(longest! / 60)} min`,
+          'Look at the log of the builder.',
+        )
+      : ok('builds', message);
+  });
+}
+
+async function checkDisk({ folder }: Parts): Promise<Finding[]> {
+  const { bavail, blocks, bsize } = await statfs(folder);
+  const free = bavail * bsize;
+  const message = `${inGb(free)} of ${inGb(blocks * bsize)} are free where the data is`;
+  const advice = 'Make room: lower the retention of deployments, or move FS_PATH to a larger disk.';
+  if (free < GB) return [fail('disk', message, advice)];
+  return [free < DISK_BYTES_MIN ? warn('disk', message, advice) : ok('disk', message)];
+}
+
+function checkMemory(): Promise<Finding[]> {
+  const [free, all] = [freemem(), totalmem()];
+  const load = `load ${loadavg()[0]!.toFixed(1)} on ${availableParallelism()} cores`;
+  const message = `${inGb(free)} of ${inGb(all)} of memory are free, ${load}`;
+  return Promise.resolve([
+    free < all * MEMORY_SHARE_MIN
+      ? warn('memory', message, 'Builds and workers need room: see WORKER_ISOLATES_MAX and BUILD_CONCURRENCY.')
+      : ok('memory', message),
+  ]);
+}
+
+async function checkGitHost({ git }: Parts): Promise<Finding[]> {
+  if (git.gitHost === null)
+    return [ok('git host', 'None is set up: projects deploy by `platform deploy` and git push')];
+  try {
+    const missing = await missingPermissions(git.gitHost);
+    if (missing.length === 0) return [ok('git host', 'The app has the permissions it takes')];
+    const advice = "Grant it in the app's settings on the Git host, and accept it for each installation.";
+    return missing.map(({ name, isRequired, without }) =>
+      (isRequired ? fail : warn)('git host', `The app may not ${name}: ${without}`, advice),
+    );
+  } catch (error) {
+    if (!(error instanceof GitHostError)) throw error;
+    return [fail('git host', error.message, 'Look at GITHOST_* of the platform.')];
+  }
+}
