@@ -39,7 +39,7 @@ async function start(): Promise<() => Promise<void>> {
     log,
     keys: config.keys,
     folder: config.folder,
-    privatePort: openPrivatePort(config.privatePort.origin, config.privatePort.token),
+    privatePort: openPrivatePort(config.privatePort.origins, config.privatePort.token),
     addresses: config.addresses,
     git: config.git,
     limits: limits.control,

@@ -38,25 +38,35 @@ function passwordOf(ownerUrl: string): string {
  * Lets engines sign in, and returns their URL.
  *
  * @param ownerUrl URL of the owner, who must be allowed to make roles.
+ * @param given `ENGINE_DATABASE_URL`, '' for none: where it names our role, that gets its password; any other role is
+ *   the operator's affair.
  * @throws {Error} that says what to do, when he is not.
  */
-export async function openEngineRole(sql: Postgres, ownerUrl: string): Promise<string> {
-  const password = passwordOf(ownerUrl);
+export async function openEngineRole(sql: Postgres, ownerUrl: string, given = ''): Promise<string> {
+  const named = given === '' ? null : URL.parse(given);
+  if (given !== '' && (named?.username !== engineRole || named.password === '')) return given;
+  const password = named === null ? passwordOf(ownerUrl) : decodeURIComponent(named.password);
   try {
     await sql.transaction(async (transaction) => {
       await transaction.script('SELECT pg_advisory_xact_lock(7528341002)');
-      // A password cannot be a parameter here; this one is hex digits.
-      await transaction.script(`ALTER ROLE ${engineRole} LOGIN PASSWORD '${password}' CONNECTION LIMIT -1`);
+      // A password cannot be a parameter of it.
+      const [row] = await transaction.all<{ statement: string }>(
+        `SELECT format('ALTER ROLE ${engineRole} LOGIN PASSWORD %L CONNECTION LIMIT -1', $1::text) AS statement`,
+        password,
+      );
+      await transaction.script(row!.statement);
       await transaction.script(`ALTER ROLE ${engineRole} RESET ALL`);
       await transaction.script(narrow);
     });
   } catch (error) {
     if (sqlState(error) !== '42501' && sqlState(error) !== '42704') throw error;
+    // Whoever made the role has given it the password, too.
+    if (given !== '') return given;
     throw new Error(
       `The database user may not change the role ${engineRole}. Give it CREATEROLE, or make the role yourself ` +
         '(its rights come with the migrations) and set ENGINE_DATABASE_URL',
       { cause: error },
     );
   }
-  return engineUrlOf(ownerUrl);
+  return given === '' ? engineUrlOf(ownerUrl) : given;
 }

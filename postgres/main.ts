@@ -37,7 +37,7 @@ async function start(): Promise<void> {
   const sql = openPostgres({ url, name: 'platform migrations', connectionsMax: 2 });
   const applied = await migrate(sql);
   if (applied.length > 0) say(30, 'The database is up to date now', { applied });
-  const engineUrl = get('ENGINE_DATABASE_URL') || (await openEngineRole(sql, url));
+  const engineUrl = await openEngineRole(sql, url, get('ENGINE_DATABASE_URL'));
   await sql.close();
   process.send?.({ type: 'ready', engineUrl, ownerUrl: url });
 }

@@ -4,6 +4,7 @@ import { createPrivateKey } from 'node:crypto';
 import { encryptionKeys, type EncryptionKeys } from '#core/encryption.ts';
 import { encryptionKeyProblem, secretProblem } from '#core/process/generated-secrets.ts';
 import { parseInteger, parsePort } from '#core/parse-integer.ts';
+import { parseHandlerUrls } from '#core/process/handler-addresses.ts';
 import { gitConfigurationFrom, type GitConfiguration } from '#git/configuration.ts';
 import type { Addresses } from '../parts.ts';
 
@@ -19,8 +20,8 @@ export interface Configuration {
   readonly authSecret: string;
   readonly keys: EncryptionKeys;
   readonly addresses: Addresses;
-  /** `API_HANDLER_URL` and `PRIVATE_PORT_TOKEN`: the supervisor. */
-  readonly privatePort: { readonly origin: string; readonly token: string | null };
+  /** `API_HANDLER_URL` and `PRIVATE_PORT_TOKEN`: the supervisors of all handlers. */
+  readonly privatePort: { readonly origins: readonly string[]; readonly token: string | null };
   /** `API_HOST`, `API_PORT`, `UI_PORT`; port 0 is a free one. */
   readonly listeners: { readonly host: string; readonly apiPort: number; readonly uiPort: number };
   readonly git: GitConfiguration;
@@ -106,7 +107,7 @@ export function readConfiguration(environment: Environment): Configuration {
     keys: sealing === null ? encryptionKeys(get('ENCRYPTION_KEY')) : (undefined as never),
     addresses,
     privatePort: {
-      origin: originOf('API_HANDLER_URL', 'http://127.0.0.1:8081'),
+      origins: checked(() => parseHandlerUrls(get('API_HANDLER_URL') || 'http://127.0.0.1:8081'), []),
       token: get('PRIVATE_PORT_TOKEN') || null,
     },
     listeners: {

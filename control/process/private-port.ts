@@ -1,5 +1,8 @@
-// Asks the supervisor's private port: status, logs, and what engines are to do (check, warm, migrate). The one client
-// of it in the control plane.
+// Asks the private ports of the handlers: status, logs, and what engines are to do (check, warm, migrate). The one
+// client of them in the control plane. Several handlers are asked as if they were one: what all have to know goes to
+// all of them, everything else to one.
+import { openHandlerAddresses, type HandlerAddresses } from '#core/process/handler-addresses.ts';
+import { joinLogs, logCursors } from './handler-logs.ts';
 
 /** An answer: its status, and its JSON. */
 interface PrivateAnswer<Body> {
@@ -16,26 +19,158 @@ export interface PrivatePort {
   ask<Body>(path: string, body?: unknown, waitMs?: number): Promise<PrivateAnswer<Body>>;
 }
 
+type Fields = Readonly<Record<string, unknown>>;
+
 const WAIT_MS = 30_000;
+/** A machine that is gone answers nothing at all: so long it is not waited for again. */
+const AWAY_MS = 10_000;
+/** Nobody listens there, or not any more: nothing was asked. */
+const UNREACHED = /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT)$/;
 
 /**
- * @param origin `API_HANDLER_URL`, such as `http://127.0.0.1:8081`.
+ * @param origins of `API_HANDLER_URL`, such as `http://127.0.0.1:8081`.
  * @param token `PRIVATE_PORT_TOKEN`; null where it needs none.
  */
-export function openPrivatePort(origin: string, token: string | null): PrivatePort {
-  return {
-    async ask<Body>(path: string, body?: unknown, waitMs: number = WAIT_MS) {
-      const answer = await fetch(`${origin}${path}`, {
-        method: body === undefined ? 'GET' : 'POST',
-        headers: {
-          ...(token !== null && { authorization: `Bearer ${token}` }),
-          ...(body !== undefined && { 'content-type': 'application/json' }),
+export function openPrivatePort(
+  origins: readonly string[],
+  token: string | null,
+  handlers: HandlerAddresses = openHandlerAddresses(origins),
+): PrivatePort {
+  const away = new Map<string, number>();
+
+  async function send(origin: string, path: string, body: unknown, waitMs: number): Promise<PrivateAnswer<unknown>> {
+    const answer = await fetch(`${origin}${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: {
+        ...(token !== null && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      redirect: 'error',
+      signal: AbortSignal.timeout(waitMs),
+    });
+    return { status: answer.status, body: await answer.json() };
+  }
+
+  /** Its answer; null: it cannot be reached, so that it was asked nothing. */
+  async function reach(
+    origin: string,
+    path: string,
+    body: unknown,
+    waitMs: number,
+  ): Promise<PrivateAnswer<unknown> | null> {
+    try {
+      return await send(origin, path, body, waitMs);
+    } catch (error) {
+      const code = codeOf(error);
+      if (!UNREACHED.test(code)) throw error;
+      if (code === 'UND_ERR_CONNECT_TIMEOUT') away.set(origin, performance.now() + AWAY_MS);
+      return null;
+    }
+  }
+
+  async function known(): Promise<readonly string[]> {
+    const found = await handlers.find();
+    const there = found.filter((origin) => (away.get(origin) ?? 0) < performance.now());
+    for (const origin of away.keys()) if (!found.includes(origin)) away.delete(origin);
+    return there.length > 0 ? there : found;
+  }
+
+  async function askOne(
+    from: readonly string[],
+    path: string,
+    body: unknown,
+    waitMs: number,
+  ): Promise<PrivateAnswer<unknown>> {
+    for (const origin of from) {
+      const answer = await reach(origin, path, body, waitMs);
+      if (answer !== null) return answer;
+    }
+    throw nobody(origins);
+  }
+
+  async function askAll(
+    from: readonly string[],
+    path: (origin: string) => string,
+    body: unknown,
+    waitMs: number,
+  ): Promise<Map<string, PrivateAnswer<unknown>>> {
+    const asked = await Promise.all(
+      from.map(async (origin) => [origin, await reach(origin, path(origin), body, waitMs)] as const),
+    );
+    const answers = new Map(asked.flatMap(([origin, answer]) => (answer === null ? [] : [[origin, answer] as const])));
+    if (answers.size === 0) throw nobody(origins);
+    return answers;
+  }
+
+  /** One handler's batch at a time, under an id that names the handler. */
+  async function takeUsage(from: readonly string[], body: Fields, waitMs: number): Promise<PrivateAnswer<unknown>> {
+    const [last, id] = String(body['acknowledged'] ?? '').split('|') as [string, string?];
+    let answer: PrivateAnswer<unknown> | null = null;
+    // Whoever gave the last batch comes first: until it is acknowledged it gives nothing else.
+    for (const origin of from.toSorted((a, b) => Number(b === last) - Number(a === last))) {
+      const own = await reach(
+        origin,
+        '/_platform/usage',
+        { acknowledged: origin === last ? (id ?? null) : null },
+        waitMs,
+      );
+      if (own === null) continue;
+      answer = own;
+      const given = (own.body as { id?: unknown } | null)?.id;
+      if (own.status !== 200) return own;
+      if (typeof given === 'string')
+        return { status: 200, body: { ...(own.body as Fields), id: `${origin}|${given}` } };
+    }
+    if (answer === null) throw nobody(origins);
+    return answer;
+  }
+
+  async function ask(path: string, body: unknown, waitMs: number): Promise<PrivateAnswer<unknown>> {
+    const from = await known();
+    if (from.length === 0) throw nobody(origins);
+    if (from.length === 1 && from[0] === origins[0] && origins.length === 1) return send(from[0]!, path, body, waitMs);
+    const name = path.split('?', 1)[0];
+    if (name === '/_platform/usage') return takeUsage(from, body as Fields, waitMs);
+    if (name === '/_platform/logs') {
+      const query = new URLSearchParams(path.slice(name.length + 1));
+      const cursors = logCursors(query.get('after') ?? '');
+      const answers = await askAll(
+        from,
+        (origin) => {
+          query.set('after', cursors[origin] ?? '');
+          return `${name}?${query}`;
         },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-        redirect: 'error',
-        signal: AbortSignal.timeout(waitMs),
-      });
-      return { status: answer.status, body: (await answer.json()) as Body };
-    },
-  };
+        body,
+        waitMs,
+      );
+      return joinLogs(answers, cursors);
+    }
+    const isForAll = name === '/_platform/warm' || (name === '/_platform/check' && 'record' in (body as Fields));
+    if (!isForAll) return askOne(from, path, body, waitMs);
+    return worst([...(await askAll(from, () => path, body, waitMs)).values()]);
+  }
+
+  return { ask: (path, body, waitMs = WAIT_MS) => ask(path, body, waitMs) as never };
+}
+
+/** What holds of all: a refusal where there is one, then what has not happened everywhere. */
+function worst(answers: readonly PrivateAnswer<unknown>[]): PrivateAnswer<unknown> {
+  const refused = answers.find(({ status }) => status !== 200);
+  if (refused !== undefined) return refused;
+  return (
+    answers.find(({ body }) => {
+      const { routed, warmed } = (body ?? {}) as Fields;
+      return routed === false || warmed === false;
+    }) ?? answers[0]!
+  );
+}
+
+function nobody(origins: readonly string[]): Error {
+  return new Error(`no handler can be reached at ${origins.join(', ')} (API_HANDLER_URL)`);
+}
+
+function codeOf(error: unknown): string {
+  const { code, cause } = error as { code?: unknown; cause?: { code?: unknown; errors?: { code?: unknown }[] } };
+  return String(cause?.code ?? cause?.errors?.[0]?.code ?? code ?? '');
 }

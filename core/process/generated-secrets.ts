@@ -40,18 +40,34 @@ export function sharedSecrets(
   environment: Readonly<Record<string, string | undefined>>,
   folder: string,
 ): SharedSecrets {
-  const get = (name: string): string => environment[name]?.trim() ?? '';
-  const isEmbedded = get('DATABASE_URL') === '';
-  const valueOf = (name: keyof SharedSecrets, file: string): string =>
-    get(name) === '' && isEmbedded ? hexSecretIn(join(folder, 'secrets', file)) : get(name);
   const secrets: SharedSecrets = {
-    AUTH_SECRET: valueOf('AUTH_SECRET', 'auth-secret'),
-    ENCRYPTION_KEY: valueOf('ENCRYPTION_KEY', 'encryption-key'),
+    AUTH_SECRET: valueOf(environment, folder, 'AUTH_SECRET', 'auth-secret'),
+    ENCRYPTION_KEY: valueOf(environment, folder, 'ENCRYPTION_KEY', 'encryption-key'),
   };
   const problems = [secretProblem('AUTH_SECRET', secrets.AUTH_SECRET), encryptionKeyProblem(secrets.ENCRYPTION_KEY)];
   const found = problems.filter((problem) => problem !== null);
   if (found.length > 0) throw new Error(found.join('\n'));
   return secrets;
+}
+
+/** The one of them that a builder needs. @throws {Error} as `sharedSecrets`. */
+export function sharedEncryptionKey(environment: Readonly<Record<string, string | undefined>>, folder: string): string {
+  const key = valueOf(environment, folder, 'ENCRYPTION_KEY', 'encryption-key');
+  const problem = encryptionKeyProblem(key);
+  if (problem !== null) throw new Error(problem);
+  return key;
+}
+
+/** Where no database of one's own is given, all lies in the data folder, and so do the secrets. */
+function valueOf(
+  environment: Readonly<Record<string, string | undefined>>,
+  folder: string,
+  name: keyof SharedSecrets,
+  file: string,
+): string {
+  const given = environment[name]?.trim() ?? '';
+  const isEmbedded = (environment['DATABASE_URL']?.trim() ?? '') === '';
+  return given === '' && isEmbedded ? hexSecretIn(join(folder, 'secrets', file)) : given;
 }
 
 /** What is wrong with `ENCRYPTION_KEY`; null when nothing is. */

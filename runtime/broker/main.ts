@@ -1,9 +1,10 @@
 // Root of the broker process: claims what is due in Postgres and delivers it to the engines of this machine. Several
-// brokers share the work. Started by the supervisor with ENGINE_DATABASE_URL, FS_PATH and PRIVATE_ORIGIN; it reads the
+// brokers share the work. Started by the supervisor with ENGINE_DATABASE_URL, FS_PATH and API_HANDLER_URL; it reads the
 // environment and nothing else does.
 import { limitsFrom } from '#core/limits.ts';
 import { openLog } from '#core/log/log.ts';
 import { openArtifact } from '#deployments/artifact-source.ts';
+import { parseHandlerUrls } from '#core/process/handler-addresses.ts';
 import { openRouteFiles } from '#deployments/route-source-files.ts';
 import { nextTime } from '#core/schedules/timer-next.ts';
 import { openEventsPostgres } from '../stores/event-stores.ts';
@@ -28,7 +29,7 @@ const routes = await openRouteFiles({
   onProblem: (problem) => log.error(problem, 'route file rejected'),
 });
 const engines = createEngineDelivery({
-  origin: get('PRIVATE_ORIGIN'),
+  origins: parseHandlerUrls(get('API_HANDLER_URL')),
   token: get('PRIVATE_PORT_TOKEN'),
   connectionsMax: limits.inFlightMax,
 });

@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { logFormatFrom, logLevelFrom } from '#core/log/log-level.ts';
+import { cacheFolder } from '#core/process/cache-folder.ts';
+import { takeLock } from '#deployments/file-lock.ts';
 import { engineUrlOf } from '#postgres/engine-role.ts';
 import { homes } from '../engine/cluster/homes.ts';
 import { openLog } from '#core/log/log.ts';
@@ -75,8 +77,20 @@ async function start(config: SupervisorConfig): Promise<void> {
   logFormatFrom(process.env, false);
   const startedAt = new Date().toISOString();
   const { limits, folder } = config;
-  const claimed = await claimPort(config.host, config.port);
+  const { parts } = config;
+  const serves = parts.has('handler');
+  const claimed = serves ? await claimPort(config.host, config.port) : { port: config.port };
   if (folder !== '') keepPrivate(folder);
+  if (folder !== '' && parts.has('databases')) {
+    const lock = takeLock(join(folder, 'locks', 'databases'));
+    if (lock === null)
+      throw new Error(
+        `Another platform works on the data folder ${folder}: stop that one first, or set FS_PATH and DB_STORAGE_DIR for a second one`,
+      );
+    process.on('exit', () => lock.release());
+  }
+  // One of several handlers on the folder keeps its own.
+  const ledgerFolder = folder === '' || parts.has('databases') ? folder : cacheFolder(process.env);
   const sockets = mkdtempSync(join(tmpdir().length <= SOCKET_PATH_MAX ? tmpdir() : '/tmp', 'platform-'));
   process.on('exit', () => rmSync(sockets, { recursive: true, force: true }));
   const quarantine = new Quarantine(
@@ -87,7 +101,7 @@ async function start(config: SupervisorConfig): Promise<void> {
       requestsMin: REQUESTS_MIN,
       ledgerMs: limits.crashLedgerMs,
     },
-    folder === '' ? new Map() : readLedger(folder),
+    ledgerFolder === '' ? new Map() : readLedger(ledgerFolder),
     Date.now(),
   );
   let deaths = 0;
@@ -95,6 +109,8 @@ async function start(config: SupervisorConfig): Promise<void> {
   let written = quarantine.ledger;
   let pauseEnd: NodeJS.Timeout | undefined;
   let stopping = false;
+  /** Everything has been ready once. */
+  let isUp = false;
   let privatePort: PrivatePort | null = null;
 
   // Services and engines alike: half of an engine's start was spent on compiling it.
@@ -103,7 +119,7 @@ async function start(config: SupervisorConfig): Promise<void> {
   const environment: Record<string, string> = {
     ...engineEnvironment(process.env),
     ...databaseSockets(process.env, sockets),
-    ...(folder === '' ? {} : { ENGINE_SECRET: engineSecret(process.env, folder) }),
+    ...(folder === '' || !serves ? {} : { ENGINE_SECRET: engineSecret(process.env, folder) }),
   };
   const usage = new UsageLedger();
   const engines = new Engines({
@@ -167,16 +183,24 @@ async function start(config: SupervisorConfig): Promise<void> {
   const localToken = randomBytes(32).toString('hex');
   let ownerUrl = '';
   let controlState: ControlState | null = null;
+  /** Where the API and the broker find the handlers: here, or elsewhere. */
+  const handlers = (): { urls: string; token: string } => ({
+    urls: serves ? originOf(settings!.host, privatePort!.port) : (process.env['API_HANDLER_URL'] ?? ''),
+    token: settings!.token,
+  });
+  const hasDatabase = parts.has('broker') || parts.has('api');
   const specs: ServiceSpec[] = [
-    ...[databaseService(process.env, folder, sockets)].filter((spec) => spec !== null),
-    ...eventServices({
-      environment: process.env,
-      folder,
-      onEngineUrl: (url) => (environment['ENGINE_DATABASE_URL'] = url),
-      onOwnerUrl: (url) => (ownerUrl = url),
-      delivers: settings !== null,
-      privatePort: () => ({ origin: originOf(settings!.host, privatePort!.port), token: settings!.token }),
-    }),
+    ...(parts.has('databases') ? [databaseService(process.env, folder, sockets)] : []).filter((spec) => spec !== null),
+    ...(hasDatabase || (serves && process.env['DATABASE_URL'])
+      ? eventServices({
+          environment: process.env,
+          folder,
+          onEngineUrl: (url) => (environment['ENGINE_DATABASE_URL'] = url),
+          onOwnerUrl: (url) => (ownerUrl = url),
+          delivers: settings !== null && parts.has('broker'),
+          handlers,
+        })
+      : []),
   ];
   const hooks: ServiceHooks = {
     onDeath: (service, code, signal, delayMs) =>
@@ -186,31 +210,42 @@ async function start(config: SupervisorConfig): Promise<void> {
   };
   const services = new Services(specs, hooks);
   // Started last, and stopped first: requests are answered without it.
+  const runsControl = settings !== null && parts.has('api') && (parts.isChosen || hasControl(process.env, folder));
+  const runsBuilder = parts.has('builder') && (parts.isChosen || runsControl);
   const control = new Services(
-    settings !== null && hasControl(process.env, folder)
-      ? [
-          controlService({
-            environment: process.env,
-            folder,
-            databaseUrl: () => ownerUrl,
-            privatePort: () => ({
-              origin: originOf(settings.host, privatePort!.port),
-              token: settings.token,
+    [
+      ...(runsControl
+        ? [
+            controlService({
+              environment: process.env,
+              folder,
+              databaseUrl: () => ownerUrl,
+              handlers,
+              onReady(state) {
+                controlState = state;
+                const hasLeft = hasLeftRecord;
+                hasLeftRecord = false;
+                if (hasLeft) leaveRecord();
+                process.send?.({ ...state, type: 'control' });
+              },
+              onWant(service) {
+                if (!control.want(service)) log.warn({ service }, 'Service unknown');
+              },
             }),
-            onReady(state) {
-              controlState = state;
-              const hasLeft = hasLeftRecord;
-              hasLeftRecord = false;
-              if (hasLeft) leaveRecord();
-              process.send?.({ ...state, type: 'control' });
-            },
-            onWant(service) {
-              if (!control.want(service)) log.warn({ service }, 'Service unknown');
-            },
-          }),
-          builderService({ environment: process.env, folder, port: claimed.port, databaseUrl: () => ownerUrl }),
-        ]
-      : [],
+          ]
+        : []),
+      ...(runsBuilder
+        ? [
+            builderService({
+              environment: process.env,
+              folder,
+              port: claimed.port,
+              databaseUrl: () => ownerUrl || (process.env['DATABASE_URL'] ?? ''),
+              stays: !runsControl,
+            }),
+          ]
+        : []),
+    ],
     hooks,
   );
 
@@ -270,9 +305,9 @@ async function start(config: SupervisorConfig): Promise<void> {
   }
 
   function keep(): void {
-    if (folder === '' || quarantine.ledger === written) return;
+    if (ledgerFolder === '' || quarantine.ledger === written) return;
     try {
-      writeLedger(folder, quarantine.ledger);
+      writeLedger(ledgerFolder, quarantine.ledger);
       written = quarantine.ledger;
     } catch (error) {
       log.error({ error: (error as Error).message }, 'Crash ledger not written');
@@ -383,6 +418,7 @@ async function start(config: SupervisorConfig): Promise<void> {
       version: (createRequire(import.meta.url)('../../package.json') as { version: string }).version,
       state,
       isStopping: () => stopping,
+      ...(serves ? {} : { isReady: () => isUp }),
       metricsDeploymentsMax: limits.metricsDeploymentsMax,
       want: startQuarantineEngine,
       homes: (deployment, places) => homes(deployment, places, places.length),
@@ -405,7 +441,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     environment['ENGINE_CACHE_URL'] = await openCacheUser(cacheUrl);
   }
   const databaseUrl = process.env['DATABASE_URL']?.trim() ?? '';
-  let serves = false;
+  let isServing = false;
   for (;;) {
     try {
       await services.start();
@@ -419,17 +455,17 @@ async function start(config: SupervisorConfig): Promise<void> {
       }
       log.error({ reason: (error as Error).message }, 'Serving without the database, which is tried again');
     }
-    if (!serves) {
+    if (!isServing) {
       environment['ENGINE_DATABASE_URL'] ??= engineUrlOf(databaseUrl);
       engines.start();
-      serves = true;
+      isServing = true;
     }
     await new Promise((resolve) => setTimeout(resolve, DATABASE_RETRY_MS));
     if (stopping) return;
   }
   if (stopping) return;
   rememberDatabase(folder, databaseUrl);
-  if (!serves) engines.start();
+  if (!isServing) engines.start();
   try {
     await control.start();
   } catch (error) {
@@ -437,6 +473,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     log.fatal((error as Error).message);
     await stop(EXIT_CONFIGURATION);
   }
+  isUp = true;
 }
 
 /** Where this machine reaches a port of its own. */

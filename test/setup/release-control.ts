@@ -56,7 +56,7 @@ export async function startReleaseControl(
   overrides: Partial<Parts> = {},
 ): Promise<ReleaseControl> {
   const platform = await startPlatform({}, { PRIVATE_PORT_TOKEN: TOKEN, ...environment });
-  const privatePort = openPrivatePort(`http://127.0.0.1:${platform.privatePort}`, TOKEN);
+  const privatePort = openPrivatePort([`http://127.0.0.1:${platform.privatePort}`], TOKEN);
   const control = await startControl({ folder: platform.folder, privatePort, ...overrides });
   const { sql } = control;
   startDeployments(control.parts);

@@ -106,7 +106,13 @@ const zones: readonly Zone[] = [
   },
   {
     prefix: 'runtime/supervisor/',
-    may: ['core/', 'runtime/engine/metrics/', 'postgres/engine-role.ts', 'runtime/engine/cluster/homes.ts'],
+    may: [
+      'core/',
+      'deployments/file-lock.ts',
+      'runtime/engine/metrics/',
+      'postgres/engine-role.ts',
+      'runtime/engine/cluster/homes.ts',
+    ],
   },
   {
     prefix: 'runtime/dev/',

@@ -1,19 +1,28 @@
 // Hands events to engines over the private port (`POST /_platform/deliver`), which picks the engine. Used by main.ts.
+import { createHash } from 'node:crypto';
 import { Agent, request } from 'undici';
 import { encodeEvent, EVENT_HEADERS, EVENT_TYPE } from '#core/event-codec.ts';
 import type { EventContent, EventKind } from '#core/event.ts';
+import { openHandlerAddresses, type HandlerAddresses } from '#core/process/handler-addresses.ts';
 import type { EventEnd } from './delivery.ts';
 
-/** Where the private port is. */
+/** Where the private ports are. */
 interface PrivateAddress {
-  readonly origin: string;
+  /** Of `API_HANDLER_URL`, or of this machine's supervisor. */
+  readonly origins: readonly string[];
   readonly token: string;
   /** Events on their way at a time. */
   readonly connectionsMax: number;
 }
 
+/** Nobody listens there. */
+const UNREACHED = /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|UND_ERR_CONNECT_TIMEOUT)$/;
+
 /** A function for `WorkParts.deliver`. */
-export function createEngineDelivery({ origin, token, connectionsMax }: PrivateAddress): {
+export function createEngineDelivery(
+  { origins, token, connectionsMax }: PrivateAddress,
+  handlers: HandlerAddresses = openHandlerAddresses(origins),
+): {
   deliver(
     deployment: string,
     kind: EventKind,
@@ -31,27 +40,30 @@ export function createEngineDelivery({ origin, token, connectionsMax }: PrivateA
   };
   return {
     async deliver(deployment, kind, event, signal, project) {
-      let answer: { status: number; body: Record<string, unknown> };
-      try {
-        const response = await request(`${origin}/_platform/deliver`, {
-          dispatcher: agent,
-          method: 'POST',
-          headers: {
-            ...headers,
-            [EVENT_HEADERS.deployment]: deployment,
-            [EVENT_HEADERS.project]: project,
-            [EVENT_HEADERS.kind]: kind,
-          },
-          body: encodeEvent(event),
-          signal,
-        });
-        answer = { status: response.statusCode, body: (await response.body.json()) as Record<string, unknown> };
-      } catch (error) {
-        // No engine took it.
-        if (/^(?:ECONNREFUSED|UND_ERR_CONNECT_TIMEOUT)$/.test((error as NodeJS.ErrnoException).code ?? ''))
-          return { code: 'no_engine', reason: 'no engine reachable', result: null };
-        throw error;
+      let answer: { status: number; body: Record<string, unknown> } | null = null;
+      for (const origin of byAffinity(await handlers.find(), `${project}/${deployment}`)) {
+        try {
+          const response = await request(`${origin}/_platform/deliver`, {
+            dispatcher: agent,
+            method: 'POST',
+            headers: {
+              ...headers,
+              [EVENT_HEADERS.deployment]: deployment,
+              [EVENT_HEADERS.project]: project,
+              [EVENT_HEADERS.kind]: kind,
+            },
+            body: encodeEvent(event),
+            signal,
+          });
+          answer = { status: response.statusCode, body: (await response.body.json()) as Record<string, unknown> };
+        } catch (error) {
+          // No engine took it: another handler may.
+          if (UNREACHED.test((error as NodeJS.ErrnoException).code ?? '')) continue;
+          throw error;
+        }
+        if (answer.status !== 503 || answer.body['code'] !== 'no_engine') break;
       }
+      if (answer === null) return { code: 'no_engine', reason: 'no engine reachable', result: null };
       const { status, body } = answer;
       if (status === 200 && body['outcome'] === 'ok')
         return { code: null, reason: '', result: JSON.stringify(body['result'] ?? null) };
@@ -62,4 +74,14 @@ export function createEngineDelivery({ origin, token, connectionsMax }: PrivateA
     },
     close: () => agent.destroy(),
   };
+}
+
+/** The same handler for the same deployment, which has its isolate by then; the others are for when it is away. */
+function byAffinity(origins: readonly string[], key: string): readonly string[] {
+  if (origins.length < 2) return origins;
+  const weight = (origin: string): string => createHash('sha256').update(`${key} ${origin}`).digest('hex');
+  return origins
+    .map((origin) => [weight(origin), origin] as const)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, origin]) => origin);
 }

@@ -2,9 +2,12 @@
 import { availableParallelism } from 'node:os';
 import { limitsFrom, type Limits } from '#core/limits.ts';
 import { parseInteger } from '#core/parse-integer.ts';
+import { partsFrom, type Parts } from './parts.ts';
 
 /** Settings of the supervisor. */
 export interface SupervisorConfig {
+  /** `PLATFORM_PARTS`: what runs here. */
+  readonly parts: Parts;
   /** `FS_PATH`; empty when it is not set, which engines refuse. */
   readonly folder: string;
   readonly host: string;
@@ -23,13 +26,16 @@ export function supervisorConfig(environment: Readonly<Record<string, string | u
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const whole = (name: string, otherwise: number, least: number, most: number): number =>
     get(name) === '' ? otherwise : parseInteger(name, get(name), { least, most });
+  const parts = partsFrom(environment);
+  const serves = parts.has('handler');
   return {
+    parts,
     folder: get('FS_PATH'),
     host: get('HANDLER_HOST') || '127.0.0.1',
     port: whole('HANDLER_PORT', 4001, 0, 65_535),
     domain: get('HANDLER_DOMAIN').split(',')[0]!.trim().toLowerCase() || 'localhost',
-    processes: whole('HANDLER_PROCESSES', availableParallelism(), 1, 256),
-    spares: whole('HANDLER_SPARES', 1, 0, 16),
+    processes: serves ? whole('HANDLER_PROCESSES', availableParallelism(), 1, 256) : 0,
+    spares: serves ? whole('HANDLER_SPARES', 1, 0, 16) : 0,
     limits: limitsFrom(environment),
   };
 }

@@ -34,6 +34,8 @@ export interface PrivatePortParts extends Omit<DeliveryParts, 'state'> {
   readonly state: () => SupervisorState;
   /** The platform is going down: it lives, and is not ready. */
   readonly isStopping: () => boolean;
+  /** Where no engine runs here: whether the other parts do. */
+  readonly isReady?: () => boolean;
   readonly metricsDeploymentsMax: number;
 }
 
@@ -180,9 +182,17 @@ function tokenCheck(token: string): (authorization: string | undefined) => boole
 }
 
 /** Ready: somebody accepts requests, and nobody asked us to stop. */
-function sendHealth(response: ServerResponse, { state, isStopping }: PrivatePortParts, wantsReady: boolean): void {
-  const ready =
-    !isStopping() && state().engines.some((engine) => engine.role === 'serving' && engine.state === 'listening');
+function sendHealth(
+  response: ServerResponse,
+  { state, isStopping, isReady }: PrivatePortParts,
+  wantsReady: boolean,
+): void {
+  const { engines, services } = state();
+  const accepts =
+    isReady === undefined
+      ? engines.some((engine) => engine.role === 'serving' && engine.state === 'listening')
+      : isReady() && services.every(({ state: at }) => at === 'ready' || at === 'stopped');
+  const ready = !isStopping() && accepts;
   sendJson(response, ready || !wantsReady ? 200 : 503, { live: true, ready });
 }
 

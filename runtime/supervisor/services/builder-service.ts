@@ -2,7 +2,7 @@
 // The builder runs strangers' code in processes of its own; what it gets of the environment reaches none of them.
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
-import { sharedSecrets } from '#core/process/generated-secrets.ts';
+import { sharedEncryptionKey } from '#core/process/generated-secrets.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
 import type { ServiceSpec } from './services.ts';
 
@@ -20,13 +20,18 @@ interface BuilderServiceParts {
   readonly port: number;
   /** URL of the database's owner. */
   readonly databaseUrl: () => string;
+  /** Whether it runs all the time: no control plane beside it can ask for it. */
+  readonly stays: boolean;
 }
 
+/** After which a builder that stays would end for want of work. */
+const NEVER_MS = 2 ** 48;
+
 /** @throws {Error} when a setting of builds is one that no builder takes. */
-export function builderService({ environment, folder, port, databaseUrl }: BuilderServiceParts): ServiceSpec {
+export function builderService({ environment, folder, port, databaseUrl, stays }: BuilderServiceParts): ServiceSpec {
   checkExecutor(environment['BUILD_EXECUTOR']?.trim() ?? '');
   const own = Object.fromEntries(Object.entries(environment).filter(([name]) => KEPT.test(name)));
-  const { ENCRYPTION_KEY } = sharedSecrets(environment, folder);
+  const ENCRYPTION_KEY = sharedEncryptionKey(environment, folder);
   const [program, ...before] = nodeCommand();
   const script = join(
     import.meta.dirname,
@@ -34,12 +39,19 @@ export function builderService({ environment, folder, port, databaseUrl }: Build
   );
   return {
     name: 'builder',
-    isOnDemand: true,
+    isOnDemand: !stays,
     start: () =>
       fork(script, {
         execPath: program,
         execArgv: [...before, '--disable-warning=ExperimentalWarning'],
-        env: { ...own, ENCRYPTION_KEY, FS_PATH: folder, HANDLER_PORT: String(port), DATABASE_URL: databaseUrl() },
+        env: {
+          ...own,
+          ...(stays && { BUILD_IDLE_MS: String(NEVER_MS) }),
+          ENCRYPTION_KEY,
+          FS_PATH: folder,
+          HANDLER_PORT: String(port),
+          DATABASE_URL: databaseUrl(),
+        },
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       }),
     readyMsMax: 60_000,

@@ -31,7 +31,8 @@ interface ControlServiceParts {
   readonly folder: string;
   /** URL of the database's owner; '' while it is not known. */
   readonly databaseUrl: () => string;
-  readonly privatePort: () => { readonly origin: string; readonly token: string };
+  /** Where the handlers are: `API_HANDLER_URL`, or the private port of this supervisor. */
+  readonly handlers: () => { readonly urls: string; readonly token: string };
   readonly onReady: (state: ControlState) => void;
   /** It asks for another service, such as the builder. */
   readonly onWant: (service: string) => void;
@@ -56,7 +57,7 @@ export function controlService(parts: ControlServiceParts): ServiceSpec {
   return {
     name: 'api',
     start() {
-      const { origin, token } = parts.privatePort();
+      const { urls, token } = parts.handlers();
       return fork(script, {
         execPath: program,
         execArgv: [...before, '--disable-warning=ExperimentalWarning'],
@@ -65,7 +66,7 @@ export function controlService(parts: ControlServiceParts): ServiceSpec {
           ...secrets,
           FS_PATH: folder,
           DATABASE_URL: parts.databaseUrl(),
-          API_HANDLER_URL: origin,
+          API_HANDLER_URL: urls,
           PRIVATE_PORT_TOKEN: token,
         },
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

@@ -22,10 +22,10 @@ interface EventServiceParts {
   readonly onEngineUrl: (url: string) => void;
   /** The owner's: for the control plane and the builder, which run no code of tenants. */
   readonly onOwnerUrl: (url: string) => void;
-  /** Whether there is a private port: without it nothing can be delivered. */
+  /** Whether a broker runs here: without a private port nothing can be delivered. */
   readonly delivers: boolean;
-  /** Where it is, once it is open. */
-  readonly privatePort: () => { readonly origin: string; readonly token: string };
+  /** Where the handlers are: `API_HANDLER_URL`, or the private port of this supervisor once it is open. */
+  readonly handlers: () => { readonly urls: string; readonly token: string };
 }
 
 /** The services in the order they start in; none where there is no data folder, or they are switched off. */
@@ -35,7 +35,7 @@ export function eventServices({
   onEngineUrl,
   onOwnerUrl,
   delivers,
-  privatePort,
+  handlers,
 }: EventServiceParts): ServiceSpec[] {
   if (folder === '' || (environment['DATABASE_URL'] ?? '').toLowerCase() === 'none') return [];
   let engineUrl = '';
@@ -56,12 +56,12 @@ export function eventServices({
   const broker: ServiceSpec = {
     name: 'broker',
     start() {
-      const { origin, token } = privatePort();
+      const { urls, token } = handlers();
       return start('../../broker/main', {
         ...pick(environment, ofBroker),
         FS_PATH: folder,
         ENGINE_DATABASE_URL: engineUrl,
-        PRIVATE_ORIGIN: origin,
+        API_HANDLER_URL: urls,
         PRIVATE_PORT_TOKEN: token,
       });
     },

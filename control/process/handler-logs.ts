@@ -1,0 +1,33 @@
+// Log lines of several handlers as one answer, with one cursor for all of them: `<origin>=<its cursor>`, with commas.
+// Pure; called by private-port.ts.
+
+interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+interface Lines {
+  readonly lines: readonly { readonly time: number }[];
+  readonly next: string;
+}
+
+/** Of each handler its own cursor. What is no cursor of several handlers begins anew. */
+export function logCursors(after: string): Readonly<Record<string, string>> {
+  const entries = after.split(',').map((entry) => {
+    const at = entry.lastIndexOf('=');
+    return [entry.slice(0, Math.max(0, at)), entry.slice(at + 1)] as const;
+  });
+  return Object.fromEntries(entries.filter(([origin]) => origin !== ''));
+}
+
+/** In the order of time. One that refuses is not heard where another one answers. */
+export function joinLogs(answers: ReadonlyMap<string, Answer>, before: Readonly<Record<string, string>>): Answer {
+  const good = [...answers].filter(([, { status }]) => status === 200);
+  const [first] = answers.values();
+  if (good.length === 0) return first!;
+  const lines = good.flatMap(([, { body }]) => (body as Lines).lines).toSorted((a, b) => a.time - b.time);
+  const next = { ...before, ...Object.fromEntries(good.map(([origin, { body }]) => [origin, (body as Lines).next])) };
+  // Of handlers that are gone nothing is left to be read.
+  const kept = Object.entries(next).filter(([origin]) => answers.has(origin));
+  return { status: 200, body: { lines, next: kept.map(([origin, cursor]) => `${origin}=${cursor}`).join(',') } };
+}

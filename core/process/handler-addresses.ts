@@ -1,0 +1,90 @@
+// Where the private ports of the handlers are: `API_HANDLER_URL` is one origin or several, and a name in it that has
+// several addresses means all of them, as a service of several containers has. Used by the API process and the broker.
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+
+/** The handlers of an installation. */
+export interface HandlerAddresses {
+  /** Origins such as `http://10.0.0.7:8081`, one for each handler, always in the same order. */
+  find(): Promise<readonly string[]>;
+}
+
+/** All addresses of a name; those of IPv4 where it has any. */
+type Resolve = (name: string) => Promise<readonly string[]>;
+
+/** So long an answer is good: a handler that comes or goes is seen by the next release. */
+const KEPT_MS = 1000;
+const ORIGINS_MAX = 100;
+
+/**
+ * The origins of `API_HANDLER_URL`.
+ *
+ * @throws {Error} when one is no origin of http or https.
+ * @example parseHandlerUrls('http://one:8081, http://two:8081') // ['http://one:8081', 'http://two:8081']
+ */
+export function parseHandlerUrls(text: string): string[] {
+  const origins = text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '')
+    .map((entry) => {
+      const url = URL.parse(entry);
+      const isOrigin =
+        url !== null && /^https?:$/.test(url.protocol) && `${url.origin}/` === `${entry.replace(/\/$/, '')}/`;
+      if (isOrigin) return url.origin;
+      throw new Error(
+        'API_HANDLER_URL must be addresses of private ports without a path, such as http://handler:8081, with commas between several',
+      );
+    });
+  if (origins.length > ORIGINS_MAX) throw new Error(`API_HANDLER_URL may name ${ORIGINS_MAX} addresses`);
+  return [...new Set(origins)];
+}
+
+/** @param resolve for tests. */
+export function openHandlerAddresses(
+  origins: readonly string[],
+  resolve: Resolve = resolveByDns,
+  now: () => number = () => performance.now(),
+): HandlerAddresses {
+  // Nothing to look up: one machine, or addresses.
+  const fixed = origins.every((origin) => !isName(new URL(origin)));
+  let kept: readonly string[] = [];
+  let keptUntil = -Infinity;
+  let finding: Promise<readonly string[]> | null = null;
+  async function findAll(): Promise<readonly string[]> {
+    const found = await Promise.all(origins.map((origin) => addressesOf(origin, resolve)));
+    kept = [...new Set(found.flat())].toSorted();
+    keptUntil = now() + KEPT_MS;
+    return kept;
+  }
+  return {
+    find() {
+      if (fixed) return Promise.resolve(origins);
+      if (now() < keptUntil) return Promise.resolve(kept);
+      finding ??= findAll().finally(() => (finding = null));
+      return finding;
+    },
+  };
+}
+
+/** A certificate is for the name: what speaks TLS is asked by it. */
+function isName(url: URL): boolean {
+  return url.protocol === 'http:' && url.hostname !== 'localhost' && isIP(url.hostname.replace(/^\[|\]$/g, '')) === 0;
+}
+
+async function addressesOf(origin: string, resolve: Resolve): Promise<readonly string[]> {
+  const url = new URL(origin);
+  if (!isName(url)) return [origin];
+  // A name that nobody has any more is that of a handler that is gone.
+  const found = await resolve(url.hostname).catch(() => []);
+  return found.map((address) => {
+    url.hostname = isIP(address) === 6 ? `[${address}]` : address;
+    return url.origin;
+  });
+}
+
+async function resolveByDns(name: string): Promise<readonly string[]> {
+  const found = await lookup(name, { all: true });
+  const four = found.filter(({ family }) => family === 4);
+  return (four.length > 0 ? four : found).map(({ address }) => address);
+}

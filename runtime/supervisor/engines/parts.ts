@@ -1,0 +1,87 @@
+// Which parts of the platform one supervisor runs (`PLATFORM_PARTS`), so that they can run apart, in containers or on
+// machines of their own. What a part needs of one that runs elsewhere is demanded here by name, before anything starts.
+
+/** What `PLATFORM_PARTS` may name; all of them where it is not set, the last three as the other variables say. */
+const names = ['handler', 'databases', 'broker', 'api', 'builder'] as const;
+
+/** One part of the platform. */
+export type Part = (typeof names)[number];
+
+/** The parts of one supervisor. */
+export interface Parts {
+  has(part: Part): boolean;
+  /** Whether `PLATFORM_PARTS` is set: then nothing but what it names runs. */
+  readonly isChosen: boolean;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const TOKEN_CHARS_MIN = 16;
+const MAKE_SECRETS = 'run `platform secrets init`, and give all parts the same .env';
+
+/**
+ * Reads `PLATFORM_PARTS`.
+ *
+ * @throws {Error} with a line for everything that is missing or wrong.
+ * @example partsFrom({ PLATFORM_PARTS: 'broker,databases', ... }).has('broker') // true
+ */
+export function partsFrom(environment: Environment): Parts {
+  const get = (name: string): string => environment[name]?.trim() ?? '';
+  const text = get('PLATFORM_PARTS');
+  if (text === '') return { has: () => true, isChosen: false };
+  const chosen = new Set(
+    text
+      .split(',')
+      .map((word) => word.trim())
+      .filter((word) => word !== ''),
+  );
+  const unknown = [...chosen].filter((word) => !(names as readonly string[]).includes(word));
+  if (unknown.length > 0 || chosen.size === 0)
+    throw new Error(`PLATFORM_PARTS must be some of ${names.join(', ')}, with commas between, but is "${text}"`);
+  const has = (part: Part): boolean => chosen.has(part);
+  const missing = (name: string, why: string): string[] => (get(name) === '' ? [`${name} is not set: ${why}`] : []);
+  const secret = (name: string, why: string): string[] =>
+    get(name).length >= TOKEN_CHARS_MIN
+      ? []
+      : [`${name} must have at least ${TOKEN_CHARS_MIN} characters: ${why}; ${MAKE_SECRETS}`];
+  const isAlone = chosen.size < names.length;
+  const asksHandlers = (has('api') || has('broker')) && !has('handler');
+  const isAsked = has('handler') && !(has('api') && has('broker'));
+  const needsOwner = has('api') || has('broker') || has('builder');
+  const problems = [
+    ...(has('handler') || needsOwner ? missing('FS_PATH', 'name the folder that all parts share') : []),
+    ...(asksHandlers
+      ? missing(
+          'API_HANDLER_URL',
+          'name the private port of the handlers, such as http://handler:8081, with commas between several',
+        )
+      : []),
+    ...(asksHandlers || isAsked
+      ? secret('PRIVATE_PORT_TOKEN', 'the API, the broker and the handlers know each other by it')
+      : []),
+    ...(isAlone && needsOwner
+      ? missing('DATABASE_URL', 'an embedded Postgres serves the parts of one supervisor only; name one that all reach')
+      : []),
+    ...(has('handler') && !needsOwner && get('DATABASE_URL') === ''
+      ? missing(
+          'ENGINE_DATABASE_URL',
+          'name the Postgres as engines see it (user platform_engine); DATABASE_URL=none does without',
+        )
+      : []),
+    ...(has('handler') && !has('databases')
+      ? [
+          ...missing('DB_URL', 'name the database service, such as http://internal'),
+          ...secret('DB_SERVICE_TOKEN', 'handlers and the database service know each other by it'),
+        ]
+      : []),
+    ...(has('databases') && !has('handler')
+      ? [
+          ...missing('DB_SERVICE_PORT', 'the port that handlers reach the database service on'),
+          ...secret('DB_SERVICE_TOKEN', 'handlers and the database service know each other by it'),
+        ]
+      : []),
+    ...(has('databases') && get('FS_PATH') === '' ? missing('DB_STORAGE_DIR', 'the folder of project databases') : []),
+  ];
+  if (problems.length > 0) throw new Error(problems.join('\n'));
+  return { has, isChosen: true };
+}

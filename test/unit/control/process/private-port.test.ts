@@ -1,0 +1,111 @@
+// Several handlers are asked as if they were one: over real sockets, each a server that answers as a supervisor does.
+import assert from 'node:assert/strict';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, test } from 'node:test';
+import { openPrivatePort, type PrivatePort } from '#control/process/private-port.ts';
+
+type Answer = (asked: { path: string; body: Record<string, unknown> | null }) => object;
+
+const servers: Server[] = [];
+after(() => servers.forEach((server) => server.close()));
+
+/** Its origin. */
+async function handler(answer: Answer): Promise<string> {
+  const server = createServer((request, response) => {
+    let text = '';
+    request.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    request.on('end', () => {
+      const body = answer({ path: request.url!, body: text === '' ? null : JSON.parse(text) });
+      response.writeHead('refused' in body ? 409 : 200, { connection: 'close' }).end(JSON.stringify(body));
+    });
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** One that ended. */
+async function gone(): Promise<string> {
+  const origin = await handler(() => ({}));
+  await new Promise((resolve) => servers.pop()!.close(resolve));
+  return origin;
+}
+
+const portOf = (...origins: string[]): PrivatePort => openPrivatePort(origins, 'token');
+
+test('a release starts a worker on all handlers, and one that refuses decides', async () => {
+  const seen: string[] = [];
+  const good = await handler(({ path }) => {
+    seen.push(path);
+    return { warmed: true };
+  });
+  const bad = await handler(() => ({ warmed: false, error: 'it throws' }));
+  assert.deepEqual((await portOf(good, await gone()).ask('/_platform/warm', {})).body, { warmed: true });
+  assert.deepEqual((await portOf(good, bad).ask('/_platform/warm', {})).body, { warmed: false, error: 'it throws' });
+  assert.deepEqual(seen, ['/_platform/warm', '/_platform/warm']);
+});
+
+test('a record is routed when every handler that answers has read it', async () => {
+  const read = await handler(() => ({ routed: true }));
+  const behind = await handler(() => ({ routed: false }));
+  const check = { project: 'shop', record: 'abc' };
+  assert.deepEqual((await portOf(read, behind).ask('/_platform/check', check)).body, { routed: false });
+  assert.deepEqual((await portOf(await gone(), read).ask('/_platform/check', check)).body, { routed: true });
+});
+
+test('what changes databases is asked of one handler, the first that can be reached', async () => {
+  let asked = 0;
+  const first = await handler(() => ({ databases: [`first ${++asked}`] }));
+  const second = await handler(() => assert.fail('the first one answers'));
+  const port = portOf(await gone(), first, second);
+  assert.deepEqual((await port.ask('/_platform/migrate', {})).body, { databases: ['first 1'] });
+  await assert.rejects(portOf(await gone(), await gone()).ask('/_platform/migrate', {}), {
+    message: /^no handler can be reached at http:.*API_HANDLER_URL/,
+  });
+});
+
+test('usage is taken from each handler in turn, and acknowledged where it came from', async () => {
+  const ledger = (name: string, batches: number): Answer => {
+    let given = 0;
+    let open = false;
+    return ({ body }) => {
+      if (open && body!['acknowledged'] === `${name}${given}`) open = false;
+      if (!open && given < batches) {
+        given++;
+        open = true;
+      }
+      return open ? { id: `${name}${given}`, rows: [{ name, given }] } : { id: null, rows: [] };
+    };
+  };
+  const port = portOf(await handler(ledger('a', 2)), await handler(ledger('b', 1)), await gone());
+  const taken: unknown[] = [];
+  for (let acknowledged: string | null = null; ;) {
+    const answer: { body: { id: string | null; rows: unknown[] } } = await port.ask('/_platform/usage', {
+      acknowledged,
+    });
+    const { body } = answer;
+    if (body.id === null) break;
+    taken.push(...body.rows);
+    acknowledged = body.id;
+  }
+  assert.deepEqual(taken, [
+    { name: 'a', given: 1 },
+    { name: 'a', given: 2 },
+    { name: 'b', given: 1 },
+  ]);
+});
+
+test('log lines of all handlers come in the order of time, with one cursor', async () => {
+  const asked: string[] = [];
+  const one = await handler(({ path }) => {
+    asked.push(path);
+    return { lines: [{ time: 3 }, { time: 9 }], next: '1-7' };
+  });
+  const two = await handler(() => ({ lines: [{ time: 5 }], next: '1-2' }));
+  const port = portOf(one, two);
+  const first = await port.ask<{ lines: unknown[]; next: string }>('/_platform/logs?project=shop&after=');
+  assert.deepEqual(first.body.lines, [{ time: 3 }, { time: 5 }, { time: 9 }]);
+  await port.ask(`/_platform/logs?${new URLSearchParams({ project: 'shop', after: first.body.next })}`);
+  assert.deepEqual(asked, ['/_platform/logs?project=shop&after=', '/_platform/logs?project=shop&after=1-7']);
+});

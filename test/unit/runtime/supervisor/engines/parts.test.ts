@@ -1,0 +1,64 @@
+// PLATFORM_PARTS: what a part that runs apart demands of its environment.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { partsFrom } from '#runtime/supervisor/engines/parts.ts';
+
+const token = 'b7c1f0e29d3a4856b7c1f0e29d3a4856';
+const handler = {
+  PLATFORM_PARTS: 'handler',
+  FS_PATH: '/data',
+  ENGINE_DATABASE_URL: `postgres://platform_engine:${token}@postgres/platform`,
+  DB_URL: 'tcp://internal:80',
+  DB_SERVICE_TOKEN: token,
+  PRIVATE_PORT_TOKEN: token,
+};
+const api = {
+  PLATFORM_PARTS: 'api',
+  FS_PATH: '/data',
+  DATABASE_URL: `postgres://platform:${token}@postgres/platform`,
+  API_HANDLER_URL: 'http://handler:8081',
+  PRIVATE_PORT_TOKEN: token,
+};
+
+test('without PLATFORM_PARTS everything runs here, as the other variables say', () => {
+  const parts = partsFrom({});
+  assert.deepEqual([parts.isChosen, parts.has('handler'), parts.has('builder')], [false, true, true]);
+});
+
+test('parts that have what they need run apart', () => {
+  assert.equal(partsFrom(handler).has('api'), false);
+  assert.equal(partsFrom(api).has('api'), true);
+  const internal = { ...api, PLATFORM_PARTS: 'broker, databases', DB_SERVICE_PORT: '80', DB_SERVICE_TOKEN: token };
+  assert.deepEqual([partsFrom(internal).has('broker'), partsFrom(internal).has('databases')], [true, true]);
+  assert.equal(partsFrom({ ...api, PLATFORM_PARTS: 'builder', API_HANDLER_URL: '' }).isChosen, true);
+});
+
+test('what is missing is named, all of it at once', () => {
+  assert.throws(() => partsFrom({ PLATFORM_PARTS: 'handler,web' }), {
+    message:
+      'PLATFORM_PARTS must be some of handler, databases, broker, api, builder, with commas between, but is "handler,web"',
+  });
+  const missing = (environment: Record<string, string>): string[] => {
+    try {
+      partsFrom(environment);
+      return [];
+    } catch (error) {
+      return (error as Error).message.split('\n').map((line) => line.split(' ', 1)[0]!);
+    }
+  };
+  assert.deepEqual(missing({ PLATFORM_PARTS: 'handler' }), [
+    'FS_PATH',
+    'PRIVATE_PORT_TOKEN',
+    'ENGINE_DATABASE_URL',
+    'DB_URL',
+    'DB_SERVICE_TOKEN',
+  ]);
+  assert.deepEqual(missing({ PLATFORM_PARTS: 'api' }), [
+    'FS_PATH',
+    'API_HANDLER_URL',
+    'PRIVATE_PORT_TOKEN',
+    'DATABASE_URL',
+  ]);
+  assert.deepEqual(missing({ ...api, PLATFORM_PARTS: 'broker,databases' }), ['DB_SERVICE_PORT', 'DB_SERVICE_TOKEN']);
+  assert.deepEqual(missing({ ...api, PLATFORM_PARTS: 'handler,databases,broker,api' }), []);
+});
