@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import path from 'node:path';
+import { buildDashboard } from '#dashboard/build/build.ts';
 import { readImports } from './imports.ts';
 import { root, runProgram } from './processes.ts';
 
@@ -37,13 +38,17 @@ const leftOut = [
   '**/README.md',
   'runtime/**/tsconfig.json',
   'dashboard/tsconfig.json',
+  'dashboard/src/**',
+  'dashboard/build/build.ts',
   'packages/worker/{package,tsconfig}.json',
   '**/*.c',
   '**/*.cc',
   '**/*.h',
 ];
 /** Sources that a bundler reads when the program runs, never Node. */
-const bundledFolders = ['runtime/engine/guest/', 'cli/templates/', 'dashboard/'];
+const bundledFolders = ['runtime/engine/guest/', 'cli/templates/'];
+/** Of the dashboard, Node itself loads only what finds the built one. */
+const isOfPage = (file: string): boolean => file.startsWith('dashboard/') && !file.startsWith('dashboard/build/');
 /** Read by both: shipped in both forms. */
 const readByBoth = ['runtime/engine/bridge/protocol.ts', 'builder/node/', 'builder/shims/'];
 
@@ -56,7 +61,9 @@ export async function run(): Promise<number> {
 export async function pack(outFolder: string): Promise<string[]> {
   rmSync(outFolder, { recursive: true, force: true });
   const staging = path.join(outFolder, 'staging');
-  const folders = [stageProgram(path.join(staging, 'cli')), ...(await stagePackages(path.join(staging, 'packages')))];
+  const program = stageProgram(path.join(staging, 'cli'));
+  await buildDashboard(path.join(program, 'dashboard/dist'));
+  const folders = [program, ...(await stagePackages(path.join(staging, 'packages')))];
   for (const folder of folders) {
     const packed = await runProgram('npm', ['pack', '--ignore-scripts', '--pack-destination', outFolder], {
       cwd: folder,
@@ -94,7 +101,12 @@ function stageProgram(folder: string): string {
 
 /** Whether Node itself loads this file. */
 function isHostModule(file: string): boolean {
-  return file.endsWith('.ts') && !file.endsWith('.d.ts') && !bundledFolders.some((prefix) => file.startsWith(prefix));
+  return (
+    file.endsWith('.ts') &&
+    !file.endsWith('.d.ts') &&
+    !isOfPage(file) &&
+    !bundledFolders.some((prefix) => file.startsWith(prefix))
+  );
 }
 
 /**

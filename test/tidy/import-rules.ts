@@ -129,7 +129,7 @@ const zones: readonly Zone[] = [
   },
   {
     prefix: 'runtime/dev/dashboard/',
-    may: ['core/', 'runtime/engine/bindings/', 'runtime/engine/bridge/free-owner.ts'],
+    may: ['core/', 'dashboard/build/', 'runtime/engine/bindings/', 'runtime/engine/bridge/free-owner.ts'],
     mayTypes: ['runtime/engine/', 'runtime/stores/', 'deployments/'],
   },
   { prefix: 'postgres/', may: ['core/'] },
@@ -140,11 +140,21 @@ const zones: readonly Zone[] = [
   { prefix: 'control/', may: ['core/', 'deployments/', 'postgres/', 'git/', 'packages/worker/'] },
   {
     prefix: 'cli/',
-    may: ['core/', 'builder/', 'control/gateway/', 'deployments/', 'packages/worker/client.ts', 'runtime/dev/dev.ts'],
+    may: [
+      'core/',
+      'builder/',
+      'control/gateway/',
+      'dashboard/build/',
+      'deployments/',
+      'packages/worker/client.ts',
+      'runtime/dev/dev.ts',
+    ],
     // The typed client knows the API by its type.
     mayTypes: ['control/api/app.ts'],
   },
-  { prefix: 'dashboard/', may: [], mayTypes: ['core/'] },
+  // The typed client knows the API by its type; everything it imports is bundled for browsers.
+  { prefix: 'dashboard/', may: ['packages/worker/client.ts'], mayTypes: ['core/', 'control/api/app.ts'] },
+  { prefix: 'dashboard/build/', may: ['core/'] },
   { prefix: 'bench/', may: [''] },
   { prefix: 'test/', may: [''] },
 ];
@@ -267,9 +277,9 @@ function packageName(specifier: string): string {
     .join('/');
 }
 
-/** What ships must be a dependency; tests, benches and tasks may use development dependencies. */
+/** What ships must be a dependency; tests, benches, tasks and what is bundled may use development dependencies. */
 function declared(file: string, name: string, sources: Sources): boolean {
-  const ships = !/^(?:test|bench|cli\/tasks)\//.test(file);
+  const ships = !/^(?:test|bench|cli\/tasks|dashboard\/src|dashboard\/build\/build\.ts)/.test(file);
   const kinds = ['dependencies', 'optionalDependencies', 'peerDependencies', ...(ships ? [] : ['devDependencies'])];
   for (let folder = path.posix.dirname(file); ; folder = path.posix.dirname(folder)) {
     const text = sources[folder === '.' ? 'package.json' : `${folder}/package.json`];

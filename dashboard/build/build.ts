@@ -1,0 +1,65 @@
+// Builds the dashboard with Vite: index.html, its hashed assets, nothing written into the page. folder.ts calls it in a
+// clone, `npm run pack` for what users install. Not packed.
+import { createHash } from 'node:crypto';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { build, type InlineConfig, type Plugin } from 'vite';
+import react from '@vitejs/plugin-react';
+
+const root = join(import.meta.dirname, '../..');
+const sources = join(root, 'dashboard/src');
+/** Besides its own sources: what decides what comes out. */
+const also = ['dashboard/build/build.ts', 'packages/worker/client.ts', 'package-lock.json'];
+
+/** Builds into a folder, which is emptied first. @throws {Error} where a source does not compile. */
+export async function buildDashboard(out: string): Promise<void> {
+  await build(configuration(out));
+}
+
+/** Configuration of Vite. */
+export function configuration(out: string): InlineConfig {
+  return {
+    root: sources,
+    configFile: false,
+    envFile: false,
+    logLevel: 'error',
+    plugins: [react(), withoutWrittenStyles],
+    resolve: {
+      alias: { 'react-remove-scroll': join(sources, 'components/scroll-lock.tsx') },
+    },
+    build: {
+      outDir: out,
+      emptyOutDir: true,
+      assetsDir: 'assets',
+      // The policy of the page allows no data: fonts or styles.
+      assetsInlineLimit: 0,
+      modulePreload: { polyfill: false },
+      target: ['chrome125', 'firefox128', 'safari18'],
+      license: { fileName: 'licenses.md' },
+      chunkSizeWarningLimit: 1000,
+    },
+  };
+}
+
+/** Sonner writes its stylesheet into the page when it loads, which the policy forbids; ours imports the file. */
+const withoutWrittenStyles: Plugin = {
+  name: 'without-written-styles',
+  transform: {
+    filter: { id: /\/sonner\/dist\/index\.mjs/ },
+    handler: (code) => ({ code: code.replace(/^__insertCSS\(.*$/m, ''), map: null }),
+  },
+};
+
+/** Names the state of everything that a build depends on. */
+export function sourcesHash(): string {
+  const hash = createHash('sha256');
+  const files = globSync('dashboard/src/**/*', { cwd: root, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+  for (const file of [...files.sort(), ...also.map((name) => join(root, name))])
+    hash
+      .update(`${file.slice(root.length)}\0`)
+      .update(readFileSync(file))
+      .update('\0');
+  return hash.digest('hex').slice(0, 16);
+}

@@ -1,0 +1,114 @@
+// Draws a chart with uPlot. chart.tsx loads it.
+import { useEffect, useEffectEvent, useRef } from 'react';
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import { usePreferences } from '../state/preferences.ts';
+import styles from './chart.module.css';
+import type { ChartProps } from './chart.tsx';
+
+const SECOND_MS = 1000;
+const FONT = '11px "Inter Variable", sans-serif';
+
+export default function ChartDrawn(props: ChartProps & { readonly height: number }) {
+  const { label, times, series, height, format = String, limit, marks = [], onRange } = props;
+  const { theme, timeZone } = usePreferences();
+  const frame = useRef<HTMLDivElement>(null);
+  const select = useEffectEvent((from: number, to: number) => onRange?.(from, to));
+  useEffect(() => {
+    const element = frame.current!;
+    const color = (name: string): string => toneOf(element, name);
+    const axis = {
+      stroke: color('--text-faint'),
+      font: FONT,
+      grid: { stroke: color('--line'), width: 1 },
+      ticks: { show: false },
+    };
+    const across = limit === undefined ? [] : [times.map(() => limit.value)];
+    const plot = new uPlot(
+      {
+        width: element.clientWidth,
+        height,
+        ...(timeZone === 'UTC' && {
+          tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * SECOND_MS), 'Etc/UTC'),
+        }),
+        cursor: { drag: { x: onRange !== undefined, y: false, setScale: false }, y: false },
+        select: { show: onRange !== undefined, left: 0, top: 0, width: 0, height: 0 },
+        axes: [
+          { ...axis, grid: { show: false } },
+          { ...axis, size: 56, values: (_, values) => values.map((value) => (value === null ? '' : format(value))) },
+        ],
+        scales: { y: { range: (_, _least, most) => [0, Math.max(most, 1) * 1.1] } },
+        series: [
+          {},
+          ...series.map((one): uPlot.Series => ({
+            label: one.label,
+            stroke: color(one.color),
+            width: 1.5,
+            points: { show: false },
+            value: (_, value) => (value == null ? '–' : format(value)),
+            ...((one.isFilled === true || one.isBars === true) && {
+              fill: `color-mix(in oklch, ${color(one.color)}, transparent ${one.isBars === true ? 30 : 84}%)`,
+            }),
+            ...(one.isBars === true && { paths: uPlot.paths.bars!({ size: [0.8, 40] }), width: 0 }),
+          })),
+          ...across.map((): uPlot.Series => ({
+            label: limit!.label,
+            stroke: color('--failed'),
+            dash: [5, 4],
+            width: 1,
+            points: { show: false },
+            value: () => format(limit!.value),
+          })),
+        ],
+        hooks: {
+          draw: [(drawn) => drawMarks(drawn, marks, color('--text-faint'))],
+          setSelect: [
+            (drawn) => {
+              const { left, width } = drawn.select;
+              if (width < 4) return;
+              select(drawn.posToVal(left, 'x') * SECOND_MS, drawn.posToVal(left + width, 'x') * SECOND_MS);
+              drawn.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+            },
+          ],
+        },
+      },
+      [times.map((at) => at / SECOND_MS), ...series.map(({ values }) => [...values]), ...across] as uPlot.AlignedData,
+      element,
+    );
+    const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      plot.destroy();
+    };
+    // A chart is cheap to make anew: it follows the theme and the zone.
+  }, [times, series, height, format, limit, marks, theme, timeZone, onRange === undefined]);
+  return <div ref={frame} className={styles.chart} role="img" aria-label={label} />;
+}
+
+/** A colour as canvas takes it: variables and light-dark() are for styles alone. */
+function toneOf(element: HTMLElement, name: string): string {
+  element.style.color = `var(${name})`;
+  const { color } = getComputedStyle(element);
+  element.style.color = '';
+  return color;
+}
+
+function drawMarks(plot: uPlot, marks: NonNullable<ChartProps['marks']>, color: string): void {
+  const { ctx, bbox } = plot;
+  ctx.save();
+  ctx.strokeStyle = color;
+  ctx.fillStyle = color;
+  ctx.font = `${11 * devicePixelRatio}px "Inter Variable", sans-serif`;
+  ctx.setLineDash([3, 3]);
+  for (const { at, label } of marks) {
+    const x = Math.round(plot.valToPos(at / SECOND_MS, 'x', true));
+    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+    ctx.fillText(label, x + 4, bbox.top + 11 * devicePixelRatio);
+  }
+  ctx.restore();
+}

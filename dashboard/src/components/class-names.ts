@@ -1,0 +1,6 @@
+// Class names of an element, joined.
+
+/** @example joined(styles.row, isOpen && styles.open, className) */
+export function joined(...names: readonly (string | false | null | undefined)[]): string {
+  return names.filter(Boolean).join(' ');
+}

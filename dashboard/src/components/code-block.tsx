@@ -1,0 +1,22 @@
+// Code or a command as text, with a button that copies it.
+import { joined } from './class-names.ts';
+import styles from './code-block.module.css';
+import { CopyButton } from './copy-button.tsx';
+
+interface CodeBlockProps {
+  readonly code: string;
+  /** Shown with a prompt, which is not copied. */
+  readonly isCommand?: boolean;
+  readonly wraps?: boolean;
+}
+
+export function CodeBlock({ code, isCommand = false, wraps = false }: CodeBlockProps) {
+  return (
+    <div className={joined(styles.block, wraps && styles.wraps)}>
+      <pre tabIndex={0} className={isCommand ? styles.prompt : undefined}>
+        {code}
+      </pre>
+      <CopyButton text={code} />
+    </div>
+  );
+}

@@ -1,0 +1,64 @@
+// A list of the API that comes in pages by cursor: reads the next one when the end comes into view, or by its button.
+import type { UseInfiniteQueryResult, InfiniteData } from '@tanstack/react-query';
+import { useEffect, useEffectEvent, useRef, type ReactNode } from 'react';
+import { Button } from './button.tsx';
+import { ErrorState } from './notice.tsx';
+import { SkeletonRows } from './skeleton.tsx';
+
+/** What every list of the API answers. */
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly nextCursor: string | null;
+}
+
+/** The parameters of a query of pages. @example useInfiniteQuery({ queryKey, queryFn, ...byCursor }) */
+export const byCursor = {
+  initialPageParam: undefined as string | undefined,
+  getNextPageParam: ({ nextCursor }: Page<unknown>): string | undefined => nextCursor ?? undefined,
+};
+
+interface CursorListProps<Item> {
+  /** What is listed, in lower case: "deployments". */
+  readonly name: string;
+  readonly query: UseInfiniteQueryResult<InfiniteData<Page<Item>>>;
+  /** In place of the list, where it has nothing. */
+  readonly empty: ReactNode;
+  readonly children: (items: readonly Item[]) => ReactNode;
+}
+
+export function CursorList<Item>({ name, query, empty, children }: CursorListProps<Item>) {
+  const { data, error, isPending, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = query;
+  const end = useRef<HTMLDivElement>(null);
+  const onEnd = useEffectEvent(() => {
+    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  });
+  useEffect(() => {
+    const element = end.current;
+    if (element === null || !hasNextPage) return;
+    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting === true && onEnd(), {
+      rootMargin: '300px',
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [hasNextPage]);
+  if (isPending) return <SkeletonRows />;
+  if (data === undefined)
+    return <ErrorState title={`The ${name} could not be read`} error={error} onRetry={() => void refetch()} />;
+  const items = data.pages.flatMap((page) => page.items);
+  if (items.length === 0) return empty;
+  return (
+    <>
+      {children(items)}
+      {error !== null && (
+        <ErrorState title={`More ${name} could not be read`} error={error} onRetry={() => void refetch()} />
+      )}
+      {hasNextPage && (
+        <div ref={end} style={{ display: 'flex', justifyContent: 'center', paddingTop: 12 }}>
+          <Button size="small" variant="ghost" onClick={() => void fetchNextPage()} isPending={isFetchingNextPage}>
+            Show more
+          </Button>
+        </div>
+      )}
+    </>
+  );
+}

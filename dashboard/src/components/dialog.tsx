@@ -1,0 +1,121 @@
+// What opens over a page: a dialog for a question or a form, a sheet at the side for the details of a row. Both give the
+// focus back to where it was, and close by Escape.
+import { Cross2Icon } from '@radix-ui/react-icons';
+import { Dialog as Radix } from 'radix-ui';
+import type { FormEvent, ReactNode } from 'react';
+import { IconButton } from './button.tsx';
+import { joined } from './class-names.ts';
+import styles from './dialog.module.css';
+
+interface OverlayProps {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  readonly title: ReactNode;
+  readonly description?: ReactNode;
+  readonly children?: ReactNode;
+  /** Buttons at the bottom, the one that acts last. */
+  readonly footer?: ReactNode;
+}
+
+interface DialogProps extends OverlayProps {
+  readonly isWide?: boolean;
+  /** Makes it a form: what Enter and the button of type submit do. */
+  readonly onSubmit?: () => void;
+}
+
+/**
+ * @example
+ * <Dialog isOpen={isOpen} onClose={close} title="New variable" onSubmit={save} footer={<Button type="submit">Save</Button>}>
+ *   ...
+ * </Dialog>
+ */
+export function Dialog({
+  isOpen,
+  onClose,
+  title,
+  description,
+  children,
+  footer,
+  isWide = false,
+  onSubmit,
+}: DialogProps) {
+  const inside = (
+    <>
+      <Head title={title} description={description} />
+      {children !== undefined && <div className={styles.body}>{children}</div>}
+      {footer !== undefined && <div className={styles.foot}>{footer}</div>}
+    </>
+  );
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    // A form of a dialog inside a form of the page is that of the dialog alone.
+    event.stopPropagation();
+    onSubmit?.();
+  };
+  const className = joined(styles.dialog, isWide && styles.wide);
+  return (
+    <Overlay isOpen={isOpen} onClose={onClose}>
+      <Radix.Content
+        asChild={onSubmit !== undefined}
+        className={className}
+        {...(description === undefined && { 'aria-describedby': undefined })}
+      >
+        {onSubmit === undefined ? inside : <form onSubmit={submit}>{inside}</form>}
+      </Radix.Content>
+    </Overlay>
+  );
+}
+
+interface SheetProps extends OverlayProps {
+  readonly side?: 'left' | 'right';
+  /** Buttons beside the one that closes, such as next and previous. */
+  readonly tools?: ReactNode;
+}
+
+/** Details at the side of what they are of. Put what is open into the address: `?run=...`. */
+export function Sheet({ isOpen, onClose, title, description, children, footer, side = 'right', tools }: SheetProps) {
+  return (
+    <Overlay isOpen={isOpen} onClose={onClose}>
+      <Radix.Content
+        className={joined(styles.sheet, side === 'left' && styles.left)}
+        {...(description === undefined && { 'aria-describedby': undefined })}
+      >
+        <Head title={title} description={description} tools={tools} />
+        <div className={styles.body}>{children}</div>
+        {footer !== undefined && <div className={styles.foot}>{footer}</div>}
+      </Radix.Content>
+    </Overlay>
+  );
+}
+
+function Overlay({ isOpen, onClose, children }: Pick<OverlayProps, 'isOpen' | 'onClose' | 'children'>) {
+  return (
+    <Radix.Root open={isOpen} onOpenChange={(next) => !next && onClose()}>
+      <Radix.Portal>
+        <Radix.Overlay className={styles.scrim} />
+        {children}
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}
+
+function Head({ title, description, tools }: Pick<SheetProps, 'title' | 'description' | 'tools'>) {
+  return (
+    <div className={styles.head}>
+      <div>
+        <Radix.Title className={styles.title}>{title}</Radix.Title>
+        {description !== undefined && (
+          <Radix.Description className={styles.description}>{description}</Radix.Description>
+        )}
+      </div>
+      <div className={styles.tools}>
+        {tools}
+        <Radix.Close asChild>
+          <IconButton label="Close" size="small">
+            <Cross2Icon />
+          </IconButton>
+        </Radix.Close>
+      </div>
+    </div>
+  );
+}

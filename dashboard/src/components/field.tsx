@@ -1,0 +1,109 @@
+// Fields of forms: a label, what is typed or chosen, a hint, an error. Native elements, which every keyboard and phone
+// knows how to work.
+import { useId, type ComponentPropsWithRef, type ReactNode } from 'react';
+import { joined } from './class-names.ts';
+import styles from './field.module.css';
+
+/** What a control of a field gets: hand it on. */
+interface ControlProps {
+  readonly id: string;
+  readonly 'aria-describedby': string | undefined;
+  readonly 'aria-invalid': true | undefined;
+}
+
+interface FieldProps {
+  readonly label: string;
+  readonly hint?: ReactNode;
+  /** What is wrong with it, in words. */
+  readonly error?: string | null | undefined;
+  readonly children: (control: ControlProps) => ReactNode;
+}
+
+/** @example <Field label="Name">{(control) => <Input {...control} name="name" required />}</Field> */
+export function Field({ label, hint, error, children }: FieldProps) {
+  const id = useId();
+  const hasError = error !== null && error !== undefined && error !== '';
+  const describedBy = [hint !== undefined && `${id}-hint`, hasError && `${id}-error`].filter(Boolean).join(' ');
+  return (
+    <div className={styles.field}>
+      <label className={styles.label} htmlFor={id}>
+        {label}
+      </label>
+      {children({
+        id,
+        'aria-describedby': describedBy === '' ? undefined : describedBy,
+        'aria-invalid': hasError || undefined,
+      })}
+      {hint !== undefined && (
+        <p className={styles.hint} id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      {hasError && (
+        <p className={styles.error} id={`${id}-error`} role="alert">
+          {error}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** A line of text. @param isCode in the type of code. */
+export function Input({
+  className,
+  isCode = false,
+  ...rest
+}: ComponentPropsWithRef<'input'> & { readonly isCode?: boolean }) {
+  return (
+    <input
+      autoComplete="off"
+      spellCheck={false}
+      {...rest}
+      className={joined(styles.input, isCode && styles.code, className)}
+    />
+  );
+}
+
+/** Several lines of text. */
+export function TextArea({ className, ...rest }: ComponentPropsWithRef<'textarea'>) {
+  return (
+    <textarea
+      autoComplete="off"
+      spellCheck={false}
+      {...rest}
+      className={joined(styles.input, styles.area, className)}
+    />
+  );
+}
+
+/** One of a few. @example <Select {...control} value={scope} onChange={...}><option value="read">Read</option></Select> */
+export function Select({ className, ...rest }: ComponentPropsWithRef<'select'>) {
+  return <select {...rest} className={joined(styles.input, styles.select, className)} />;
+}
+
+/** Yes or no, with its label behind it. */
+export function Checkbox({
+  label,
+  hint,
+  ...rest
+}: ComponentPropsWithRef<'input'> & { readonly label: ReactNode; readonly hint?: ReactNode }) {
+  const id = useId();
+  return (
+    <div className={styles.check}>
+      <input type="checkbox" id={id} {...rest} aria-describedby={hint === undefined ? undefined : `${id}-hint`} />
+      <div>
+        <label htmlFor={id}>{label}</label>
+        {hint !== undefined && (
+          <span className={styles.hint} id={`${id}-hint`}>
+            {hint}
+          </span>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** Fields beside each other; below each other where there is no room. */
+export function FieldRow({ children }: { readonly children: ReactNode }) {
+  return <div className={styles.row}>{children}</div>;
+}

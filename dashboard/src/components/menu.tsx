@@ -1,0 +1,103 @@
+// A menu behind a button: actions and links, worked by keyboard.
+import { CheckIcon } from '@radix-ui/react-icons';
+import { createLink } from '@tanstack/react-router';
+import { DropdownMenu as Radix } from 'radix-ui';
+import type { ComponentPropsWithRef, ReactNode } from 'react';
+import { joined } from './class-names.ts';
+import styles from './menu.module.css';
+
+interface MenuProps {
+  /** The button that opens it. */
+  readonly trigger: ReactNode;
+  readonly align?: 'start' | 'end';
+  readonly children: ReactNode;
+}
+
+/** @example <Menu trigger={<IconButton label="More"><DotsHorizontalIcon /></IconButton>}><MenuItem ...>Cancel</MenuItem></Menu> */
+export function Menu({ trigger, align = 'end', children }: MenuProps) {
+  return (
+    <Radix.Root modal={false}>
+      <Radix.Trigger asChild>{trigger}</Radix.Trigger>
+      <Radix.Portal>
+        <Radix.Content className={styles.content} align={align} sideOffset={4} collisionPadding={8}>
+          {children}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}
+
+interface MenuItemProps {
+  readonly onSelect: () => void;
+  readonly icon?: ReactNode;
+  readonly hint?: ReactNode;
+  readonly isDanger?: boolean;
+  readonly isDisabled?: boolean;
+  readonly children: ReactNode;
+}
+
+/** An action. */
+export function MenuItem({ onSelect, icon, hint, isDanger = false, isDisabled = false, children }: MenuItemProps) {
+  return (
+    <Radix.Item className={joined(styles.item, isDanger && styles.danger)} onSelect={onSelect} disabled={isDisabled}>
+      {icon}
+      <span>{children}</span>
+      {hint !== undefined && <small className={styles.hint}>{hint}</small>}
+    </Radix.Item>
+  );
+}
+
+function Anchor({ children, ...rest }: ComponentPropsWithRef<'a'>) {
+  return (
+    <Radix.Item asChild className={styles.item}>
+      <a {...rest}>
+        <span>{children}</span>
+      </a>
+    </Radix.Item>
+  );
+}
+
+/** A link of the application. */
+export const MenuLink = createLink(Anchor);
+
+/** A link to elsewhere. */
+export function MenuOutsideLink({ href, children }: { readonly href: string; readonly children: ReactNode }) {
+  return (
+    <Anchor href={href} target="_blank" rel="noreferrer">
+      {children}
+    </Anchor>
+  );
+}
+
+interface MenuChoiceProps<Value extends string> {
+  readonly title: string;
+  readonly value: Value;
+  readonly choices: readonly (readonly [value: Value, label: string])[];
+  readonly onChoose: (value: Value) => void;
+}
+
+/** One of a few, the chosen one marked. */
+export function MenuChoice<Value extends string>({ title, value, choices, onChoose }: MenuChoiceProps<Value>) {
+  return (
+    <Radix.RadioGroup value={value} onValueChange={(next) => onChoose(next as Value)} aria-label={title}>
+      <MenuTitle>{title}</MenuTitle>
+      {choices.map(([choice, label]) => (
+        <Radix.RadioItem key={choice} value={choice} className={styles.item}>
+          <span>{label}</span>
+          <Radix.ItemIndicator>
+            <CheckIcon />
+          </Radix.ItemIndicator>
+        </Radix.RadioItem>
+      ))}
+    </Radix.RadioGroup>
+  );
+}
+
+/** Words above a group of items. */
+export function MenuTitle({ children }: { readonly children: ReactNode }) {
+  return <div className={styles.title}>{children}</div>;
+}
+
+export function MenuLine() {
+  return <Radix.Separator className={styles.line} />;
+}

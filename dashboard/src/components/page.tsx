@@ -1,0 +1,80 @@
+// The frame of every page: its heading with what can be done, then its sections.
+import { useEffect, type ReactNode } from 'react';
+import { joined } from './class-names.ts';
+import styles from './page.module.css';
+
+interface PageProps {
+  /** Also the title of the window. */
+  readonly title: string;
+  /** In place of the title in the heading. */
+  readonly heading?: ReactNode;
+  readonly description?: ReactNode;
+  /** Buttons; at most one of them primary. */
+  readonly actions?: ReactNode;
+  /** Takes the whole width: for logs and editors. */
+  readonly isWide?: boolean;
+  readonly children: ReactNode;
+}
+
+/** @example <Page title="Deployments" actions={<Button>Deploy</Button>}>...</Page> */
+export function Page({ title, heading, description, actions, isWide = false, children }: PageProps) {
+  useEffect(() => {
+    document.title = `${title} – platform`;
+  }, [title]);
+  return (
+    <div className={joined(styles.page, isWide && styles.wide)}>
+      <div className={styles.head}>
+        <div className={styles.words}>
+          <h1>{heading ?? title}</h1>
+          {description !== undefined && <p>{description}</p>}
+        </div>
+        {actions !== undefined && <div className={styles.actions}>{actions}</div>}
+      </div>
+      {children}
+    </div>
+  );
+}
+
+interface SectionProps {
+  readonly title: string;
+  readonly actions?: ReactNode;
+  readonly children: ReactNode;
+}
+
+/** A part of a page, under a heading of its own. */
+export function Section({ title, actions, children }: SectionProps) {
+  return (
+    <section className={styles.section} aria-label={title}>
+      <header>
+        <h2>{title}</h2>
+        {actions}
+      </header>
+      {children}
+    </section>
+  );
+}
+
+/** Names and values below each other. Null values are left out. */
+export function Facts({ facts }: { readonly facts: readonly (readonly [name: string, value: ReactNode])[] }) {
+  return (
+    <dl className={styles.facts}>
+      {facts
+        .filter(([, value]) => value !== null)
+        .map(([name, value]) => (
+          <div key={name} style={{ display: 'contents' }}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}
+
+/** The fields that narrow a list; what they say is in the address. */
+export function Filters({ children }: { readonly children: ReactNode }) {
+  return (
+    <div className={styles.filters} role="search">
+      {children}
+    </div>
+  );
+}

@@ -1,0 +1,50 @@
+// Tabs. Those of a page are links, so that each has its address; those inside a sheet are not.
+import { createLink } from '@tanstack/react-router';
+import { Tabs as Radix } from 'radix-ui';
+import type { ComponentPropsWithRef, ReactNode } from 'react';
+import styles from './tabs.module.css';
+
+/** The row of links. @example <TabLinks label="Storage"><TabLink to="..." params={...}>Databases</TabLink></TabLinks> */
+export function TabLinks({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+  return (
+    <nav aria-label={label} className={styles.tabs}>
+      {children}
+    </nav>
+  );
+}
+
+function Anchor({ children, ...rest }: ComponentPropsWithRef<'a'>) {
+  return (
+    <a {...rest} className={styles.tab}>
+      {children}
+    </a>
+  );
+}
+
+/** One of them; the one whose address is shown is marked. */
+export const TabLink = createLink(Anchor);
+
+interface TabsProps {
+  readonly label: string;
+  readonly tabs: readonly { readonly id: string; readonly title: ReactNode; readonly content: ReactNode }[];
+}
+
+/** Tabs without an address. */
+export function Tabs({ label, tabs }: TabsProps) {
+  return (
+    <Radix.Root defaultValue={tabs[0]?.id ?? ''}>
+      <Radix.List className={styles.tabs} aria-label={label}>
+        {tabs.map(({ id, title }) => (
+          <Radix.Trigger key={id} value={id} className={styles.tab}>
+            {title}
+          </Radix.Trigger>
+        ))}
+      </Radix.List>
+      {tabs.map(({ id, content }) => (
+        <Radix.Content key={id} value={id} style={{ paddingTop: 16 }}>
+          {content}
+        </Radix.Content>
+      ))}
+    </Radix.Root>
+  );
+}

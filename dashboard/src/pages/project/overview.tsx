@@ -1,0 +1,6 @@
+// A project at a glance.
+import { Page } from '../../components/page.tsx';
+
+export function OverviewPage() {
+  return <Page title="Overview">…</Page>;
+}

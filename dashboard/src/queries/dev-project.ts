@@ -1,0 +1,36 @@
+// The one project of `platform dev`, in the form that production's have.
+import { ask } from '../api/client.ts';
+import type { Project } from './account.ts';
+
+/** Reads it. */
+export async function devProject(signal: AbortSignal): Promise<Project> {
+  const { projects } = await ask<{ projects: readonly { name: string; url: string }[] }>('GET', '/projects', {
+    signal,
+  });
+  const { name, url } = projects[0]!;
+  const now = new Date().toISOString();
+  return {
+    id: name,
+    name,
+    organizationId: '',
+    repositoryId: null,
+    description: '',
+    visibility: 'private',
+    kind: null,
+    deploymentUrl: url,
+    configPath: '',
+    defaultBranch: 'main',
+    productionDeploymentId: null,
+    settings: {
+      buildCommand: null,
+      outputDirectory: null,
+      installCommand: null,
+      redeployOnVariables: false,
+      keepDeployments: null,
+      hasPreviewPassword: false,
+      hasPreviewBypass: false,
+    },
+    createdAt: now,
+    updatedAt: now,
+  };
+}

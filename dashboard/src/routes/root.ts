@@ -1,0 +1,22 @@
+// The frame of all addresses: the shell, and within it a project. Pages hang their routes below these.
+import { createRootRoute, createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { NotFoundPage, PageFailure } from '../shell/failures.tsx';
+import { Shell } from '../shell/shell.tsx';
+
+export const rootRoute = createRootRoute({
+  component: Shell,
+  notFoundComponent: NotFoundPage,
+  errorComponent: PageFailure,
+});
+
+/** Everything of one project: its name, or its id. */
+export const projectRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/projects/$project',
+});
+
+export const homeRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/',
+  component: lazyRouteComponent(() => import('../pages/projects/projects.tsx'), 'ProjectsPage'),
+});

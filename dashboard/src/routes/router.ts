@@ -1,0 +1,23 @@
+// All addresses of the application. Each area has a file beside this one; each page is loaded when it is first opened,
+// or when the pointer comes to its link.
+import { createRouter } from '@tanstack/react-router';
+import { deploymentRoutes } from './deployments.ts';
+import { homeRoute, projectRoute, rootRoute } from './root.ts';
+
+const routeTree = rootRoute.addChildren([
+  homeRoute,
+  projectRoute.addChildren([...deploymentRoutes.ofProject]),
+  ...deploymentRoutes.ofRoot,
+]);
+
+export const router = createRouter({
+  routeTree,
+  defaultPreload: 'intent',
+  scrollRestoration: true,
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

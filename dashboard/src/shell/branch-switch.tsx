@@ -1,0 +1,58 @@
+// The switch between production's resources and those of a preview's branch, on pages that show resources.
+import { CaretSortIcon } from '@radix-ui/react-icons';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useRouterState } from '@tanstack/react-router';
+import { api, dataOf } from '../api/client.ts';
+import { Button } from '../components/button.tsx';
+import { Menu, MenuChoice } from '../components/menu.tsx';
+import { mode } from '../mode.ts';
+import { useBranch, usePlace } from './use-place.ts';
+
+/** Pages below a project whose resources are a branch's. */
+const BRANCHED = /^\/projects\/[^/]+\/(?:storage|jobs|users)(?:\/|$)/;
+const PAGE = 100;
+
+export function BranchSwitch() {
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  const { project } = usePlace();
+  const branch = useBranch();
+  const navigate = useNavigate();
+  const isShown = mode === 'production' && project !== null && BRANCHED.test(path);
+  const { data: branches = [] } = useQuery({
+    queryKey: ['branches', project?.id],
+    queryFn: async ({ signal }) => {
+      const { items } = await dataOf(
+        api.get('/deployments', {
+          query: { projectId: project!.id, target: 'preview', status: 'success', limit: PAGE },
+          signal,
+        }),
+      );
+      return [...new Set(items.map((item) => item.branch))];
+    },
+    enabled: isShown,
+  });
+  if (!isShown) return null;
+  const all = branch === null || branches.includes(branch) ? branches : [branch, ...branches];
+  return (
+    <Menu
+      trigger={
+        <Button size="small" aria-label={`Resources of ${branch ?? 'Production'}: change`}>
+          {branch ?? 'Production'}
+          <CaretSortIcon />
+        </Button>
+      }
+    >
+      <MenuChoice
+        title="Resources of"
+        value={branch ?? ''}
+        choices={[['', 'Production'], ...all.map((name) => [name, name] as const)]}
+        onChoose={(next) =>
+          void navigate({
+            to: '.',
+            search: (before: object) => ({ ...before, branch: next === '' ? undefined : next }),
+          } as never)
+        }
+      />
+    </Menu>
+  );
+}

@@ -1,0 +1,43 @@
+// Where the page is, from the projects down. What a page is called is the title of its entry, or of its address.
+import { Link, useRouterState } from '@tanstack/react-router';
+import { mode } from '../mode.ts';
+import { navigationEntries } from './navigation-entries.ts';
+import styles from './shell.module.css';
+import { usePlace } from './use-place.ts';
+
+export function Breadcrumb() {
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  const { ref } = usePlace();
+  const crumbs = crumbsOf(path, ref);
+  return (
+    <nav aria-label="Breadcrumb" style={{ flex: 1, minWidth: 0 }}>
+      <ol className={styles.crumbs}>
+        {crumbs.map(({ title, to }, at) => (
+          <li key={`${at}-${title}`}>
+            {at === crumbs.length - 1 ? <span aria-current="page">{title}</span> : <Link to={to}>{title}</Link>}
+          </li>
+        ))}
+      </ol>
+    </nav>
+  );
+}
+
+function crumbsOf(path: string, project: string | null): { title: string; to: string }[] {
+  const crumbs = mode === 'production' ? [{ title: 'Projects', to: '/' }] : [];
+  const parts = path.split('/').filter(Boolean).map(decodeURIComponent);
+  if (project !== null) crumbs.push({ title: project, to: `/projects/${project}` });
+  if (parts[0] === 'deployments' && project !== null)
+    crumbs.push({ title: 'Deployments', to: `/projects/${project}/deployments` }, { title: parts[1] ?? '', to: path });
+  const below = parts[0] === 'projects' ? parts.slice(2) : [];
+  for (const [at, part] of below.entries()) {
+    const title = (at === 0 && navigationEntries.find((entry) => entry.path === part)?.title) || titled(part);
+    crumbs.push({ title, to: `/projects/${project}/${below.slice(0, at + 1).join('/')}` });
+  }
+  if (parts[0] !== undefined && parts[0] !== 'projects' && parts[0] !== 'deployments')
+    crumbs.push({ title: titled(parts[0]), to: path });
+  return crumbs;
+}
+
+function titled(part: string): string {
+  return part.charAt(0).toUpperCase() + part.slice(1).replaceAll('-', ' ');
+}

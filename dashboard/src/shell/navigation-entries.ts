@@ -1,0 +1,40 @@
+// The entries at the left, nine at most: kinds of one thing are tabs of its page. An engineer who adds an area adds its
+// line here.
+import {
+  ActivityLogIcon,
+  ArchiveIcon,
+  BarChartIcon,
+  DashboardIcon,
+  GearIcon,
+  LayersIcon,
+  PersonIcon,
+  RocketIcon,
+} from '@radix-ui/react-icons';
+import type { IconProps } from '@radix-ui/react-icons/dist/types';
+import type { ComponentType } from 'react';
+import type { Mode } from '../mode.ts';
+
+/** One of them. */
+export interface NavigationEntry {
+  readonly title: string;
+  readonly Icon: ComponentType<IconProps>;
+  /** Below `/projects/<name>`; empty for the overview. */
+  readonly path: string;
+  readonly modes: readonly Mode[];
+  /** The second key after `g`. */
+  readonly key: string;
+}
+
+const both: readonly Mode[] = ['production', 'dev'];
+const production: readonly Mode[] = ['production'];
+
+export const navigationEntries: readonly NavigationEntry[] = [
+  { title: 'Overview', Icon: DashboardIcon, path: '', modes: both, key: 'o' },
+  { title: 'Deployments', Icon: RocketIcon, path: 'deployments', modes: production, key: 'd' },
+  { title: 'Logs', Icon: ActivityLogIcon, path: 'logs', modes: both, key: 'l' },
+  { title: 'Analytics', Icon: BarChartIcon, path: 'analytics', modes: production, key: 'a' },
+  { title: 'Storage', Icon: ArchiveIcon, path: 'storage', modes: both, key: 's' },
+  { title: 'Queues & jobs', Icon: LayersIcon, path: 'jobs', modes: both, key: 'q' },
+  { title: 'Users', Icon: PersonIcon, path: 'users', modes: both, key: 'u' },
+  { title: 'Settings', Icon: GearIcon, path: 'settings', modes: both, key: ',' },
+];

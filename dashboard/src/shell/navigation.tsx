@@ -1,0 +1,172 @@
+// The left: project switcher, the entries of the project, who is signed in. shell.tsx shows it, at the side or in a sheet.
+import { CaretSortIcon, CubeIcon, FileTextIcon } from '@radix-ui/react-icons';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useRouterState } from '@tanstack/react-router';
+import { Button } from '../components/button.tsx';
+import { Menu, MenuChoice, MenuLine, MenuLink, MenuTitle } from '../components/menu.tsx';
+import { mode } from '../mode.ts';
+import { projectsQuery, userQuery } from '../queries/account.ts';
+import { prefer, usePreferences } from '../state/preferences.ts';
+import { navigationEntries } from './navigation-entries.ts';
+import styles from './shell.module.css';
+import { usePlace } from './use-place.ts';
+
+/** Projects that the switcher lists; the palette finds the others. */
+const LISTED_MAX = 12;
+
+export function Navigation() {
+  const { ref } = usePlace();
+  return (
+    <>
+      {mode === 'production' ? <ProjectSwitcher current={ref} /> : <DevHead name={ref} />}
+      <nav aria-label={ref === null ? 'Platform' : ref} className={styles.nav}>
+        {ref === null ? <PlatformEntries /> : <ProjectEntries project={ref} />}
+      </nav>
+      <div className={styles.foot}>
+        <a
+          className={styles.entry}
+          href={mode === 'production' ? '/docs/' : 'https://github.com'}
+          hidden={mode === 'dev'}
+        >
+          <FileTextIcon />
+          Documentation
+        </a>
+        {mode === 'production' ? <PersonMenu /> : <PreferencesMenu />}
+      </div>
+    </>
+  );
+}
+
+function PlatformEntries() {
+  return (
+    <Link to="/" className={styles.entry} activeOptions={{ exact: true }}>
+      <CubeIcon />
+      Projects
+    </Link>
+  );
+}
+
+function ProjectEntries({ project }: { readonly project: string }) {
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  return navigationEntries
+    .filter((entry) => entry.modes.includes(mode))
+    .map(({ title, Icon, path: below }) => {
+      const to = `/projects/${project}${below === '' ? '' : `/${below}`}`;
+      // A deployment has an address outside of its project.
+      const isCurrent =
+        below === ''
+          ? path === to || path === `${to}/`
+          : path.startsWith(to) || (below === 'deployments' && path.startsWith('/deployments/'));
+      return (
+        <Link
+          key={below}
+          to={to}
+          className={styles.entry}
+          aria-current={isCurrent ? 'page' : undefined}
+          activeProps={{ 'aria-current': isCurrent ? 'page' : undefined }}
+        >
+          <Icon />
+          {title}
+        </Link>
+      );
+    });
+}
+
+function ProjectSwitcher({ current }: { readonly current: string | null }) {
+  const { data: projects = [] } = useQuery(projectsQuery());
+  const trigger = (
+    <Button
+      className={styles.switcher}
+      aria-label={current === null ? 'Choose a project' : `Project ${current}: choose another`}
+    >
+      <span className={styles.mark} aria-hidden>
+        {(current ?? 'p').slice(0, 1).toUpperCase()}
+      </span>
+      <strong>{current ?? 'platform'}</strong>
+      <CaretSortIcon />
+    </Button>
+  );
+  return (
+    <Menu trigger={trigger} align="start">
+      <MenuTitle>Projects</MenuTitle>
+      {projects.slice(0, LISTED_MAX).map(({ id, name }) => (
+        <MenuLink key={id} to="/projects/$project" params={{ project: name }}>
+          {name}
+        </MenuLink>
+      ))}
+      <MenuLine />
+      <MenuLink to="/">All projects</MenuLink>
+    </Menu>
+  );
+}
+
+function DevHead({ name }: { readonly name: string | null }) {
+  return (
+    <div className={styles.entry}>
+      <span className={styles.mark} aria-hidden>
+        {(name ?? 'p').slice(0, 1).toUpperCase()}
+      </span>
+      <strong>{name ?? 'platform dev'}</strong>
+    </div>
+  );
+}
+
+function Choices() {
+  const { theme, timeZone } = usePreferences();
+  return (
+    <>
+      <MenuChoice
+        title="Theme"
+        value={theme}
+        choices={[
+          ['system', 'As the system'],
+          ['light', 'Light'],
+          ['dark', 'Dark'],
+        ]}
+        onChoose={(next) => prefer({ theme: next })}
+      />
+      <MenuLine />
+      <MenuChoice
+        title="Times"
+        value={timeZone}
+        choices={[
+          ['local', Intl.DateTimeFormat().resolvedOptions().timeZone],
+          ['UTC', 'UTC'],
+        ]}
+        onChoose={(next) => prefer({ timeZone: next })}
+      />
+    </>
+  );
+}
+
+function PreferencesMenu() {
+  return (
+    <Menu trigger={<Button className={styles.person}>Theme and times</Button>} align="start">
+      <Choices />
+    </Menu>
+  );
+}
+
+function PersonMenu() {
+  const { data: user } = useQuery(userQuery);
+  const trigger = (
+    <Button className={styles.person} aria-label="Account">
+      <span className={styles.mark} aria-hidden>
+        {(user?.login ?? '·').slice(0, 1).toUpperCase()}
+      </span>
+      <span>{user?.login ?? 'Account'}</span>
+    </Button>
+  );
+  return (
+    <Menu trigger={trigger} align="start">
+      <MenuTitle>{user === undefined ? 'Signed in' : `Signed in as ${user.login}`}</MenuTitle>
+      <Choices />
+      <MenuLine />
+      <form method="post" action="/api/auth/sign-out" style={{ padding: 4 }}>
+        <Button type="submit" size="small" style={{ width: '100%' }}>
+          Sign out
+        </Button>
+      </form>
+    </Menu>
+  );
+}

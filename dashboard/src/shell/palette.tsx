@@ -1,0 +1,92 @@
+// The command palette: pages of the project, other projects, the newest deployments, settings. shell.tsx loads it when it
+// is first opened.
+import { CubeIcon, RocketIcon } from '@radix-ui/react-icons';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { Command } from 'cmdk';
+import { useState } from 'react';
+import { Dialog } from '../components/dialog.tsx';
+import { mode } from '../mode.ts';
+import { projectsQuery } from '../queries/account.ts';
+import { prefer } from '../state/preferences.ts';
+import { navigationEntries } from './navigation-entries.ts';
+import styles from './palette.module.css';
+import { usePlace } from './use-place.ts';
+
+const DEPLOYMENT_ID = /^d[0-9a-z]{12}$/;
+
+export default function Palette({ onClose }: { readonly onClose: () => void }) {
+  const [typed, setTyped] = useState('');
+  const navigate = useNavigate();
+  const { ref } = usePlace();
+  const { data: projects = [] } = useQuery({ ...projectsQuery(), enabled: mode === 'production' });
+  const go = (to: string) => (): void => {
+    onClose();
+    void navigate({ to });
+  };
+  const set = (change: Parameters<typeof prefer>[0]) => (): void => {
+    onClose();
+    prefer(change);
+  };
+  const word = typed.trim();
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={<span className="visually-hidden">Find a page, a project or an action</span>}
+      isWide
+    >
+      <Command className={styles.palette} label="Find" loop>
+        <Command.Input
+          value={typed}
+          onValueChange={setTyped}
+          placeholder="A page, a project, the id of a deployment…"
+          autoFocus
+        />
+        <Command.List className={styles.list}>
+          <Command.Empty>Nothing is called that.</Command.Empty>
+          {DEPLOYMENT_ID.test(word) && mode === 'production' && (
+            <Command.Item value={word} onSelect={go(`/deployments/${word}`)}>
+              <RocketIcon />
+              Deployment {word}
+            </Command.Item>
+          )}
+          {ref !== null && (
+            <Command.Group heading={ref}>
+              {navigationEntries
+                .filter((entry) => entry.modes.includes(mode))
+                .map(({ title, Icon, path, key }) => (
+                  <Command.Item key={path} value={`${ref} ${title}`} onSelect={go(`/projects/${ref}/${path}`)}>
+                    <Icon />
+                    {title}
+                    <small>g {key}</small>
+                  </Command.Item>
+                ))}
+            </Command.Group>
+          )}
+          {mode === 'production' && (
+            <Command.Group heading="Projects">
+              <Command.Item value="all projects" onSelect={go('/')}>
+                <CubeIcon />
+                All projects
+              </Command.Item>
+              {projects.map(({ id, name }) => (
+                <Command.Item key={id} value={`project ${name}`} onSelect={go(`/projects/${name}`)}>
+                  <CubeIcon />
+                  {name}
+                </Command.Item>
+              ))}
+            </Command.Group>
+          )}
+          <Command.Group heading="Preferences">
+            <Command.Item onSelect={set({ theme: 'light' })}>Light theme</Command.Item>
+            <Command.Item onSelect={set({ theme: 'dark' })}>Dark theme</Command.Item>
+            <Command.Item onSelect={set({ theme: 'system' })}>Theme of the system</Command.Item>
+            <Command.Item onSelect={set({ timeZone: 'UTC' })}>Times in UTC</Command.Item>
+            <Command.Item onSelect={set({ timeZone: 'local' })}>Times of this machine</Command.Item>
+          </Command.Group>
+        </Command.List>
+      </Command>
+    </Dialog>
+  );
+}

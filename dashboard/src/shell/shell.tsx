@@ -1,0 +1,93 @@
+// What surrounds every page: navigation at the left (a sheet on small screens), the line at the top, the command palette,
+// keys.
+import { HamburgerMenuIcon, MagnifyingGlassIcon } from '@radix-ui/react-icons';
+import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
+import { lazy, Suspense, useState } from 'react';
+import { useIsAway } from '../api/connection.ts';
+import { Button, IconButton } from '../components/button.tsx';
+import { Sheet } from '../components/dialog.tsx';
+import { mode } from '../mode.ts';
+import { BranchSwitch } from './branch-switch.tsx';
+import { Breadcrumb } from './breadcrumb.tsx';
+import { Navigation } from './navigation.tsx';
+import { navigationEntries } from './navigation-entries.ts';
+import styles from './shell.module.css';
+import { useShortcuts } from './shortcuts.ts';
+import { usePlace } from './use-place.ts';
+
+const Palette = lazy(() => import('./palette.tsx'));
+const ShortcutHelp = lazy(() => import('./shortcut-help.tsx'));
+
+export function Shell() {
+  const [opened, setOpened] = useState<'navigation' | 'palette' | 'help' | null>(null);
+  const isAway = useIsAway();
+  const navigate = useNavigate();
+  const { ref } = usePlace();
+  const close = (): void => setOpened(null);
+  useShortcuts([
+    { keys: 'mod+k', does: 'Find a page, a project or an action', act: () => setOpened('palette') },
+    { keys: '?', does: 'Show these keys', act: () => setOpened('help') },
+    ...(mode === 'production'
+      ? [{ keys: 'g p', does: 'Go to the projects', act: () => void navigate({ to: '/' }) }]
+      : []),
+    ...(ref === null
+      ? []
+      : navigationEntries
+          .filter((entry) => entry.modes.includes(mode))
+          .map(({ key, title, path }) => ({
+            keys: `g ${key}`,
+            does: `Go to ${title}`,
+            act: () => void navigate({ to: `/projects/${ref}/${path}` }),
+          }))),
+  ]);
+  // The page below the sheet has changed: the sheet has done its work.
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  const [shownPath, setShownPath] = useState(path);
+  if (shownPath !== path) {
+    setShownPath(path);
+    if (opened === 'navigation') setOpened(null);
+  }
+  return (
+    <div className={styles.shell}>
+      <a className={styles.skip} href="#main">
+        To the content
+      </a>
+      <div className={styles.left}>
+        <Navigation />
+      </div>
+      <div className={styles.right}>
+        <header className={styles.top}>
+          <IconButton label="Navigation" className={styles.menuButton} onClick={() => setOpened('navigation')}>
+            <HamburgerMenuIcon />
+          </IconButton>
+          <Breadcrumb />
+          <BranchSwitch />
+          <Button
+            className={styles.search}
+            onClick={() => setOpened('palette')}
+            aria-label="Find a page, a project or an action"
+          >
+            <MagnifyingGlassIcon />
+            <span className={styles.word}>Find…</span>
+            <kbd>Ctrl K</kbd>
+          </Button>
+        </header>
+        {isAway && (
+          <div className={styles.banner} role="status">
+            The platform does not answer at the moment. This page goes on by itself when it does.
+          </div>
+        )}
+        <main id="main" className={styles.main} tabIndex={-1}>
+          <Outlet />
+        </main>
+      </div>
+      <Sheet isOpen={opened === 'navigation'} onClose={close} title="Navigation" side="left">
+        <Navigation />
+      </Sheet>
+      <Suspense>
+        {opened === 'palette' && <Palette onClose={close} />}
+        {opened === 'help' && <ShortcutHelp onClose={close} />}
+      </Suspense>
+    </div>
+  );
+}

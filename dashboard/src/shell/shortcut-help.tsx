@@ -1,0 +1,28 @@
+// The list of keys that work on the page. shell.tsx loads it when `?` is pressed.
+import { Dialog } from '../components/dialog.tsx';
+import styles from './shell.module.css';
+import { shownShortcuts } from './shortcuts.ts';
+
+/** Those of every list (table.tsx). */
+const ofLists = [
+  ['j k', 'Next and previous row'],
+  ['Enter', 'Open the row'],
+  ['Esc', 'Close what is open'],
+] as const;
+
+export default function ShortcutHelp({ onClose }: { readonly onClose: () => void }) {
+  return (
+    <Dialog isOpen onClose={onClose} title="Keys">
+      <dl className={styles.keys}>
+        {[...shownShortcuts, ...ofLists].map(([keys, does]) => (
+          <div key={keys} style={{ display: 'contents' }}>
+            <dt>{does}</dt>
+            <dd>
+              <kbd>{keys.replace('mod+k', 'Ctrl K')}</kbd>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  );
+}

@@ -1,0 +1,38 @@
+// Where the user is: which project the address is about, and which branch's resources are shown.
+import { useQuery } from '@tanstack/react-query';
+import { useParams, useRouterState } from '@tanstack/react-router';
+import { api, dataOf } from '../api/client.ts';
+import { projectQuery, type Project } from '../queries/account.ts';
+import { mode } from '../mode.ts';
+
+/** The project of the address, null on pages that are about none; `ref` is what the address calls it. */
+export function usePlace(): {
+  readonly ref: string | null;
+  readonly project: Project | null;
+  readonly error: Error | null;
+} {
+  const params = useParams({ strict: false }) as { project?: string; deployment?: string };
+  const ofDeployment = useQuery({
+    queryKey: ['deployment', params.deployment],
+    queryFn: ({ signal }) => dataOf(api.get('/deployments/:id', { params: { id: params.deployment! }, signal })),
+    enabled: params.deployment !== undefined && mode === 'production',
+  });
+  const ref = params.project ?? ofDeployment.data?.projectId ?? null;
+  const { data, error } = useQuery({ ...projectQuery(ref ?? ''), enabled: ref !== null });
+  return { ref: data?.name ?? params.project ?? null, project: data ?? null, error };
+}
+
+/** The project of a page below `/projects/$project`, for its queries: `undefined` until it is read. */
+export function useProject() {
+  const { project: ref } = useParams({ strict: false }) as { project?: string };
+  return useQuery({ ...projectQuery(ref ?? ''), enabled: ref !== undefined });
+}
+
+/**
+ * Whose resources a page shows: `null` production's, else those of a preview's branch. It is in the address as
+ * `?branch=`, and the switch at the top changes it.
+ */
+export function useBranch(): string | null {
+  const search = useRouterState({ select: ({ location }) => location.search as { branch?: unknown } });
+  return typeof search.branch === 'string' && search.branch !== '' ? search.branch : null;
+}

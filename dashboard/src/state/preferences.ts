@@ -1,0 +1,69 @@
+// What a user prefers on this browser: the theme and the zone that times are shown in. Kept in localStorage, which may
+// be missing.
+import { useSyncExternalStore } from 'react';
+
+export type Theme = 'system' | 'light' | 'dark';
+export type TimeZone = 'local' | 'UTC';
+
+interface Preferences {
+  readonly theme: Theme;
+  readonly timeZone: TimeZone;
+}
+
+const KEY = 'platform-preferences';
+const listeners = new Set<() => void>();
+let current = read();
+
+function read(): Preferences {
+  try {
+    const { theme, timeZone } = JSON.parse(localStorage.getItem(KEY) ?? '{}') as Record<string, unknown>;
+    return {
+      theme: theme === 'light' || theme === 'dark' ? theme : 'system',
+      timeZone: timeZone === 'UTC' ? 'UTC' : 'local',
+    };
+  } catch {
+    return { theme: 'system', timeZone: 'local' };
+  }
+}
+
+/** Changes some of them, here and in every open page of this browser. */
+export function prefer(change: Partial<Preferences>): void {
+  current = { ...current, ...change };
+  try {
+    localStorage.setItem(KEY, JSON.stringify(current));
+  } catch {
+    // It holds until the page is left.
+  }
+  tell();
+}
+
+/** Puts the theme on the page, now and whenever it changes. */
+export function startPreferences(): void {
+  addEventListener('storage', (event) => {
+    if (event.key !== KEY) return;
+    current = read();
+    tell();
+  });
+  applyTheme();
+}
+
+function tell(): void {
+  applyTheme();
+  for (const listener of listeners) listener();
+}
+
+function applyTheme(): void {
+  const { dataset } = document.documentElement;
+  if (current.theme === 'system') delete dataset['theme'];
+  else dataset['theme'] = current.theme;
+}
+
+export function usePreferences(): Preferences {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    () => current,
+  );
+}
