@@ -26,6 +26,7 @@ const environment = {
   HANDLER_PRIVATE_PORT: '0',
   API_PORT: process.env['API_PORT'] ?? '4392',
   UI_PORT: process.env['UI_PORT'] ?? '4393',
+  DOCS_PORT: process.env['DOCS_PORT'] ?? '4394',
   NO_COLOR: '1',
 };
 

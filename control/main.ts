@@ -1,5 +1,5 @@
-// Root of the API process (ports 4002 and 3002): reads the environment, opens Postgres, serves the API. Started by the
-// supervisor, which hears `{type: 'ready', port}`; runs no tenant code.
+// Root of the API process (port 4002, and a private address for web/): reads the environment, opens Postgres, serves
+// the API. Started by the supervisor, which hears `{type: 'ready', port}`; runs no tenant code.
 import { limitsFrom } from '#core/limits.ts';
 import { openLog } from '#core/log/log.ts';
 import { openSql } from '#postgres/sql.ts';
@@ -16,6 +16,7 @@ import { openPrivatePort } from './process/private-port.ts';
 import { createTurns } from './process/turns.ts';
 import { resolveTxt } from './process/txt-records.ts';
 import { serveApi } from './process/servers.ts';
+import { behindWeb, webClient } from './process/web-hop.ts';
 import { ensureFirstRun } from './sign-in/first-run.ts';
 import { openSignIn } from './sign-in/open.ts';
 import { createUi } from './sign-in/ui.ts';
@@ -75,20 +76,27 @@ async function start(): Promise<() => Promise<void>> {
   parts.background('Collecting usage', () => collectUsage(parts));
   const api = createApi();
   const gitPush = await openGitPush(parts);
-  const { host, apiPort, uiPort } = config.listeners;
+  const { host, apiPort } = config.listeners;
   const server = await serveApi({
-    variable: 'API_PORT',
-    port: apiPort,
     host,
+    port: apiPort,
     fetch: (request) => gitPush.fetch(request) ?? api.fetch(request, parts),
   });
-  const ui = await serveApi({ variable: 'UI_PORT', port: uiPort, host, fetch: createUi(parts, api.fetch) });
+  const forPages = { ...parts, clientAddress: createClientAddress(config.trustedProxies, webClient) };
+  const ui =
+    config.web === null
+      ? null
+      : await serveApi({
+          variable: 'API_WEB_LISTEN',
+          ...config.web.address,
+          fetch: behindWeb(config.web.token, createUi(forPages, api.fetch)),
+        });
   // The supervisor shows the token of the first start, and leaves it for the commands of its user.
-  process.send?.({ type: 'ready', port: server.port, uiPort: ui.port, firstRun });
+  process.send?.({ type: 'ready', port: server.port, firstRun });
   return async () => {
     stopping.abort();
     clearInterval(sweeping);
-    await Promise.all([server.close(), ui.close(), gitPush.close()]);
+    await Promise.all([server.close(), ui?.close(), gitPush.close()]);
     await Promise.allSettled(running);
     await parts.signIn.sessions.close();
     await sql.end({ timeout: 5 });

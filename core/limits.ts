@@ -6,6 +6,7 @@ import { controlBounds } from './limits/control.ts';
 import { databaseBounds } from './limits/database.ts';
 import { deliveryBounds } from './limits/delivery.ts';
 import { engineBounds } from './limits/engine.ts';
+import { webBounds } from './limits/web.ts';
 import { parseInteger } from './parse-integer.ts';
 import { invocationKinds, plans, type InvocationKind, type Plan } from './plans.ts';
 
@@ -21,6 +22,9 @@ export type DatabaseLimits = Values<typeof databaseBounds>;
 /** Bounds of queues, timers, schedules and workflows: bindings and the broker keep to them. */
 export type DeliveryLimits = Values<typeof deliveryBounds>;
 
+/** Bounds of the process that serves the dashboard and the documentation. */
+export type WebLimits = Values<typeof webBounds>;
+
 /** CPU milliseconds an invocation may use, by kind and plan; 0 means no limit. */
 export type CpuLimits = Readonly<Record<InvocationKind, Readonly<Record<Plan, number>>>>;
 
@@ -31,6 +35,7 @@ export interface Limits extends Values<typeof engineBounds> {
   readonly control: ControlLimits;
   readonly database: DatabaseLimits;
   readonly delivery: DeliveryLimits;
+  readonly web: WebLimits;
 }
 
 const CPU: CpuLimits = {
@@ -70,6 +75,7 @@ export function limitsFrom(environment: Environment): Limits {
     control: readBounds(controlBounds, environment),
     database: readBounds(databaseBounds, environment),
     delivery: readBounds(deliveryBounds, environment),
+    web: readBounds(webBounds, environment),
   };
 }
 
@@ -77,7 +83,7 @@ export const defaultLimits: Limits = limitsFrom({});
 
 /** Every variable that overrides a bound. */
 export const limitVariables: readonly string[] = [
-  ...[engineBounds, buildBounds, controlBounds, databaseBounds, deliveryBounds].flatMap(variablesOf),
+  ...[engineBounds, buildBounds, controlBounds, databaseBounds, deliveryBounds, webBounds].flatMap(variablesOf),
   ...invocationKinds.flatMap((kind) => plans.map((plan) => cpuLimitVariable(kind, plan))),
 ];
 
@@ -88,6 +94,7 @@ export const limitRows: readonly (readonly [variable: string, value: number, wha
   controlBounds,
   databaseBounds,
   deliveryBounds,
+  webBounds,
 ].flatMap((section) =>
   Object.values<Bound>(section).flatMap(([variable, value, what]) =>
     variable === null ? [] : [[variable, value, what] as const],

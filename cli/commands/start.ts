@@ -48,7 +48,9 @@ interface Listening {
 interface Control {
   readonly type: 'control';
   readonly port: number;
-  readonly uiPort: number;
+  /** Of the dashboard and of the documentation; null: not served. */
+  readonly uiPort: number | null;
+  readonly docsPort: number | null;
   /** Token of the first admin, and whether it was made now. */
   readonly firstRun: { readonly token: string | null; readonly isNew: boolean };
 }
@@ -157,11 +159,15 @@ function messageOf<Message extends { readonly type: string }>(
 }
 
 /** Where to sign in; the token once, when it was made. */
-function printControl({ port, uiPort, firstRun }: Control, shell: Shell): void {
+function printControl({ port, uiPort, docsPort, firstRun }: Control, shell: Shell): void {
   const api = shell.env['PUBLIC_API_URL'] || `http://localhost:${port}`;
   const ui = shell.env['AUTH_URL'] || `http://localhost:${uiPort}`;
   shell.out(`  ${shell.paint('cyan', api)} is the API, ${shell.paint('cyan', `${api}/docs`)} its description`);
-  shell.out(`  ${shell.paint('cyan', ui)} signs people in`);
+  if (uiPort !== null) shell.out(`  ${shell.paint('cyan', ui)} is the dashboard, where people sign in`);
+  if (docsPort !== null) {
+    const docs = shell.env['DOCS_URL'] || `http://localhost:${docsPort}`;
+    shell.out(`  ${shell.paint('cyan', docs)} is the documentation`);
+  }
   if (!firstRun.isNew || firstRun.token === null) return;
   shell.out(`Token of the first admin, shown once: ${shell.paint('bold', firstRun.token)}`);
   shell.out(shell.paint('dim', 'Commands of this user on this machine need none'));

@@ -147,12 +147,13 @@ function existing(folder: string): string {
 
 /** Whether the platform's ports are its own, or can be had. */
 export async function checkPorts(shell: Shell, running: LocalPlatform | null): Promise<Finding[]> {
-  const of = (name: string, otherwise: string): number => Number((shell.env[name] ?? '').trim() || otherwise);
+  const of = (name: string, otherwise: string): string => (shell.env[name] ?? '').trim() || otherwise;
   const wanted = [
     ['HANDLER_PORT', of('HANDLER_PORT', '4001')],
     ['API_PORT', of('API_PORT', '4002')],
     ['UI_PORT', of('UI_PORT', '3002')],
-  ] as const;
+    ['DOCS_PORT', of('DOCS_PORT', '3005')],
+  ].flatMap(([name, text]) => (text === 'off' ? [] : [[name!, Number(text)] as const]));
   if (running?.running != null) return [ok('ports', `A platform runs on port ${running.port}`)];
   return Promise.all(
     wanted.map(async ([variable, port]) =>

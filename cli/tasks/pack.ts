@@ -29,11 +29,13 @@ const shippedFolders = [
   'git',
   'postgres',
   'dashboard',
+  'web',
   'packages/worker',
 ];
 const leftOut = [
   'cli/tasks/**',
   'cli/linked/**',
+  'web/build/**',
   '**/node_modules/**',
   '**/README.md',
   'runtime/**/tsconfig.json',

@@ -4,8 +4,15 @@ import { BlockList, isIP, isIPv4 } from 'node:net';
 
 const HOPS_MAX = 20;
 
-/** @param trustedProxies addresses and CIDR ranges. @throws {Error} naming an entry that is neither. */
-export function createClientAddress(trustedProxies: readonly string[]): (request: Request) => string | null {
+/**
+ * @param trustedProxies addresses and CIDR ranges.
+ * @param connectionOf the address that a request's connection came from.
+ * @throws {Error} naming an entry that is neither.
+ */
+export function createClientAddress(
+  trustedProxies: readonly string[],
+  connectionOf: (request: Request) => string | null = connectionAddress,
+): (request: Request) => string | null {
   const proxies = new BlockList();
   for (const entry of trustedProxies) {
     const [address = '', bits] = entry.split('/');
@@ -17,9 +24,8 @@ export function createClientAddress(trustedProxies: readonly string[]): (request
   const isTrusted = (address: string): boolean =>
     isIP(address) !== 0 && proxies.check(address, isIPv4(address) ? 'ipv4' : 'ipv6');
   return (request) => {
-    // srvx puts the connection's address there.
-    const { ip } = request as Request & { readonly ip?: string };
-    if (ip === undefined) return null;
+    const ip = connectionOf(request);
+    if (ip === null) return null;
     let nearest = plain(ip);
     if (trustedProxies.length === 0) return nearest;
     const hops = (request.headers.get('x-forwarded-for') ?? '').split(',').slice(-HOPS_MAX);
@@ -30,6 +36,11 @@ export function createClientAddress(trustedProxies: readonly string[]): (request
     }
     return nearest;
   };
+}
+
+/** srvx puts it there. */
+function connectionAddress(request: Request): string | null {
+  return (request as Request & { readonly ip?: string }).ip ?? null;
 }
 
 /** An IPv4 address that came over an IPv6 socket is one of IPv4. */

@@ -22,8 +22,10 @@ export interface Configuration {
   readonly addresses: Addresses;
   /** `API_HANDLER_URL` and `PRIVATE_PORT_TOKEN`: the supervisors of all handlers. */
   readonly privatePort: { readonly origins: readonly string[]; readonly token: string | null };
-  /** `API_HOST`, `API_PORT`, `UI_PORT`; port 0 is a free one. */
-  readonly listeners: { readonly host: string; readonly apiPort: number; readonly uiPort: number };
+  /** `API_HOST`, `API_PORT`; port 0 is a free one. */
+  readonly listeners: { readonly host: string; readonly apiPort: number };
+  /** `API_WEB_LISTEN`, `WEB_TOKEN`: where the web process (web/) asks; null: there is none. */
+  readonly web: { readonly address: WebAddress; readonly token: string } | null;
   readonly git: GitConfiguration;
   readonly gitHost: GitHostSettings;
   /** `SIGN_UP`: whether people sign in whom nobody has invited. */
@@ -38,6 +40,9 @@ export interface Configuration {
 
 /** `invited`: only who has an invitation or an account; `open`: everybody with an account on the Git host. */
 export type SignUp = 'invited' | 'open';
+
+/** A private address: a Unix socket, or a port. */
+export type WebAddress = { readonly socket: string } | { readonly host: string; readonly port: number };
 
 /** Where people sign in. What we are to the Git host beside that: git/configuration.ts. */
 export interface GitHostSettings {
@@ -91,7 +96,8 @@ export function readConfiguration(environment: Environment): Configuration {
   const protocol = choice('PUBLIC_PROTOCOL', production ? ['https', 'http'] : ['http', 'https']);
   const handlerPort = port('HANDLER_PORT', 4001);
   const publicPort = get('PUBLIC_PORT') === '' ? (protocol === 'https' ? 443 : handlerPort) : port('PUBLIC_PORT', 443);
-  const [apiPort, uiPort] = [port('API_PORT', 4002), port('UI_PORT', 3002)];
+  const apiPort = port('API_PORT', 4002);
+  const uiPort = get('UI_PORT') === 'off' ? 3002 : port('UI_PORT', 3002);
   const addresses: Addresses = {
     api: originOf('PUBLIC_API_URL', `http://localhost:${apiPort || 4002}`),
     ui: originOf('AUTH_URL', `http://localhost:${uiPort || 3002}`),
@@ -113,8 +119,8 @@ export function readConfiguration(environment: Environment): Configuration {
     listeners: {
       host: get('API_HOST') || '127.0.0.1',
       apiPort,
-      uiPort,
     },
+    web: webListener(get, demand),
     git: checked(() => gitConfigurationFrom(environment), { gitHost: null, webhookSecret: null, privateHosts: [] }),
     gitHost: checked(() => gitHostSettings(environment), { url: '', apiUrl: '', oauth: null }),
     signUp: choice('SIGN_UP', ['invited', 'open']),
@@ -130,6 +136,22 @@ export function readConfiguration(environment: Environment): Configuration {
   };
   if (problems.length > 0) throw new Error(problems.join('\n'));
   return configuration;
+}
+
+/** Where the web process asks, and by which token it is known. */
+function webListener(get: (name: string) => string, demand: (problem: string | null) => void): Configuration['web'] {
+  const text = get('API_WEB_LISTEN');
+  if (text === '') return null;
+  const [, host, port] = /^(?:(.+):)?(\d{1,5})$/.exec(text) ?? [];
+  const isPort = port !== undefined && Number(port) <= 65_535;
+  demand(
+    text.startsWith('/') || isPort
+      ? null
+      : 'API_WEB_LISTEN must be the path of a Unix socket, a port, or an address with a port, such as 0.0.0.0:4003',
+  );
+  demand(secretProblem('WEB_TOKEN', get('WEB_TOKEN')));
+  const address = text.startsWith('/') ? { socket: text } : { host: host ?? '127.0.0.1', port: Number(port) };
+  return { address, token: get('WEB_TOKEN') };
 }
 
 /**

@@ -1,31 +1,33 @@
-// The public listeners of the API process, over srvx: bounded headers and bodies, idle connections closed after 5 s.
+// The listeners of the API process, over srvx: bounded headers and bodies, idle connections closed after 5 s.
+import { chmodSync, rmSync } from 'node:fs';
 import type { AddressInfo, Server } from 'node:net';
 import { serve } from 'srvx/node';
 
 /** An open listener. */
 interface ApiServer {
+  /** 0 on a Unix socket. */
   readonly port: number;
   close(): Promise<void>;
 }
 
-interface ApiServerOptions {
-  /** That sets the port, for the error; `API_PORT` by default. */
-  readonly variable?: 'API_PORT' | 'UI_PORT';
-  /** 0: a free one. */
-  readonly port: number;
-  readonly host: string;
+/** Port 0: a free one. */
+type Address = { readonly host: string; readonly port: number } | { readonly socket: string };
+
+type ApiServerOptions = Address & {
+  /** That sets the address, for the error; `API_PORT` by default. */
+  readonly variable?: 'API_PORT' | 'API_WEB_LISTEN';
   readonly fetch: (request: Request) => Response | Promise<Response>;
-}
+};
 
 const IDLE_MS = 5000;
 const HEADERS_MS = 10_000;
 const HEADER_BYTES_MAX = 64 * 1024;
 
 /** Listens; rejects with what to do when the port is taken. */
-export async function serveApi({ variable = 'API_PORT', port, host, fetch }: ApiServerOptions): Promise<ApiServer> {
+export async function serveApi(options: ApiServerOptions): Promise<ApiServer> {
+  const { variable = 'API_PORT', fetch } = options;
   const server = serve({
-    port,
-    hostname: host,
+    ...('socket' in options ? { manual: true } : { port: options.port, hostname: options.host }),
     fetch,
     silent: true,
     gracefulShutdown: false,
@@ -37,14 +39,19 @@ export async function serveApi({ variable = 'API_PORT', port, host, fetch }: Api
       keepAliveTimeoutBuffer: 0,
     },
   });
+  const node = server.node!.server as Server;
+  if ('socket' in options) {
+    // Left by a process that was killed.
+    rmSync(options.socket, { force: true });
+    await new Promise<void>((resolve, reject) => node.once('error', reject).listen(options.socket, resolve));
+    chmodSync(options.socket, 0o600);
+    return { port: 0, close: () => server.close(true) };
+  }
   try {
     await server.ready();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    throw new Error(`Port ${port} is taken: stop what listens there, or set ${variable}`, { cause: error });
+    throw new Error(`Port ${options.port} is taken: stop what listens there, or set ${variable}`, { cause: error });
   }
-  return {
-    port: ((server.node!.server as Server).address() as AddressInfo).port,
-    close: () => server.close(true),
-  };
+  return { port: (node.address() as AddressInfo).port, close: () => server.close(true) };
 }

@@ -125,19 +125,6 @@ ${
   );
 }
 
-/** The page of somebody who is signed in, until a dashboard takes its place. */
-export function homePage(login: string, apiUrl: string): Response {
-  return page(
-    'platform',
-    html`<p>Signed in as <strong>${login}</strong>.</p>
-      <p>
-        <a href="${apiUrl}/docs">The API</a>, for programs and the command line:
-        <code>platform login --api ${apiUrl}</code>
-      </p>
-      <form method="post" action="/api/auth/sign-out"><button>Sign out</button></form>`,
-  );
-}
-
 /** Asks whether a command line may act for somebody. @param fields of the form. */
 export function consentPage(
   login: string,

@@ -1,5 +1,5 @@
-// What `AUTH_URL` answers until a dashboard takes its port: sign-in and sign-out under `/api/auth/`, the pages on which
-// somebody lets a command line act for them, and a page that says who is signed in. ui.ts passes the rest on.
+// What `AUTH_URL` answers under `/api/auth/`: sign-in, sign-out, and the pages on which somebody lets a command line
+// act for them. ui.ts passes the rest of `/api/` on; the dashboard is the web process's (web/).
 import { randomBytes } from 'node:crypto';
 import Type from 'typebox';
 import { HttpError, middleware, platform } from '#packages/worker/index.ts';
@@ -22,7 +22,7 @@ import {
   toQuery,
 } from './grants.ts';
 import { isFromOwnPage, safePath } from './origin.ts';
-import { codePage, consentPage, devicePage, goTo, homePage, html, page, signInPage } from './pages.ts';
+import { codePage, consentPage, devicePage, goTo, html, page, signInPage } from './pages.ts';
 import { isSame, SESSION_MS, type Session } from './sessions.ts';
 import { makeOnce, onceHash, sweepOnce, takeOnce } from './single-use.ts';
 import { accountOfSignInToken } from './tokens.ts';
@@ -58,11 +58,6 @@ export function createUiApp() {
   return platform<UiRequest>()
     .use(ownPagesOnly)
     .onError((error, ctx) => errorPage(error, ctx.env))
-    .get('/', async (ctx) => {
-      const { session, addresses } = ctx.env;
-      if (session === null) return goTo('/api/auth/sign-in');
-      return homePage(await loginOf(ctx.env, session.accountId), addresses.api);
-    })
     .get('/api/auth/session', async (ctx) => {
       const { session } = ctx.env;
       if (session === null) return Response.json({ account: null }, { headers: { 'cache-control': 'no-store' } });

@@ -1,6 +1,6 @@
-// The origin of `AUTH_URL` (port 3002): finds the session of a request, answers sign-in (ui-app.ts), and passes every
-// other path under `/api/` on to the API in the session's name. Only here is a cookie worth anything: the API itself
-// takes tokens.
+// What the web process (web/) passes on of `AUTH_URL`'s origin: finds the session of a request, answers sign-in
+// (ui-app.ts), and passes every other path under `/api/` on to the API in the session's name. Only here is a cookie
+// worth anything: the API itself takes tokens.
 import { networkOf } from '../api/client-address.ts';
 import { ApiError } from '../api/errors.ts';
 import type { Parts } from '../parts.ts';
@@ -13,7 +13,11 @@ import { createUiApp } from './ui-app.ts';
 /** What answers the API's requests. */
 type ApiFetch = (request: Request, parts: Parts) => Response | Promise<Response>;
 
-/** Answers requests of `AUTH_URL`. @example serveApi({ port: 3002, host, fetch: createUi(parts, api.fetch) }) */
+/**
+ * Answers requests of `AUTH_URL`.
+ *
+ * @example serveApi({ socket, fetch: behindWeb(token, createUi(parts, api.fetch)) })
+ */
 export function createUi(parts: Parts, api: ApiFetch): (request: Request) => Promise<Response> {
   const app = createUiApp();
   const cookies = cookiesOf(parts.addresses.ui);
@@ -24,7 +28,7 @@ export function createUi(parts: Parts, api: ApiFetch): (request: Request) => Pro
     const session = value === null ? null : await sessions.find(value);
     const address = parts.clientAddress(request);
     let response: Response;
-    if (pathname === '/' || pathname.startsWith('/api/auth/')) {
+    if (pathname.startsWith('/api/auth/')) {
       const network = networkOf(address ?? '');
       response = await app.fetch(request, { ...parts, session, address, network });
     } else if (pathname.startsWith('/api/')) {
@@ -59,7 +63,7 @@ export function createUi(parts: Parts, api: ApiFetch): (request: Request) => Pro
  */
 function atLocalhost({ method, url: text }: Request, ui: string): string | null {
   const url = new URL(text);
-  const isPage = url.pathname === '/' || url.pathname.startsWith('/api/auth/');
+  const isPage = url.pathname.startsWith('/api/auth/');
   const isAddress = url.hostname === '127.0.0.1' || url.hostname === '[::1]';
   if (method !== 'GET' || !isPage || !isAddress || new URL(ui).hostname !== 'localhost') return null;
   return `${ui}${url.pathname}${url.search}`;

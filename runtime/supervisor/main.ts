@@ -34,6 +34,7 @@ import { privatePortSettings } from './private-port/settings.ts';
 import { Quarantine } from './quarantine/quarantine.ts';
 import { isKnownDatabase, rememberDatabase } from './services/known-database.ts';
 import { Services, type ServiceHooks, type ServiceSpec } from './services/services.ts';
+import { webService } from './services/web-service.ts';
 import type { SupervisorState } from './private-port/state.ts';
 
 const EXIT_CONFIGURATION = 78;
@@ -212,11 +213,22 @@ async function start(config: SupervisorConfig): Promise<void> {
   // Started last, and stopped first: requests are answered without it.
   const runsControl = settings !== null && parts.has('api') && (parts.isChosen || hasControl(process.env, folder));
   const runsBuilder = parts.has('builder') && (parts.isChosen || runsControl);
+  const webHop = { socket: join(sockets, 'api'), token: randomBytes(32).toString('hex') };
+  // With an API of this supervisor, or with that of another one.
+  const web =
+    parts.has('web') && (runsControl || parts.isChosen)
+      ? webService({
+          environment: process.env,
+          hop: runsControl ? webHop : null,
+          onReady: (state) => process.send?.({ ...controlState, ...state, type: 'control' }),
+        })
+      : null;
   const control = new Services(
     [
       ...(runsControl
         ? [
             controlService({
+              webHop: web === null ? null : webHop,
               environment: process.env,
               folder,
               databaseUrl: () => ownerUrl,
@@ -226,7 +238,7 @@ async function start(config: SupervisorConfig): Promise<void> {
                 const hasLeft = hasLeftRecord;
                 hasLeftRecord = false;
                 if (hasLeft) leaveRecord();
-                process.send?.({ ...state, type: 'control' });
+                if (web === null) process.send?.({ ...state, uiPort: null, docsPort: null, type: 'control' });
               },
               onWant(service) {
                 if (!control.want(service)) log.warn({ service }, 'Service unknown');
@@ -245,6 +257,7 @@ async function start(config: SupervisorConfig): Promise<void> {
             }),
           ]
         : []),
+      ...(web === null ? [] : [web]),
     ],
     hooks,
   );

@@ -27,6 +27,7 @@ const environment = (): NodeJS.ProcessEnv => ({
   HANDLER_PRIVATE_PORT: '0',
   API_PORT: '0',
   UI_PORT: '0',
+  DOCS_PORT: '0',
   PLATFORM_HOME: folder,
   NO_COLOR: '1',
 });

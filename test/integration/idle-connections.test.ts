@@ -7,8 +7,10 @@ import { connect, type AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { Agent, request } from 'undici';
 import { serveApi } from '#control/process/servers.ts';
+import { openLog } from '#core/log/log.ts';
 import { openNodeListener } from '#runtime/engine/http/listener-node.ts';
 import { defaultLimits } from '#core/limits.ts';
+import { listen } from '#web/serve/listener.ts';
 import { startPlatform } from '#test/setup/platform.ts';
 
 /** Resolves when the other side has closed a connection that asked once. */
@@ -21,11 +23,19 @@ async function closedAfterOne(port: number, name: string, order: string[]): Prom
   order.push(name);
 }
 
-test('the public port, the private port and the API close idle connections after 5 s, none in 6', async (t) => {
+test('the public port, the private port, the API and the web process close idle connections after 5 s, none in 6', async (t) => {
   const platform = await startPlatform({ shop: `export default { fetch: () => new Response('x') };` });
   t.after(() => platform.close());
   const api = await serveApi({ port: 0, host: '127.0.0.1', fetch: () => new Response('x') });
   t.after(() => api.close());
+  const web = await listen({
+    port: 0,
+    host: '127.0.0.1',
+    variable: 'UI_PORT',
+    log: openLog('test', { LOG_LEVEL: 'silent' }),
+    answer: async (_request, response) => void response.end('x'),
+  });
+  t.after(() => web.close());
   // As Node does by itself: its second more is the measure.
   const measure = createServer({ keepAliveTimeout: 5000, keepAliveTimeoutBuffer: 1000 }, (_request, response) =>
     response.end('x'),
@@ -38,9 +48,10 @@ test('the public port, the private port and the API close idle connections after
     closedAfterOne(platform.port, 'public', order),
     closedAfterOne(platform.privatePort, 'private', order),
     closedAfterOne(api.port, 'api', order),
+    closedAfterOne(web.port, 'web', order),
     last,
   ]);
-  assert.deepEqual([order.slice(0, 3).toSorted(), order[3]], [['api', 'private', 'public'], 'measure']);
+  assert.deepEqual([order.slice(0, 4).toSorted(), order[4]], [['api', 'private', 'public', 'web'], 'measure']);
 });
 
 test('through a proxy that gives connections up sooner, no request with a body is lost', async (t) => {

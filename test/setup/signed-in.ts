@@ -1,9 +1,19 @@
-// The public listeners of a control plane on real sockets, a browser that keeps cookies, and a Git host to sign in at.
+// The public listeners of a control plane on real sockets, its pages behind the web process's hop; a browser that keeps
+// cookies, and a Git host to sign in at.
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createClientAddress } from '#control/api/client-address.ts';
 import { createApi } from '#control/api/app.ts';
 import type { Parts } from '#control/parts.ts';
 import { serveApi } from '#control/process/servers.ts';
 import type { SignUp } from '#control/process/configuration.ts';
+import { behindWeb, webClient } from '#control/process/web-hop.ts';
 import { createUi } from '#control/sign-in/ui.ts';
+import { defaultLimits, type WebLimits } from '#core/limits.ts';
+import { listen } from '#web/serve/listener.ts';
+import { createPassOn } from '#web/serve/pass-on.ts';
 import { startControl, type TestControl } from './control.ts';
 import { freePort } from './free-port.ts';
 import { startGitHost, type TestGitHost } from './git-host.ts';
@@ -21,8 +31,14 @@ export interface TestSignIn {
 }
 
 /** Starts it, with a Git host that knows us. */
-export async function startSignIn(signUp: SignUp = 'invited'): Promise<TestSignIn> {
+export async function startSignIn(
+  signUp: SignUp = 'invited',
+  { trustedProxies = [], limits = {} }: { trustedProxies?: readonly string[]; limits?: Partial<WebLimits> } = {},
+): Promise<TestSignIn> {
   const [host, apiPort, uiPort] = await Promise.all([startGitHost(), freePort(), freePort()]);
+  const folder = mkdtempSync(join(tmpdir(), 'platform-signed-in-'));
+  const socketPath = join(folder, 'api');
+  const token = randomBytes(32).toString('hex');
   const api = `http://localhost:${apiPort}`;
   const ui = `http://localhost:${uiPort}`;
   const control = await startControl({
@@ -35,11 +51,27 @@ export async function startSignIn(signUp: SignUp = 'invited'): Promise<TestSignI
   };
   const parts: Parts = { ...control.parts, signIn: { ...control.parts.signIn, gitHost, signUp } };
   const app = createApi();
-  const listen = (variable: 'API_PORT' | 'UI_PORT', port: number, fetch: (request: Request) => unknown) =>
-    serveApi({ variable, port, host: '127.0.0.1', fetch: fetch as (request: Request) => Promise<Response> });
+  const forPages: Parts = { ...parts, clientAddress: createClientAddress(trustedProxies, webClient) };
+  const passOn = createPassOn({
+    api: { socketPath },
+    token,
+    limits: { ...defaultLimits.web, ...limits },
+    log: parts.log,
+  });
   const servers = await Promise.all([
-    listen('API_PORT', apiPort, (request) => app.fetch(request, parts)),
-    listen('UI_PORT', uiPort, createUi(parts, app.fetch)),
+    serveApi({ host: '127.0.0.1', port: apiPort, fetch: (request) => app.fetch(request, parts) }),
+    serveApi({ socket: socketPath, fetch: behindWeb(token, createUi(forPages, app.fetch)) }),
+    listen({
+      host: '127.0.0.1',
+      port: uiPort,
+      variable: 'UI_PORT',
+      log: parts.log,
+      // Of the dashboard there is only its address here.
+      async answer(request, response, path) {
+        if (path.startsWith('/api/')) passOn(request, response);
+        else response.end('the dashboard');
+      },
+    }),
   ]);
   return {
     control,
@@ -49,7 +81,9 @@ export async function startSignIn(signUp: SignUp = 'invited'): Promise<TestSignI
     ui,
     browser: () => new TestBrowser(ui),
     async close() {
+      passOn.close();
       await Promise.all(servers.map((server) => server.close()));
+      rmSync(folder, { recursive: true, force: true });
       await control.close();
       await host.close();
     },

@@ -59,6 +59,7 @@ export async function startWholePlatform(
     HANDLER_PRIVATE_PORT: '0',
     API_PORT: String(ports.api),
     UI_PORT: String(ports.ui),
+    DOCS_PORT: 'off',
     PUBLIC_API_URL: `http://localhost:${ports.api}`,
     AUTH_URL: `http://localhost:${ports.ui}`,
     NO_COLOR: '1',

@@ -152,6 +152,7 @@ const zones: readonly Zone[] = [
     // The typed client knows the API by its type.
     mayTypes: ['control/api/app.ts'],
   },
+  { prefix: 'web/', may: ['core/'] },
   // The typed client knows the API by its type; everything it imports is bundled for browsers.
   { prefix: 'dashboard/', may: ['packages/worker/client.ts'], mayTypes: ['core/', 'control/api/app.ts'] },
   { prefix: 'dashboard/build/', may: ['core/'] },
@@ -183,10 +184,10 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   unenv: ['builder/'],
   undici: ['runtime/'],
   citty: ['cli/'],
-  pino: ['core/', 'runtime/', 'control/', 'builder/service/'],
-  typebox: ['core/', 'deployments/', 'packages/', 'control/'],
+  pino: ['core/', 'runtime/', 'control/', 'builder/service/', 'web/'],
+  typebox: ['core/', 'deployments/', 'packages/', 'control/', 'web/'],
   croner: ['core/schedules/'],
-  mrmime: ['builder/assets/'],
+  mrmime: ['builder/assets/', 'web/build/'],
   saxes: ['runtime/stores/'],
   jose: ['packages/'],
   yaml: ['core/'],

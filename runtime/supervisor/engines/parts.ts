@@ -1,8 +1,8 @@
 // Which parts of the platform one supervisor runs (`PLATFORM_PARTS`), so that they can run apart, in containers or on
 // machines of their own. What a part needs of one that runs elsewhere is demanded here by name, before anything starts.
 
-/** What `PLATFORM_PARTS` may name; all of them where it is not set, the last three as the other variables say. */
-const names = ['handler', 'databases', 'broker', 'api', 'builder'] as const;
+/** What `PLATFORM_PARTS` may name; all of them where it is not set, the last four as the other variables say. */
+const names = ['handler', 'databases', 'broker', 'api', 'builder', 'web'] as const;
 
 /** One part of the platform. */
 export type Part = (typeof names)[number];
@@ -79,6 +79,12 @@ export function partsFrom(environment: Environment): Parts {
           ...missing('DB_SERVICE_PORT', 'the port that handlers reach the database service on'),
           ...secret('DB_SERVICE_TOKEN', 'handlers and the database service know each other by it'),
         ]
+      : []),
+    ...(has('web') && !has('api') && get('UI_PORT').toLowerCase() !== 'off'
+      ? missing(
+          'WEB_API_URL',
+          'where the API listens for the web process, such as http://api:4003 (API_WEB_LISTEN there)',
+        )
       : []),
     ...(has('databases') && get('FS_PATH') === '' ? missing('DB_STORAGE_DIR', 'the folder of project databases') : []),
   ];

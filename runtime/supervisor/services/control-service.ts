@@ -5,18 +5,17 @@ import { join } from 'node:path';
 import { sharedSecrets } from '#core/process/generated-secrets.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
 import type { ServiceSpec } from './services.ts';
+import type { WebHop } from './web-service.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What the process gets of the operator's environment. */
 const kept =
-  /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|FS_PATH|LOG_LEVEL|LOG_FORMAT|NO_COLOR|CACHE_URL|AUTH_URL|SIGN_UP|HOST|TRUSTED_PROXIES|WORKER_CONCURRENCY|DISK_FREE_BYTES_MIN|(?:API|UI|GITHOST|GIT|PUBLIC|HANDLER|BUILD|CONTROL|WEBHOOK|UPLOAD)_[A-Z_]+)$/;
+  /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|FS_PATH|LOG_LEVEL|LOG_FORMAT|NO_COLOR|CACHE_URL|AUTH_URL|WEB_TOKEN|SIGN_UP|HOST|TRUSTED_PROXIES|WORKER_CONCURRENCY|DISK_FREE_BYTES_MIN|(?:API|UI|GITHOST|GIT|PUBLIC|HANDLER|BUILD|CONTROL|WEBHOOK|UPLOAD)_[A-Z_]+)$/;
 
 /** What the control plane says of itself when it is ready. */
 export interface ControlState {
   readonly port: number;
-  /** The dashboard's, where people sign in. */
-  readonly uiPort: number;
   readonly firstRun: {
     /** Of the first admin, for the commands of the platform's user on this machine; null: it is gone or revoked. */
     readonly token: string | null;
@@ -33,6 +32,8 @@ interface ControlServiceParts {
   readonly databaseUrl: () => string;
   /** Where the handlers are: `API_HANDLER_URL`, or the private port of this supervisor. */
   readonly handlers: () => { readonly urls: string; readonly token: string };
+  /** Where it listens for the web process; null: as the environment says. */
+  readonly webHop: WebHop | null;
   readonly onReady: (state: ControlState) => void;
   /** It asks for another service, such as the builder. */
   readonly onWant: (service: string) => void;
@@ -68,6 +69,7 @@ export function controlService(parts: ControlServiceParts): ServiceSpec {
           DATABASE_URL: parts.databaseUrl(),
           API_HANDLER_URL: urls,
           PRIVATE_PORT_TOKEN: token,
+          ...(parts.webHop !== null && { API_WEB_LISTEN: parts.webHop.socket, WEB_TOKEN: parts.webHop.token }),
         },
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       });

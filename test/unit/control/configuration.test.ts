@@ -35,7 +35,7 @@ test('what is enough has defaults for the rest', () => {
     port: 4001,
   });
   assert.deepEqual(privatePort, { origins: ['http://127.0.0.1:8081'], token: null });
-  assert.deepEqual(listeners, { host: '127.0.0.1', apiPort: 4002, uiPort: 3002 });
+  assert.deepEqual(listeners, { host: '127.0.0.1', apiPort: 4002 });
   assert.deepEqual(gitHost, { url: 'https://github.com', apiUrl: 'https://api.github.com', oauth: null });
   assert.deepEqual([signUp, cacheUrl, warnings], ['invited', null, []]);
 });

@@ -1,0 +1,31 @@
+// What comes over the web process (web/): it alone has WEB_TOKEN, so its word on the client's address is taken.
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { CLIENT_HEADER, WEB_TOKEN_HEADER } from '#core/process/web-hop.ts';
+import { ApiError } from '../api/errors.ts';
+import { failure } from '../api/failures.ts';
+
+type Fetch = (request: Request) => Response | Promise<Response>;
+
+/**
+ * Refuses requests without the token with 403, and takes it off the others.
+ *
+ * @example serveApi({ socket, fetch: behindWeb(token, createUi(parts, api.fetch)) })
+ */
+export function behindWeb(token: string, fetch: Fetch): Fetch {
+  const expected = digest(token);
+  return (request) => {
+    if (!timingSafeEqual(digest(request.headers.get(WEB_TOKEN_HEADER) ?? ''), expected))
+      return failure(new ApiError('forbidden', { permission: 'WEB_TOKEN' }), crypto.randomUUID());
+    request.headers.delete(WEB_TOKEN_HEADER);
+    return fetch(request);
+  };
+}
+
+/** Address of the client's connection to the web process; only of a request that `behindWeb` let in. */
+export function webClient(request: Request): string | null {
+  return request.headers.get(CLIENT_HEADER);
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

@@ -1,0 +1,55 @@
+// How the supervisor runs the web process (web/), which serves the dashboard and the documentation: beside a control
+// plane, unless `UI_PORT` and `DOCS_PORT` are both `off`.
+import { fork } from 'node:child_process';
+import { join } from 'node:path';
+import { nodeCommand } from '#core/process/node-command.ts';
+import type { ServiceSpec } from './services.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What the process gets of the operator's environment: nothing of other services. */
+const KEPT =
+  /^(?:PATH|HOME|TZ|TMPDIR|XDG_CACHE_HOME|NODE_(?:ENV|COMPILE_CACHE)|LOG_LEVEL|LOG_FORMAT|NO_COLOR|PLATFORM_CACHE_DIR|API_HOST|AUTH_URL|(?:UI|DOCS|WEB)_[A-Z_]+)$/;
+
+/** What the web process says of itself when it is ready; null: that port is off. */
+export interface WebState {
+  readonly uiPort: number | null;
+  readonly docsPort: number | null;
+}
+
+/** Where the API process listens for the web process, and by what it knows it. */
+export interface WebHop {
+  readonly socket: string;
+  readonly token: string;
+}
+
+interface WebServiceParts {
+  readonly environment: Environment;
+  /** Null: as the environment says. */
+  readonly hop: WebHop | null;
+  readonly onReady: (state: WebState) => void;
+}
+
+/** Null where nothing is to be served. */
+export function webService({ environment, hop, onReady }: WebServiceParts): ServiceSpec | null {
+  const isOff = (name: string): boolean => environment[name]?.trim().toLowerCase() === 'off';
+  if (isOff('UI_PORT') && isOff('DOCS_PORT')) return null;
+  const own = Object.fromEntries(Object.entries(environment).filter(([name]) => KEPT.test(name)));
+  const [program, ...before] = nodeCommand();
+  const script = join(import.meta.dirname, `../../../web/main${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`);
+  return {
+    name: 'web',
+    start: () =>
+      fork(script, {
+        execPath: program,
+        execArgv: [...before, '--disable-warning=ExperimentalWarning'],
+        env: { ...own, ...(hop !== null && { WEB_API_URL: `unix:${hop.socket}`, WEB_TOKEN: hop.token }) },
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      }),
+    onMessage(message) {
+      if ((message as { type?: unknown }).type === 'ready') onReady(message as WebState);
+    },
+    readyMsMax: 20_000,
+    stopMsMax: 5000,
+  };
+}

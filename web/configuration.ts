@@ -1,0 +1,66 @@
+// The environment of the web process, read and checked once. Everything that is wrong is said in one error.
+import { limitsFrom, type WebLimits } from '#core/limits.ts';
+import { parsePort } from '#core/parse-integer.ts';
+import { secretProblem } from '#core/process/generated-secrets.ts';
+
+/** Where the API process listens for us. */
+export type ApiAddress = { readonly socketPath: string } | { readonly host: string; readonly port: number };
+
+/** Settings of the web process. */
+export interface Configuration {
+  /** `WEB_HOST`, else `API_HOST`: the interface of both ports. */
+  readonly host: string;
+  /** `UI_PORT`: the dashboard and `/api/`; null: off. */
+  readonly ui: { readonly port: number; readonly api: ApiAddress; readonly token: string } | null;
+  /** `DOCS_PORT`; null: off. Nobody asked for a port that is not given: where it is taken, there is no such site. */
+  readonly docs: { readonly port: number; readonly isGiven: boolean } | null;
+  /** Whether people reach the dashboard by https (`AUTH_URL`), and the documentation (`DOCS_URL`). */
+  readonly isHttps: { readonly ui: boolean; readonly docs: boolean };
+  readonly limits: WebLimits;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** @throws {Error} with a line for everything that is wrong. */
+export function readConfiguration(environment: Environment): Configuration {
+  const problems: string[] = [];
+  const get = (name: string): string => environment[name]?.trim() ?? '';
+  const checked = <Value>(read: () => Value, otherwise: Value): Value => {
+    try {
+      return read();
+    } catch (error) {
+      problems.push((error as Error).message);
+      return otherwise;
+    }
+  };
+  const portOf = (name: string, otherwise: number): number | null => {
+    if (get(name).toLowerCase() === 'off') return null;
+    return get(name) === '' ? otherwise : checked(() => parsePort(name, get(name)), otherwise);
+  };
+  const [uiPort, docsPort] = [portOf('UI_PORT', 3002), portOf('DOCS_PORT', 3005)];
+  const api = uiPort === null ? null : checked(() => apiAddress(get('WEB_API_URL')), null);
+  const weak = uiPort === null ? null : secretProblem('WEB_TOKEN', get('WEB_TOKEN'));
+  if (weak !== null) problems.push(weak);
+  if (uiPort === null && docsPort === null)
+    problems.push('UI_PORT and DOCS_PORT are both off: nothing is to be served');
+  const limits = checked(() => limitsFrom(environment).web, null);
+  if (problems.length > 0) throw new Error(problems.join('\n'));
+  return {
+    host: get('WEB_HOST') || get('API_HOST') || '127.0.0.1',
+    ui: uiPort === null ? null : { port: uiPort, api: api!, token: get('WEB_TOKEN') },
+    docs: docsPort === null ? null : { port: docsPort, isGiven: get('DOCS_PORT') !== '' },
+    isHttps: { ui: get('AUTH_URL').startsWith('https:'), docs: get('DOCS_URL').startsWith('https:') },
+    limits: limits!,
+  };
+}
+
+/** @example apiAddress('http://api:4003') // { host: 'api', port: 4003 } */
+function apiAddress(text: string): ApiAddress {
+  if (text.startsWith('unix:/')) return { socketPath: text.slice('unix:'.length) };
+  const url = URL.parse(text);
+  if (url?.protocol === 'http:' && url.pathname === '/' && url.port !== '')
+    return { host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port) };
+  throw new Error(
+    'WEB_API_URL must say where the API listens for this process (its API_WEB_LISTEN), such as http://api:4003 or unix:/run/platform/api',
+  );
+}

@@ -1,0 +1,83 @@
+// Root of the web process: serves the dashboard (`UI_PORT`, 3002), whose `/api/` it passes on to the API process, and
+// the documentation (`DOCS_PORT`, 3005). Started by the supervisor, or in a container of its own; runs no tenant code
+// and holds no secret but `WEB_TOKEN`.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { openLog } from '#core/log/log.ts';
+import { readConfiguration } from './configuration.ts';
+import { listen, type Listener } from './serve/listener.ts';
+import { createPassOn } from './serve/pass-on.ts';
+import { answerWaiting } from './serve/waiting-page.ts';
+import { openSites, type SiteName } from './sites.ts';
+
+const log = openLog('web', process.env);
+/** Of the sign-in pages too: they are the API process's. */
+const API_PATH = /^\/api(?:\/|$)/;
+
+async function start(): Promise<() => Promise<void>> {
+  const { host, ui, docs, isHttps, limits } = readConfiguration(process.env);
+  const passOn = ui === null ? null : createPassOn({ api: ui.api, token: ui.token, limits, log });
+  const isCheckout = import.meta.filename.endsWith('.ts');
+  const sites = await openSites({
+    wanted: [
+      ...(ui === null ? [] : [{ name: 'dashboard' as const, isHttps: isHttps.ui }]),
+      ...(docs === null ? [] : [{ name: 'docs' as const, isHttps: isHttps.docs }]),
+    ],
+    builder: isCheckout ? join(import.meta.dirname, 'build/main.ts') : null,
+    log,
+  });
+  const show = async (
+    name: SiteName,
+    title: string,
+    { request, response, path }: { request: IncomingMessage; response: ServerResponse; path: string },
+  ): Promise<void> => {
+    const state = sites.state(name);
+    if (state.site !== null) await state.site.answer(request, response, path);
+    else answerWaiting(response, `${title} is not there yet`, `${state.reason}.`, state.isBuilding);
+  };
+
+  const listeners: Listener[] = [];
+  const open = async (variable: 'UI_PORT' | 'DOCS_PORT', port: number, answer: Answer): Promise<number> => {
+    const listener = await listen({ host, port, variable, log, answer });
+    listeners.push(listener);
+    return listener.port;
+  };
+  let [uiPort, docsPort]: (number | null)[] = [null, null];
+  if (ui !== null)
+    uiPort = await open('UI_PORT', ui.port, async (request, response, path) => {
+      if (API_PATH.test(path)) passOn!(request, response);
+      else await show('dashboard', 'The dashboard', { request, response, path });
+    });
+  if (docs !== null)
+    try {
+      docsPort = await open('DOCS_PORT', docs.port, (request, response, path) =>
+        show('docs', 'The documentation', { request, response, path }),
+      );
+    } catch (error) {
+      if (docs.isGiven) throw error;
+      log.warn(`Documentation not served: ${(error as Error).message}`);
+    }
+  process.send?.({ type: 'ready', uiPort, docsPort });
+  return async () => {
+    sites.close();
+    passOn?.close();
+    await Promise.all(listeners.map((listener) => listener.close()));
+  };
+}
+
+type Answer = (request: IncomingMessage, response: ServerResponse, path: string) => Promise<void>;
+
+let close: (() => Promise<void>) | null = null;
+async function stop(): Promise<never> {
+  await close?.();
+  process.exit(0);
+}
+process.on('SIGTERM', () => void stop());
+process.on('SIGINT', () => {});
+process.on('disconnect', () => void stop());
+try {
+  close = await start();
+} catch (error) {
+  log.fatal((error as Error).message);
+  process.exit(78);
+}

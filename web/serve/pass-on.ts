@@ -1,0 +1,166 @@
+// Passes requests for `/api/` on to the API process, as they come and as they are answered: bodies and events stream
+// both ways. Only this hop says who the client is; the API believes it by its token (control/process/web-hop.ts).
+import { Agent, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import { pipeline } from 'node:stream';
+import type { Logger } from 'pino';
+import { CLIENT_HEADER, WEB_TOKEN_HEADER } from '#core/process/web-hop.ts';
+import type { ApiAddress } from '../configuration.ts';
+
+interface PassOnParts {
+  readonly api: ApiAddress;
+  /** `WEB_TOKEN`. */
+  readonly token: string;
+  readonly limits: { readonly passedOnMax: number; readonly answerMs: number };
+  readonly log: Logger;
+}
+
+/** The way to the API. */
+export interface PassOn {
+  (request: IncomingMessage, response: ServerResponse): void;
+  close(): void;
+}
+
+/** Below the 5 s after which the API closes an idle connection: none of those is used again. */
+const IDLE_MS = 3000;
+const CONNECT_MS = 5000;
+
+/** Headers of one connection, and those that only this hop may set. */
+const own = new Set([
+  ...'connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer'.split(' '),
+  ...'transfer-encoding upgrade expect'.split(' '),
+  CLIENT_HEADER,
+  WEB_TOKEN_HEADER,
+]);
+
+/** @example createPassOn({ api: { host: 'api', port: 4003 }, token, limits, log }) */
+export function createPassOn({ api, token, limits, log }: PassOnParts): PassOn {
+  const agent = new Agent({ keepAlive: true, timeout: IDLE_MS, maxFreeSockets: 64 });
+  let running = 0;
+
+  const passOn = (request: IncomingMessage, response: ServerResponse): void => {
+    if (running >= limits.passedOnMax) {
+      fail(request, response, 503, `Too many requests at a time (WEB_PASSED_ON_MAX): try again`);
+      return;
+    }
+    running++;
+    response.once('close', () => running--);
+    send(request, response, false);
+  };
+
+  function send(request: IncomingMessage, response: ServerResponse, isRetry: boolean): void {
+    const hasBody = request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length']) > 0;
+    const passed = httpRequest({
+      ...api,
+      agent: isRetry ? false : agent,
+      method: request.method!,
+      path: request.url!,
+      headers: {
+        ...passedHeaders(request),
+        ...(request.headers['transfer-encoding'] !== undefined && { 'transfer-encoding': 'chunked' }),
+        [CLIENT_HEADER]: request.socket.remoteAddress ?? '',
+        [WEB_TOKEN_HEADER]: token,
+      },
+    });
+    let late: NodeJS.Timeout | undefined;
+    const wait = (ms: number, what: string): void => {
+      clearTimeout(late);
+      late = setTimeout(() => passed.destroy(new Error(what)), ms);
+    };
+    wait(CONNECT_MS, `no connection within ${CONNECT_MS / 1000} s`);
+    passed.once('socket', (socket) => {
+      const connected = (): void => {
+        clearTimeout(late);
+        const awaitAnswer = (): void => wait(limits.answerMs, `no answer within ${limits.answerMs} ms`);
+        if (!hasBody || request.readableEnded) awaitAnswer();
+        else request.once('end', awaitAnswer);
+      };
+      if (socket.connecting) socket.once('connect', connected);
+      else connected();
+    });
+    passed.once('response', (answer) => {
+      clearTimeout(late);
+      passed.off('error', failed);
+      passed.on('error', () => response.destroy());
+      response.writeHead(answer.statusCode!, answer.statusMessage, answerHeaders(answer));
+      // The head at once: whoever follows events waits for it.
+      response.flushHeaders();
+      pipeline(answer, response, (error) => {
+        if (error !== undefined && error !== null) response.destroy();
+      });
+    });
+    const failed = (error: Error): void => {
+      clearTimeout(late);
+      if (response.destroyed || response.headersSent) return;
+      // The API closed a connection that was idle just when we used it: it has seen nothing of the request.
+      const isSafe = request.method === 'GET' || request.method === 'HEAD';
+      if (passed.reusedSocket && isSafe && !hasBody && !isRetry) {
+        send(request, response, true);
+        return;
+      }
+      const isAway = /ECONNREFUSED|ENOENT|ENOTFOUND|EAI_AGAIN/.test((error as NodeJS.ErrnoException).code ?? '');
+      log.warn({ reason: error.message }, 'API not reached');
+      if (isAway) fail(request, response, 503, 'The API is starting or away: try again in a moment');
+      else fail(request, response, 502, 'The API did not answer: try again');
+    };
+    passed.on('error', failed);
+    response.once('close', () => {
+      clearTimeout(late);
+      if (!response.writableFinished) passed.destroy();
+    });
+    if (hasBody) {
+      request.once('error', () => passed.destroy());
+      request.pipe(passed);
+    } else passed.end();
+  }
+
+  return Object.assign(passOn, { close: () => agent.destroy() });
+}
+
+/** Without those of the connection, and without what the client may not say. */
+function passedHeaders({ headers }: IncomingMessage): Record<string, string | string[]> {
+  const named = connectionNames(headers.connection);
+  return Object.fromEntries(
+    Object.entries(headers).filter(
+      (entry): entry is [string, string | string[]] =>
+        entry[1] !== undefined && !own.has(entry[0]) && !named.has(entry[0]),
+    ),
+  );
+}
+
+/** As a flat list: a header may come several times. */
+function answerHeaders({ headers, rawHeaders }: IncomingMessage): string[] {
+  const named = connectionNames(headers.connection);
+  const kept: string[] = [];
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!.toLowerCase();
+    if (!own.has(name) && !named.has(name)) kept.push(rawHeaders[at]!, rawHeaders[at + 1]!);
+  }
+  return kept;
+}
+
+function connectionNames(header: string | undefined): ReadonlySet<string> {
+  return new Set(
+    (header ?? '')
+      .toLowerCase()
+      .split(',')
+      .map((name) => name.trim()),
+  );
+}
+
+/** The API's shape of an error; a page for a browser that asked for one. */
+function fail(request: IncomingMessage, response: ServerResponse, status: 502 | 503, message: string): void {
+  const isPage = (request.headers.accept ?? '').includes('text/html');
+  const requestId = randomUUID();
+  const body = isPage ? `${message}\n` : JSON.stringify({ message, code: 'unavailable', requestId });
+  response.writeHead(status, {
+    'content-type': isPage ? 'text/plain; charset=utf-8' : 'application/json',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'x-request-id': requestId,
+    'retry-after': '2',
+    // What is left of the body is not read.
+    ...(request.complete ? {} : { connection: 'close' }),
+  });
+  response.end(body);
+}

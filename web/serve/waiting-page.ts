@@ -1,0 +1,26 @@
+// What a site answers while it is not there yet: a plain page that says why, without scripts.
+import type { ServerResponse } from 'node:http';
+import { siteHeaders } from './headers.ts';
+
+const REFRESH_SECONDS = 2;
+
+/**
+ * @param text one sentence; no markup.
+ * @param isBuilding the page asks again by itself.
+ */
+export function answerWaiting(response: ServerResponse, title: string, text: string, isBuilding: boolean): void {
+  const body = `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+${isBuilding ? `<meta http-equiv="refresh" content="${REFRESH_SECONDS}">` : ''}<title>${title}</title></head>
+<body><main><h1>${title}</h1><p>${text}</p></main></body>
+</html>
+`;
+  for (const [name, value] of Object.entries(siteHeaders({}, false))) response.setHeader(name, value);
+  response.writeHead(503, {
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'no-store',
+    'retry-after': String(REFRESH_SECONDS),
+  });
+  response.end(response.req.method === 'HEAD' ? undefined : body);
+}

@@ -1,0 +1,87 @@
+// Where the built sites lie: in the packed program beside this file; of a clone in the cache, by the hash of their
+// sources, built by a process of its own when they are not there yet (web/build/main.ts). main.ts asks.
+import { fork } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { setPriority } from 'node:os';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { openSite, type Site } from './serve/serve-site.ts';
+import { MANIFEST_FILE } from './serve/site-manifest.ts';
+
+export type SiteName = 'dashboard' | 'docs';
+
+/** A site, or why there is none. */
+export type SiteState =
+  | { readonly site: Site }
+  | { readonly site: null; readonly isBuilding: boolean; readonly reason: string };
+
+interface SitesParts {
+  readonly wanted: readonly { readonly name: SiteName; readonly isHttps: boolean }[];
+  /** Builds what is missing; null in a packed program, which brings everything. */
+  readonly builder: string | null;
+  readonly log: Logger;
+}
+
+/** The folder of sites that were built when this program was packed. */
+const packed = join(import.meta.dirname, 'built');
+/** Beside what people ask for, a build can wait. */
+const NICE = 10;
+const BUILD_MS_MAX = 300_000;
+
+/** Sites by name, opened when they are there. */
+export async function openSites({ wanted, builder, log }: SitesParts): Promise<{
+  state(name: SiteName): SiteState;
+  close(): void;
+}> {
+  const states = new Map<SiteName, SiteState>();
+  const missing: { name: SiteName; isHttps: boolean }[] = [];
+  for (const { name, isHttps } of wanted) {
+    const folder = join(packed, name);
+    if (existsSync(join(folder, MANIFEST_FILE))) states.set(name, { site: await openSite(folder, isHttps) });
+    else {
+      const reason = builder === null ? 'This installation was packed without it' : 'It is built at the first start';
+      states.set(name, { site: null, isBuilding: builder !== null, reason });
+      if (builder !== null) missing.push({ name, isHttps });
+    }
+  }
+  const stop = builder === null || missing.length === 0 ? () => {} : build(builder);
+
+  /** One process for all of them, one after another. */
+  function build(script: string): () => void {
+    const child = fork(
+      script,
+      missing.map(({ name }) => name),
+      { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], execArgv: [...process.execArgv] },
+    );
+    if (child.pid !== undefined) setPriority(child.pid, NICE);
+    const late = setTimeout(() => child.kill('SIGKILL'), BUILD_MS_MAX);
+    child.on('message', (message: { name: SiteName; folder?: string; error?: string }) => {
+      const { isHttps } = missing.find(({ name }) => name === message.name)!;
+      const opened =
+        message.folder === undefined ? Promise.reject(new Error(message.error)) : openSite(message.folder, isHttps);
+      opened.then(
+        (site) => states.set(message.name, { site }),
+        (error: unknown) => {
+          states.set(message.name, {
+            site: null,
+            isBuilding: false,
+            reason: 'It could not be built; the log says why',
+          });
+          log.error({ site: message.name, error: (error as Error).message }, 'Site not built');
+        },
+      );
+    });
+    child.on('exit', (code, signal) => {
+      clearTimeout(late);
+      for (const { name } of missing) {
+        const state = states.get(name)!;
+        if (state.site !== null || !state.isBuilding || code === 0) continue;
+        states.set(name, { site: null, isBuilding: false, reason: 'It could not be built; the log says why' });
+        log.error({ site: name, code, signal }, 'Site not built');
+      }
+    });
+    return () => child.kill('SIGKILL');
+  }
+
+  return { state: (name) => states.get(name)!, close: stop };
+}
