@@ -1,9 +1,9 @@
 // The command line program: finds the command in commands/tree.ts, parses, dispatches, and prints what went wrong;
 // knows nothing of what the commands do.
-import { createRequire } from 'node:module';
 import { stripVTControlCharacters } from 'node:util';
 import { parseArgs, renderUsage, runCommand } from 'citty';
 import { nearestWord } from '#core/spelling.ts';
+import { programVersion } from './local/program-version.ts';
 import { commands, findEntry, type Entry, type Group, type Leaf } from './commands/tree.ts';
 import { checkArguments } from './terminal/arguments.ts';
 import { CliError, exitCodeOf, failuresOf, formatFailure } from './terminal/failure.ts';
@@ -30,7 +30,7 @@ async function dispatch(words: readonly string[], shell: Shell): Promise<number>
     return 0;
   }
   if (name === '--version') {
-    shell.out(version());
+    shell.out(programVersion());
     return 0;
   }
   const found = findEntry(words);
@@ -61,7 +61,7 @@ async function call(leaf: Leaf, called: string, rest: readonly string[], shell: 
   const { command } = await leaf.load();
   if (beforeDashes(rest).includes('--help')) {
     const parent = called.split(' ').slice(0, -1).join(' ');
-    const text = await renderUsage(command, { meta: { name: parent, version: version() } });
+    const text = await renderUsage(command, { meta: { name: parent, version: programVersion() } });
     shell.out(shell.paint('bold', 'x') === 'x' ? stripVTControlCharacters(text) : text);
     return 0;
   }
@@ -105,7 +105,7 @@ function unknown(word: string, called: string, among: Readonly<Record<string, En
 
 function usage(shell: Shell): string {
   return [
-    `platform ${version()}: a serverless platform of your own`,
+    `platform ${programVersion()}: a serverless platform of your own`,
     '',
     `${shell.paint('bold', 'Usage')}  platform <command> [flags]`,
     '',
@@ -135,11 +135,6 @@ function listed(among: Readonly<Record<string, Entry>>, shell: Shell): string[] 
     const missing = 'load' in entry && entry.load === null ? ' (not built yet)' : '';
     return `  ${shell.paint('cyan', name.padEnd(width))}  ${entry.summary}${missing}`;
   });
-}
-
-/** The version in the manifest of this package, both in the repository and packed. */
-function version(): string {
-  return (createRequire(import.meta.url)('../package.json') as { version: string }).version;
 }
 
 function report(error: unknown, json: boolean, shell: Shell): void {

@@ -155,15 +155,31 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
 
   await start();
   options.signal?.removeEventListener('abort', forward);
-  const url = new URL(`postgres://${owner}:${password}@localhost/${owner}`);
-  url.searchParams.set('host', sockets);
   return {
-    url: url.href,
+    url: urlOf(password, sockets),
     get pid() {
       return child.pid!;
     },
     stop: () => (stopping ??= stop()),
   };
+}
+
+function urlOf(password: string, sockets: string): string {
+  const url = new URL(`postgres://${owner}:${password}@localhost/${owner}`);
+  url.searchParams.set('host', sockets);
+  return url.href;
+}
+
+/**
+ * Where the server of a folder answers, as far as its files say.
+ *
+ * @returns null when it has no data yet; `isRunning` is false when no server has its socket there.
+ */
+export function findEmbeddedPostgres(given: string): { readonly url: string; readonly isRunning: boolean } | null {
+  const folder = path.resolve(given);
+  if (!existsSync(folder) || !readdirSync(folder).some((name) => /^data-\d+$/.test(name))) return null;
+  const sockets = socketPath(folder);
+  return { url: urlOf(passwordOf(folder), sockets), isRunning: existsSync(path.join(sockets, '.s.PGSQL.5432')) };
 }
 
 /** How the server reaches its folder: by its path, or by a descriptor that it inherits. */
@@ -224,12 +240,15 @@ function passwordOf(folder: string): string {
 }
 
 /** Clients find it by its path, so it is elsewhere where that is too long; nothing is kept in it. */
+function socketPath(place: string): string {
+  const folder = path.join(place, 'socket');
+  if (Buffer.byteLength(folder) <= SOCKET_FOLDER_BYTES_MAX) return folder;
+  const hash = createHash('sha256').update(place).digest('hex').slice(0, 16);
+  return path.join(Buffer.byteLength(tmpdir()) > 40 ? '/tmp' : tmpdir(), `platform-pg-${hash}`);
+}
+
 function socketFolder(place: string, user: RunAs | null): string {
-  let folder = path.join(place, 'socket');
-  if (Buffer.byteLength(folder) > SOCKET_FOLDER_BYTES_MAX) {
-    const hash = createHash('sha256').update(place).digest('hex').slice(0, 16);
-    folder = path.join(Buffer.byteLength(tmpdir()) > 40 ? '/tmp' : tmpdir(), `platform-pg-${hash}`);
-  }
+  const folder = socketPath(place);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const { uid } = statSync(folder);
   if (uid !== (process.getuid?.() ?? uid) && uid !== user?.uid) throw new Error(`${folder} belongs to somebody else`);

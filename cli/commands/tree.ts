@@ -184,6 +184,14 @@ export const commands: Readonly<Record<string, Entry>> = {
       },
     },
   },
+  backup: {
+    summary: 'Write everything that the platform on this machine has into an archive',
+    load: () => import('./backup.ts'),
+  },
+  restore: {
+    summary: 'Put a backup in the place of the platform on this machine',
+    load: () => import('./restore.ts'),
+  },
   doctor: {
     summary: 'Look at what may be wrong with this machine and the platform',
     load: () => import('./doctor.ts'),

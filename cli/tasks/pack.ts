@@ -27,6 +27,7 @@ const shippedFolders = [
   'cli',
   'control',
   'git',
+  'operations',
   'postgres',
   'dashboard',
   'web',

@@ -58,3 +58,8 @@ function read<Secret>(file: string, parse: (kept: Buffer) => Secret | null): Sec
     return null;
   }
 }
+
+/** What a file of {@link hexSecretIn} holds; null where there is none. */
+export function readSecret(file: string): string | null {
+  return read(file, (kept) => kept.toString('latin1').trim());
+}

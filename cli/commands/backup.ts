@@ -1,0 +1,77 @@
+// `platform backup`: everything that a platform has, in one file or in a bucket, while it runs. operations/backup/
+// does it.
+import path from 'node:path';
+import { defineCommand } from 'citty';
+import { runBackup, targetOf } from '#operations/backup/run.ts';
+import { backupsIn } from '#operations/backup/retention.ts';
+import { dataFolder } from '../local/locations.ts';
+import { programVersion } from '../local/program-version.ts';
+import { CliError } from '../terminal/failure.ts';
+import type { Shell } from '../terminal/shell.ts';
+import { formatBytes, print } from '../terminal/table.ts';
+
+export const command = defineCommand({
+  meta: { name: 'backup', description: 'Write everything that the platform on this machine has into an archive' },
+  args: {
+    out: {
+      type: 'string',
+      valueHint: 'target',
+      description: 'File, folder or s3://bucket/prefix (default: BACKUP_TARGET, else backups/ in the data folder)',
+    },
+    keys: {
+      type: 'boolean',
+      description: 'Take the keys of the platform along (default: when BACKUP_PASSPHRASE is set)',
+    },
+    keep: {
+      type: 'string',
+      valueHint: 'n',
+      description: 'Remove all but the newest n in the target (default: remove none)',
+    },
+    list: { type: 'boolean', description: 'List the backups in the target instead' },
+    json: { type: 'boolean', description: 'Print JSON' },
+  },
+  async run({ args, data }) {
+    const shell = data as Shell;
+    const folder = dataFolder(shell);
+    if (args.list === true) {
+      const names = await backupsIn(targetOf(shell.env, folder, shell.cwd, args.out));
+      print(shell, args.json, { backups: names }, () => names.forEach((name) => shell.out(name)));
+      return 0;
+    }
+    const keep = args.keep === undefined ? null : Number(args.keep);
+    if (keep !== null && !(Number.isInteger(keep) && keep >= 1))
+      throw new CliError(`--keep takes a whole number of at least 1, not ${args.keep}`, { exitCode: 2 });
+    let shownAt = 0;
+    const report = await runBackup({
+      folder,
+      environment: shell.env,
+      cwd: shell.cwd,
+      version: programVersion(),
+      out: args.out,
+      withKeys: args.keys,
+      keep,
+      onProgress({ parts, bytes, last }) {
+        if (performance.now() - shownAt < 100) return;
+        shownAt = performance.now();
+        shell.progress(`${formatBytes(bytes)}, ${parts} parts: ${last}`);
+      },
+    });
+    print(shell, args.json, report, () => {
+      shell.out(
+        `${shell.paint('green', 'Backed up')} ${formatBytes(report.bytes)} to ${shell.paint('bold', report.location)}`,
+      );
+      shell.out(
+        `  ${report.rows} rows of ${report.tables} tables, ${report.databases} databases, ${report.files} files, ${report.artifacts} artifacts; ${formatBytes(report.writtenBytes)} written`,
+      );
+      if (!report.isEncrypted)
+        shell.out(
+          '  It is not encrypted, and holds variables of deployments: keep it as you keep passwords (BACKUP_PASSPHRASE encrypts)',
+        );
+      for (const what of report.leftOut) shell.out(shell.paint('yellow', `  Not in it: ${what}`));
+      if (report.location.startsWith(`${folder}${path.sep}`))
+        shell.out(shell.paint('yellow', '  It lies on the disk of what it is of: copy it to another machine'));
+      if (report.removed.length > 0) shell.out(`  Removed: ${report.removed.join(', ')}`);
+    });
+    return 0;
+  },
+});

@@ -1,0 +1,80 @@
+// What a platform leaves in its data folder about itself, `platform.json`: which version works on it, and with what.
+// And what stands in the way of a start there: a restore or an upgrade that was cut off, a newer version. Written by
+// the supervisor; read by it and by operations/.
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** `platform.json`. */
+export interface DataFolderRecord {
+  readonly format: 1;
+  /** Of the platform that worked on it last. */
+  readonly version: string;
+  /** Folder of its program. */
+  readonly program: string;
+  /** Migrations of Postgres that it knows. */
+  readonly schema: number;
+  readonly postgres: 'embedded' | 'external' | 'none';
+  readonly databases: 'folder' | 'elsewhere';
+  readonly files: 'disk' | 's3';
+  /** ISO 8601. */
+  readonly startedAt: string;
+}
+
+const FILE = 'platform.json';
+/** Of a restore that is under way, or was cut off. */
+export const RESTORE_FILE = 'restore.json';
+/** Of an upgrade that is under way, was cut off, or can be undone. */
+export const UPGRADE_FILE = 'upgrade.json';
+
+/** The record of a data folder; null where there is none, or an older version's. */
+export function readDataFolderRecord(folder: string): DataFolderRecord | null {
+  const record = readJson(join(folder, FILE)) as DataFolderRecord | null;
+  return record?.format === 1 && Number.isInteger(record.schema) ? record : null;
+}
+
+export function writeDataFolderRecord(folder: string, record: DataFolderRecord): void {
+  writeWhole(join(folder, FILE), record);
+}
+
+/** A file that is there whole or not at all, for its owner alone. */
+export function writeWhole(file: string, value: unknown): void {
+  const beside = `${file}.${process.pid}`;
+  writeFileSync(beside, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600, flush: true });
+  renameSync(beside, file);
+}
+
+/** Null where it is not there or no JSON. */
+export function readJson(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Why no platform may start on a data folder; null: it may.
+ *
+ * @param schema migrations that this version knows.
+ * @param upgrade id of the upgrade that starts it to see whether it is well; '' for everybody else.
+ */
+export function startProblem(folder: string, schema: number, upgrade: string): string | null {
+  const restore = join(folder, RESTORE_FILE);
+  if (existsSync(restore)) {
+    const { archive = 'the backup' } = (readJson(restore) ?? {}) as { archive?: string };
+    return `A restore of ${archive} into ${folder} was cut off: what is there is not whole. Run \`platform restore ${archive} --force\` again`;
+  }
+  const state = readJson(join(folder, UPGRADE_FILE)) as {
+    step?: string;
+    id?: string;
+    to?: { version?: string };
+  } | null;
+  if (state !== null && (state.step === 'migrate' || state.step === 'undo') && (upgrade === '' || state.id !== upgrade))
+    return state.step === 'migrate'
+      ? `The upgrade of ${folder} to ${state.to?.version ?? 'a newer version'} was cut off. Run \`platform upgrade --resume\` to end it, or \`platform upgrade --undo\` to go back`
+      : `The way back from an upgrade of ${folder} was cut off. Run \`platform upgrade --undo\` again`;
+  const record = readDataFolderRecord(folder);
+  if (record !== null && record.schema > schema)
+    return `${folder} was written by a newer version of the platform (${record.version}, in ${record.program}): start that one, or go back with its \`platform upgrade --undo\``;
+  return null;
+}

@@ -1,0 +1,212 @@
+// Backups in a bucket: `<prefix>/blobs/<2 digits>/<id>` for each content, shared by all backups there, and
+// `<prefix>/backups/<name>.json` with `<name>.manifest` for each of them. What is there is not sent again. One backup
+// at a time writes to a prefix.
+import { createHash } from 'node:crypto';
+import { openBucket, unquote, type BucketOptions } from '#runtime/stores/s3-bucket.ts';
+import { childText } from '#runtime/stores/xml.ts';
+import { BackupError } from './backup-error.ts';
+import { damaged, parseHeader, type BackupHeader } from './manifest.ts';
+import type { BackupSink, BackupSource } from './store.ts';
+
+type Bucket = ReturnType<typeof openBucket>;
+
+/** The backups below a prefix. */
+export interface Repository {
+  readonly bucket: Bucket;
+  /** `s3://bucket/prefix` */
+  readonly location: string;
+  /** What all keys begin with. */
+  readonly root: string;
+  /** Undefined: there is no backup yet. */
+  readonly encryption: BackupHeader['encryption'] | undefined;
+  close(): Promise<void>;
+}
+
+/** Contents that no backup names stay so long: one that is being written may be about to name them. */
+const UNNAMED_MS = 24 * 60 * 60 * 1000;
+const NAME = /^platform-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z$/;
+
+/** @throws {BackupError} when the storage does not answer, or refuses. */
+export async function openRepository(options: BucketOptions, prefix: string): Promise<Repository> {
+  const bucket = openBucket(options);
+  const location = `s3://${options.bucket}${prefix === '' ? '' : `/${prefix}`}`;
+  const root = prefix === '' ? '' : `${prefix}/`;
+  try {
+    const text = await download(bucket, `${root}repository.json`);
+    const encryption = text === null ? undefined : parseHeader(text.toString('utf8')).encryption;
+    return { bucket, location, root, encryption, close: () => bucket.close() };
+  } catch (error) {
+    await bucket.close();
+    throw asBackupError(error, location);
+  }
+}
+
+/** Begins a backup. */
+export async function createArchiveBucket(
+  { bucket, location, root, encryption }: Repository,
+  name: string,
+  header: BackupHeader,
+): Promise<BackupSink> {
+  const known = new Set<string>();
+  for (const { key } of await list(bucket, `${root}blobs/`)) known.add(key.slice(key.lastIndexOf('/') + 1));
+  let bytes = 0;
+  const send = async (key: string, body: Uint8Array): Promise<void> => {
+    await upload(bucket, key, body).catch((error: unknown) => {
+      throw asBackupError(error, location);
+    });
+    bytes += body.length;
+  };
+  if (encryption === undefined) await send(`${root}repository.json`, Buffer.from(JSON.stringify(header)));
+  return {
+    has: (id) => known.has(id),
+    async put(id, encoded) {
+      await send(blobKey(root, id), encoded);
+      known.add(id);
+    },
+    async finish(id, encoded) {
+      await send(`${root}backups/${name}.manifest`, encoded);
+      // The last, and the one that lists go by.
+      await send(`${root}backups/${name}.json`, Buffer.from(JSON.stringify({ header, manifest: id })));
+      return { location: `${location}/${name}`, bytes };
+    },
+    // What was sent is of use to the next one, or unnamed and removed a day later.
+    abort: async () => {},
+  };
+}
+
+/** Names of the backups there, the oldest first. */
+export async function listBackups({ bucket, root }: Repository): Promise<string[]> {
+  const found = await list(bucket, `${root}backups/`);
+  return found
+    .map(({ key }) => key.slice(root.length + 'backups/'.length))
+    .filter((name) => name.endsWith('.json') && NAME.test(name.slice(0, -5)))
+    .map((name) => name.slice(0, -5))
+    .toSorted();
+}
+
+/** Opens a backup. @param name null: the newest. @throws {BackupError} */
+export async function openArchiveBucket(repository: Repository, name: string | null): Promise<BackupSource> {
+  const { bucket, root, location } = repository;
+  try {
+    const chosen = name ?? (await listBackups(repository)).at(-1);
+    if (chosen === undefined || !NAME.test(chosen))
+      throw new BackupError(
+        'settings',
+        name === null ? `There is no backup in ${location}` : `"${name}" is no name of a backup`,
+        '`platform backup --list` shows what is there.',
+      );
+    const text = await download(bucket, `${root}backups/${chosen}.json`);
+    if (text === null)
+      throw new BackupError(
+        'settings',
+        `There is no backup ${chosen} in ${location}`,
+        '`platform backup --list` shows what is there.',
+      );
+    const { header, manifest } = parseNote(text.toString('utf8'));
+    const ids = new Set<string>();
+    for (const { key } of await list(bucket, `${root}blobs/`)) ids.add(key.slice(key.lastIndexOf('/') + 1));
+    return {
+      location: `${location}/${chosen}`,
+      header: parseHeader(JSON.stringify(header)),
+      manifestId: manifest,
+      has: (id) => ids.has(id),
+      async read(id) {
+        const key = id === manifest ? `${root}backups/${chosen}.manifest` : blobKey(root, id);
+        const content = await download(bucket, key).catch((error: unknown) => {
+          throw asBackupError(error, location);
+        });
+        if (content === null) throw damaged('a content is missing');
+        return content;
+      },
+      close: () => repository.close(),
+    };
+  } catch (error) {
+    await repository.close();
+    throw asBackupError(error, location);
+  }
+}
+
+/** Removes a backup; its contents go with the next {@link removeUnnamed}. */
+export async function removeBackup({ bucket, root }: Repository, name: string): Promise<void> {
+  for (const suffix of ['json', 'manifest']) await remove(bucket, `${root}backups/${name}.${suffix}`);
+}
+
+/** Removes contents that are not in use and older than a day. @returns how many. */
+export async function removeUnnamed(
+  { bucket, root }: Repository,
+  used: ReadonlySet<string>,
+  now: number,
+): Promise<number> {
+  let removed = 0;
+  for (const { key, changedAt } of await list(bucket, `${root}blobs/`)) {
+    if (used.has(key.slice(key.lastIndexOf('/') + 1)) || now - changedAt < UNNAMED_MS) continue;
+    await remove(bucket, key);
+    removed++;
+  }
+  return removed;
+}
+
+function parseNote(text: string): { header: unknown; manifest: string } {
+  try {
+    const { header, manifest } = JSON.parse(text) as { header: unknown; manifest: unknown };
+    if (typeof manifest === 'string' && /^[0-9a-f]{64}$/.test(manifest)) return { header, manifest };
+  } catch {
+    // Below.
+  }
+  throw damaged('its header is not valid');
+}
+
+function blobKey(root: string, id: string): string {
+  return `${root}blobs/${id.slice(0, 2)}/${id}`;
+}
+
+async function download(bucket: Bucket, key: string): Promise<Buffer | null> {
+  const response = await bucket.send({ method: 'GET', key });
+  if (response.status === 404) {
+    await response.body?.cancel();
+    return null;
+  }
+  if (!response.ok) throw new Error(`it answers ${response.status}`);
+  return Buffer.from(await response.arrayBuffer());
+}
+
+async function upload(bucket: Bucket, key: string, body: Uint8Array): Promise<void> {
+  const response = await bucket.expect({ method: 'PUT', key, body });
+  const etag = unquote(response.headers.get('etag'));
+  await response.body?.cancel();
+  const md5 = createHash('md5').update(body).digest('hex');
+  if (/^[0-9a-f]{32}$/.test(etag) && etag !== md5) throw new Error('it keeps other bytes than were sent');
+}
+
+async function remove(bucket: Bucket, key: string): Promise<void> {
+  const response = await bucket.send({ method: 'DELETE', key });
+  await response.body?.cancel();
+}
+
+/** Everything below a prefix. */
+async function list(bucket: Bucket, prefix: string): Promise<{ readonly key: string; readonly changedAt: number }[]> {
+  const all: { key: string; changedAt: number }[] = [];
+  for (let after = ''; ;) {
+    const document = await bucket.read({
+      method: 'GET',
+      query: { 'list-type': '2', prefix, 'max-keys': '1000', ...(after === '' ? {} : { 'start-after': after }) },
+    });
+    const page = document.children
+      .filter(({ name }) => name === 'Contents')
+      .map((entry) => ({ key: childText(entry, 'Key'), changedAt: Date.parse(childText(entry, 'LastModified')) }));
+    all.push(...page);
+    const last = page.at(-1)?.key ?? '';
+    if (childText(document, 'IsTruncated') !== 'true' || last <= after) return all;
+    after = last;
+  }
+}
+
+function asBackupError(error: unknown, location: string): Error {
+  if (error instanceof BackupError) return error;
+  return new BackupError(
+    'failed',
+    `${location} cannot be used: ${(error as Error).message}`,
+    'Look at BACKUP_S3_ENDPOINT, the bucket and the rights of the key.',
+    { cause: error },
+  );
+}

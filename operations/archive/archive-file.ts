@@ -1,0 +1,135 @@
+// A backup as one file: a tar file of `platform-backup.json`, `blobs/<id>` for each content, and `manifest/<id>` as the
+// last. It is written under another name and renamed when it is whole; mode 0600.
+import { open, mkdir, rename, rm, type FileHandle } from 'node:fs/promises';
+import path from 'node:path';
+import { BLOCK_BYTES, padding, parseTarHeader, tarHeader } from '#deployments/archive/tar-header.ts';
+import { BackupError } from './backup-error.ts';
+import { BLOB_BYTES_MAX, damaged, MANIFEST_BYTES_MAX, parseHeader, type BackupHeader } from './manifest.ts';
+import type { BackupSink, BackupSource } from './store.ts';
+
+const HEADER_NAME = 'platform-backup.json';
+const HEADER_BYTES_MAX = 4096;
+/** What compression and encryption may add to a content that does not shrink. */
+const ADDED_BYTES_MAX = 64 * 1024;
+const UNFINISHED = '.unfinished';
+
+/** Begins an archive. @throws {BackupError} when it cannot be written. */
+export async function createArchiveFile(file: string, header: BackupHeader): Promise<BackupSink> {
+  const unfinished = `${file}${UNFINISHED}`;
+  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+  // Left by one that was cut off.
+  await rm(unfinished, { force: true });
+  const handle = await open(unfinished, 'wx', 0o600);
+  const ids = new Set<string>();
+  let bytes = 0;
+  const write = async (name: string, content: Uint8Array): Promise<void> => {
+    const entry = Buffer.concat([tarHeader(name, content.length), content, Buffer.alloc(padding(content.length))]);
+    await handle.write(entry);
+    bytes += entry.length;
+  };
+  await write(HEADER_NAME, Buffer.from(JSON.stringify(header)));
+  return {
+    has: (id) => ids.has(id),
+    async put(id, encoded) {
+      ids.add(id);
+      await write(`blobs/${id}`, encoded);
+    },
+    async finish(id, encoded) {
+      await write(`manifest/${id}`, encoded);
+      await handle.write(Buffer.alloc(2 * BLOCK_BYTES));
+      await handle.sync();
+      await handle.close();
+      await rename(unfinished, file);
+      await using folder = await open(path.dirname(file), 'r');
+      await folder.sync();
+      return { location: file, bytes: bytes + 2 * BLOCK_BYTES };
+    },
+    async abort() {
+      await handle.close().catch(() => {});
+      await rm(unfinished, { force: true });
+    },
+  };
+}
+
+/** Reads the list of an archive's contents; no content is looked at. @throws {BackupError} `damaged` or `newer`. */
+export async function openArchiveFile(file: string): Promise<BackupSource> {
+  const handle = await open(file, 'r').catch((error: NodeJS.ErrnoException) => {
+    throw new BackupError('settings', `${file} cannot be read: ${error.message}`, 'Name the file of a backup.');
+  });
+  try {
+    const { header, entries, manifestId } = await readEntries(handle);
+    return {
+      location: file,
+      header,
+      manifestId,
+      has: (id) => entries.has(id),
+      async read(id) {
+        const entry = entries.get(id);
+        if (entry === undefined) throw damaged('a content is missing');
+        return readAt(handle, entry.at, entry.bytes);
+      },
+      close: () => handle.close(),
+    };
+  } catch (error) {
+    await handle.close();
+    if (error instanceof BackupError) throw error;
+    throw damaged((error as Error).message.replace(/^The archive cannot be used: /, ''));
+  }
+}
+
+async function readEntries(handle: FileHandle): Promise<{
+  header: BackupHeader;
+  entries: Map<string, { readonly at: number; readonly bytes: number }>;
+  manifestId: string;
+}> {
+  const { size } = await handle.stat();
+  const entries = new Map<string, { at: number; bytes: number }>();
+  let header: BackupHeader | null = null;
+  let manifestId: string | null = null;
+  let at = 0;
+  let filled = 0;
+  for (;;) {
+    // With the padding of the content before it, in which nothing may stand.
+    const block = await readAt(handle, at, filled + BLOCK_BYTES);
+    if (block.subarray(0, filled).some((byte) => byte !== 0)) throw damaged('something stands between its contents');
+    at += filled;
+    const found = parseTarHeader(block.subarray(filled));
+    if (found === null) break;
+    const { path: name, type, bytes } = found;
+    at += BLOCK_BYTES;
+    if (type !== 'file') throw damaged('it holds what no backup holds');
+    if (at + bytes > size) throw damaged('it is cut off');
+    if (header === null) {
+      if (name !== HEADER_NAME || bytes > HEADER_BYTES_MAX) throw damaged('it does not begin as a backup does');
+      header = parseHeader((await readAt(handle, at, bytes)).toString('utf8'));
+    } else {
+      const [, kind, id] = /^(blobs|manifest)\/([0-9a-f]{64})$/.exec(name) ?? [];
+      if (id === undefined || manifestId !== null) throw damaged('it holds what no backup holds');
+      if (bytes > (kind === 'blobs' ? BLOB_BYTES_MAX : MANIFEST_BYTES_MAX) + ADDED_BYTES_MAX)
+        throw damaged('a content is larger than any is');
+      if (kind === 'manifest') manifestId = id;
+      // The same content may be the manifest's only by a damage.
+      if (entries.has(id)) throw damaged('a content is there twice');
+      entries.set(id, { at, bytes });
+    }
+    at += bytes;
+    filled = padding(bytes);
+  }
+  if (header === null || manifestId === null) throw damaged('it is cut off before its manifest');
+  if (size < at + 2 * BLOCK_BYTES) throw damaged('it is cut off');
+  const isEnd =
+    size === at + 2 * BLOCK_BYTES && (await readAt(handle, at, 2 * BLOCK_BYTES)).every((byte) => byte === 0);
+  if (!isEnd) throw damaged('something follows after its end');
+  return { header, entries, manifestId };
+}
+
+async function readAt(handle: FileHandle, at: number, bytes: number): Promise<Buffer> {
+  const buffer = Buffer.alloc(bytes);
+  let read = 0;
+  while (read < bytes) {
+    const { bytesRead } = await handle.read(buffer, read, bytes - read, at + read);
+    if (bytesRead === 0) throw damaged('it is cut off');
+    read += bytesRead;
+  }
+  return buffer;
+}

@@ -1,0 +1,68 @@
+// Reads a backup: its manifest, and its parts, each byte compared with its hash. `verify` looks at all of it, which a
+// restore does before it changes anything.
+import { createHash } from 'node:crypto';
+import { codecFor, type Codec } from './codec.ts';
+import {
+  BLOB_BYTES_MAX,
+  damaged,
+  MANIFEST_BYTES_MAX,
+  parseManifest,
+  shown,
+  type Manifest,
+  type Part,
+} from './manifest.ts';
+import type { BackupSource } from './store.ts';
+
+/** A backup whose manifest was read. */
+export interface OpenBackup {
+  readonly location: string;
+  readonly manifest: Manifest;
+  readonly isEncrypted: boolean;
+  /** The bytes of a part. @throws {BackupError} `damaged` */
+  read(part: Part): AsyncGenerator<Buffer>;
+  /** Reads everything. @throws {BackupError} `damaged` */
+  verify(progress?: (bytes: number) => void): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** @throws {BackupError} when it is damaged, or its passphrase is another. */
+export async function openBackup(source: BackupSource, passphrase: string | null): Promise<OpenBackup> {
+  try {
+    const codec = await codecFor(source.header, passphrase);
+    const text = await codec.decode(source.manifestId, await source.read(source.manifestId), MANIFEST_BYTES_MAX);
+    return backupOf(source, codec, parseManifest(text.toString('utf8')));
+  } catch (error) {
+    await source.close();
+    throw error;
+  }
+}
+
+function backupOf(source: BackupSource, codec: Codec, manifest: Manifest): OpenBackup {
+  async function* read(part: Part): AsyncGenerator<Buffer> {
+    const hash = createHash('sha256');
+    let bytes = 0;
+    for (const id of part.blobs) {
+      const content = await codec.decode(id, await source.read(id), BLOB_BYTES_MAX);
+      hash.update(content);
+      bytes += content.length;
+      if (bytes > part.bytes) throw damaged(`${part.kind} ${shown(part.name)} is larger than it should be`);
+      yield content;
+    }
+    if (bytes !== part.bytes || hash.digest('hex') !== part.sha256)
+      throw damaged(`${part.kind} ${shown(part.name)} does not match its hash`);
+  }
+  return {
+    location: source.location,
+    manifest,
+    isEncrypted: source.header.encryption !== null,
+    read,
+    async verify(progress = () => {}) {
+      let bytes = 0;
+      for (const part of manifest.parts) {
+        for await (const piece of read(part)) bytes += piece.length;
+        progress(bytes);
+      }
+    },
+    close: () => source.close(),
+  };
+}

@@ -1,0 +1,177 @@
+// Makes a backup of a platform, running or not: Postgres in one snapshot, each database at one moment of it, then what
+// their rows lead to. Nobody waits for it. Called by `platform backup`, by schedules (main.ts) and by an upgrade.
+import { createReadStream } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { dumpTables } from '#postgres/dump.ts';
+import { backupTo } from '#runtime/databases/sqlite/copies.ts';
+import { isDatabaseName } from '#runtime/databases/protocol/database-name.ts';
+import { BackupError } from '../archive/backup-error.ts';
+import type { Manifest } from '../archive/manifest.ts';
+import { KEY_FILES } from '../archive/manifest.ts';
+import { BackupWriter, type BackupProgress, type PartName } from '../archive/writer.ts';
+import { checkPlaces, encryptionKeyIds, openDatabase, type Places } from '../places.ts';
+import { addFiles } from './files.ts';
+import { addTree } from './tree.ts';
+import { openTarget, type Target } from './target.ts';
+
+/** What to back up, and where to. */
+export interface BackupOptions {
+  readonly places: Places;
+  readonly target: Target;
+  /** Null: not encrypted. */
+  readonly passphrase: string | null;
+  /** Whether the secrets of the data folder come along. */
+  readonly withKeys: boolean;
+  readonly version: string;
+  readonly now?: Date;
+  readonly onProgress?: (progress: BackupProgress) => void;
+}
+
+/** A backup that was made. */
+export interface BackupReport {
+  readonly location: string;
+  readonly createdAt: string;
+  /** Of what was backed up. */
+  readonly bytes: number;
+  /** What was written for it: less where the target had contents already. */
+  readonly writtenBytes: number;
+  readonly tables: number;
+  readonly rows: number;
+  readonly databases: number;
+  readonly files: number;
+  readonly artifacts: number;
+  readonly isEncrypted: boolean;
+  readonly hasKeys: boolean;
+  /** What is not in it, in words. */
+  readonly leftOut: readonly string[];
+}
+
+/** @throws {BackupError} with what to do; then nothing that looks like a backup is left. */
+export async function makeBackup(options: BackupOptions): Promise<BackupReport> {
+  const { places, passphrase, withKeys, version, now = new Date() } = options;
+  checkPlaces(places);
+  const createdAt = now.toISOString();
+  const target = await openTarget(options.target, places, passphrase, { createdAt, platform: version });
+  const work = await mkdtemp(path.join(places.folder, 'backup-'));
+  const writer = new BackupWriter(target.sink, target.codec, options.onProgress ?? (() => {}));
+  try {
+    const schema = await addTables(writer, places);
+    await addDatabases(writer, places, work);
+    if (places.bucket === null) await addFiles(writer, path.join(places.folder, 'files'), work);
+    for (const folder of ['routes', 'repositories', 'artifacts']) await addTree(writer, places.folder, folder);
+    if (withKeys) await addKeys(writer, places);
+    const leftOut = leftOutOf(places, withKeys);
+    const [keyId = null] = encryptionKeyIds(places);
+    const { location, bytes, manifest } = await writer.finish({ platform: version, createdAt, schema, keyId, leftOut });
+    await target.close();
+    return {
+      ...reportOf(manifest, withKeys),
+      location,
+      createdAt,
+      writtenBytes: bytes,
+      isEncrypted: passphrase !== null,
+    };
+  } catch (error) {
+    await target.sink.abort();
+    await target.close();
+    throw explained(error, places.folder);
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+async function addTables(writer: BackupWriter, places: Places): Promise<Manifest['schema']> {
+  const database = await openDatabase(places, false);
+  if (database === null) return null;
+  try {
+    return await dumpTables(database.sql, async ({ name, columns, sequences }, rows) => {
+      const stands = sequences.map(([column, last]): [string, number] => [column, last]);
+      const part: PartName = { kind: 'table', name, columns: [...columns], sequences: stands };
+      await writer.add(part, rows, true);
+    });
+  } finally {
+    await database.close();
+  }
+}
+
+/** Each as it is at one moment, through SQLite: who writes meanwhile does not wait. */
+async function addDatabases(writer: BackupWriter, { databases }: Places, work: string): Promise<void> {
+  if (databases === null) return;
+  for (const namespace of await namesIn(databases)) {
+    for (const file of await namesIn(path.join(databases, namespace))) {
+      const name = `${namespace}/${file.replace(/\.sqlite$/, '')}`;
+      if (!file.endsWith('.sqlite') || !isDatabaseName(name)) continue;
+      const copy = path.join(work, 'database.sqlite');
+      try {
+        await backupTo(path.join(databases, namespace, file), copy);
+      } catch (error) {
+        // Deleted since the folder was read.
+        if ((await stat(path.join(databases, namespace, file)).catch(() => null)) === null) continue;
+        throw new Error(`The database ${name} cannot be copied: ${(error as Error).message}`, { cause: error });
+      }
+      await writer.add({ kind: 'database', name }, createReadStream(copy));
+      await rm(copy);
+    }
+  }
+}
+
+async function addKeys(writer: BackupWriter, { folder }: Places): Promise<void> {
+  for (const name of KEY_FILES) {
+    const content = await readFile(path.join(folder, name)).catch(() => null);
+    if (content !== null) await writer.add({ kind: 'key', name }, [content]);
+  }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return [];
+    throw error;
+  });
+  return names.toSorted();
+}
+
+function leftOutOf({ bucket, databases, environment }: Places, withKeys: boolean): string[] {
+  const given = ['ENCRYPTION_KEY', 'AUTH_SECRET'].filter((name) => (environment[name]?.trim() ?? '') !== '');
+  return [
+    ...(withKeys
+      ? given.length === 0
+        ? []
+        : [`${given.join(' and ')}: given as variables, keep them yourself`]
+      : [
+          'The keys (ENCRYPTION_KEY, AUTH_SECRET): without them nobody can read the variables and credentials in it, and everybody signs in again',
+        ]),
+    ...(bucket === null ? [] : [`Files of projects: they are in the bucket ${bucket.bucket}`]),
+    ...(databases === null ? ['Project databases: they are not on this machine'] : []),
+  ];
+}
+
+function reportOf(
+  { parts, leftOut }: Manifest,
+  hasKeys: boolean,
+): Pick<BackupReport, 'bytes' | 'tables' | 'rows' | 'databases' | 'files' | 'artifacts' | 'hasKeys' | 'leftOut'> {
+  const of = (kind: string): Manifest['parts'] => parts.filter((part) => part.kind === kind);
+  const artifacts = new Set(of('file').flatMap(({ name }) => /^artifacts\/([^/]+)/.exec(name)?.[1] ?? []));
+  return {
+    bytes: parts.reduce((sum, part) => sum + part.bytes, 0),
+    tables: of('table').length,
+    rows: of('table').reduce((sum, { rows = 0 }) => sum + rows, 0),
+    databases: of('database').length,
+    files: of('content').length,
+    artifacts: artifacts.size,
+    hasKeys,
+    leftOut,
+  };
+}
+
+function explained(error: unknown, folder: string): Error {
+  if (error instanceof BackupError) return error;
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'ENOSPC')
+    return new BackupError('space', 'The disk is full', `Make room, also in ${folder}, or name another target.`, {
+      cause: error,
+    });
+  return new BackupError('failed', `The backup was not made: ${message}`, 'Nothing is left of it. Try again.', {
+    cause: error,
+  });
+}

@@ -1,0 +1,125 @@
+// One backup as commands and schedules make it: settings from variables, one at a time for a data folder, older ones
+// removed, and a note of how it went for `platform doctor`. Called by cli/commands/backup.ts, main.ts and the upgrade.
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { readJson, writeWhole } from '#core/process/platform-record.ts';
+import { parseInteger } from '#core/parse-integer.ts';
+import { takeLock } from '#deployments/file-lock.ts';
+import { BackupError } from '../archive/backup-error.ts';
+import type { BackupProgress } from '../archive/writer.ts';
+import { placesOf, type Environment } from '../places.ts';
+import { makeBackup, type BackupReport } from './backup.ts';
+import { removeOldBackups } from './retention.ts';
+import { parseTarget } from './target.ts';
+
+/** How the last backup of a data folder went, in `<FS_PATH>/last-backup.json`. */
+export interface LastBackup {
+  /** ISO 8601, its end. */
+  readonly at: string;
+  readonly location: string | null;
+  readonly bytes: number;
+  /** Null: it was made. */
+  readonly error: string | null;
+  /** The last that was made, where this one was not. */
+  readonly lastGoodAt: string | null;
+}
+
+/** What a caller may say instead of variables. */
+export interface RunOptions {
+  readonly folder: string;
+  readonly environment: Environment;
+  readonly cwd: string;
+  readonly version: string;
+  /** Default: `BACKUP_TARGET`, else `<FS_PATH>/backups/`. */
+  readonly out?: string | undefined;
+  /** Default: only where the backup is encrypted. */
+  readonly withKeys?: boolean | undefined;
+  /** Default: `BACKUP_KEEP`; null: none goes. */
+  readonly keep?: number | null;
+  readonly onProgress?: (progress: BackupProgress) => void;
+}
+
+export const BACKUP_KEEP = 7;
+const LAST_FILE = 'last-backup.json';
+
+/** @throws {BackupError} with what to do. */
+export async function runBackup(options: RunOptions): Promise<BackupReport & { readonly removed: readonly string[] }> {
+  const { folder, environment, cwd, version, onProgress } = options;
+  const target = targetOf(environment, folder, cwd, options.out);
+  const passphrase = passphraseOf(environment);
+  const keep = options.keep === undefined ? keepOf(environment) : options.keep;
+  const places = placesOf(environment, folder);
+  const lock = takeLock(path.join(folder, 'locks', 'backup'));
+  if (lock === null) throw new BackupError('running', `A backup of ${folder} is under way`, 'Wait for its end.');
+  try {
+    const report = await makeBackup({
+      places,
+      target,
+      passphrase,
+      withKeys: options.withKeys ?? passphrase !== null,
+      version,
+      ...(onProgress === undefined ? {} : { onProgress }),
+    });
+    note(folder, { location: report.location, bytes: report.bytes, error: null });
+    const removed = keep === null ? [] : await removeOldBackups(target, keep, passphrase);
+    return { ...report, removed };
+  } catch (error) {
+    note(folder, { location: null, bytes: 0, error: (error as Error).message });
+    throw error;
+  } finally {
+    lock.release();
+  }
+}
+
+/** Where backups go: what is asked for, else `BACKUP_TARGET`, else a folder of the data folder. */
+export function targetOf(environment: Environment, folder: string, cwd: string, out?: string) {
+  const text = out || environment['BACKUP_TARGET']?.trim() || `${path.join(folder, 'backups')}/`;
+  return parseTarget(text, cwd, environment);
+}
+
+/**
+ * `BACKUP_PASSPHRASE`, or what is in the file of `BACKUP_PASSPHRASE_FILE`; null: neither is set. @throws
+ * {BackupError}
+ */
+export function passphraseOf(environment: Environment): string | null {
+  const given = environment['BACKUP_PASSPHRASE'] ?? '';
+  if (given !== '') return given;
+  const file = environment['BACKUP_PASSPHRASE_FILE']?.trim() ?? '';
+  if (file === '') return null;
+  try {
+    return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+  } catch (error) {
+    throw new BackupError(
+      'settings',
+      `BACKUP_PASSPHRASE_FILE cannot be read: ${(error as Error).message}`,
+      'Name a file with the passphrase on its only line.',
+    );
+  }
+}
+
+/** How many backups stay. @throws {BackupError} */
+export function keepOf(environment: Environment): number {
+  const text = environment['BACKUP_KEEP']?.trim() ?? '';
+  try {
+    return text === '' ? BACKUP_KEEP : parseInteger('BACKUP_KEEP', text, { least: 1, most: 10_000 });
+  } catch (error) {
+    throw new BackupError('settings', (error as Error).message, 'Set it to a whole number, or leave it out.');
+  }
+}
+
+/** How the last backup went; null: there was none. */
+export function lastBackup(folder: string): LastBackup | null {
+  const found = readJson(path.join(folder, LAST_FILE)) as LastBackup | null;
+  return typeof found?.at === 'string' ? found : null;
+}
+
+function note(folder: string, how: Pick<LastBackup, 'location' | 'bytes' | 'error'>): void {
+  const before = lastBackup(folder);
+  const at = new Date().toISOString();
+  const lastGoodAt = how.error === null ? at : (before?.lastGoodAt ?? null);
+  try {
+    writeWhole(path.join(folder, LAST_FILE), { at, ...how, lastGoodAt } satisfies LastBackup);
+  } catch {
+    // Its own error says more: the folder is not there, or full.
+  }
+}

@@ -1,0 +1,140 @@
+// Where backups go: a file, a folder that gets one file for each, or a bucket. Called by backup.ts, retention.ts and
+// the commands; nothing is made before it is asked for.
+import { existsSync, statfsSync } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { BucketOptions } from '#runtime/stores/s3-bucket.ts';
+import { createArchiveBucket, openRepository } from '../archive/archive-bucket.ts';
+import { createArchiveFile } from '../archive/archive-file.ts';
+import { BackupError } from '../archive/backup-error.ts';
+import { codecFor, newCodec, type Codec } from '../archive/codec.ts';
+import { FORMAT, type BackupHeader } from '../archive/manifest.ts';
+import type { BackupSink } from '../archive/store.ts';
+import type { Environment, Places } from '../places.ts';
+
+/** A place for backups. */
+export type Target =
+  | { readonly kind: 'file' | 'folder'; readonly path: string }
+  | { readonly kind: 'bucket'; readonly bucket: BucketOptions; readonly prefix: string };
+
+/** Left free on the disk of a backup. */
+const SPARE_BYTES = 64 * 1024 * 1024;
+
+/**
+ * @param text a file, a folder (there, or with a slash at its end), or `s3://bucket/prefix`.
+ * @throws {BackupError} `settings` where variables of the bucket are missing.
+ */
+export function parseTarget(text: string, cwd: string, environment: Environment): Target {
+  if (!text.startsWith('s3://')) {
+    const at = path.resolve(cwd, text);
+    const isFolder = text.endsWith('/') || (existsSync(at) && !text.endsWith('.tar'));
+    return { kind: isFolder ? 'folder' : 'file', path: at };
+  }
+  const [, bucket, prefix = ''] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/.exec(text) ?? [];
+  if (bucket === undefined || prefix.split('/').some((part) => part === '.' || part === '..'))
+    throw new BackupError('settings', `${text} is no bucket`, 'Write s3://<bucket>/<prefix>.');
+  const get = (name: string): string => environment[name]?.trim() ?? '';
+  const names = ['ENDPOINT', 'REGION', 'ACCESS_KEY_ID', 'SECRET_ACCESS_KEY'].map((name) => `BACKUP_S3_${name}`);
+  const missing = names.filter((name) => get(name) === '');
+  if (missing.length > 0)
+    throw new BackupError(
+      'settings',
+      `A backup in a bucket needs ${missing.join(', ')}`,
+      'Set them to those of a key that reaches this bucket only.',
+    );
+  if (!/^https?:\/\/[^/]+\/?$/.test(get('BACKUP_S3_ENDPOINT')))
+    throw new BackupError(
+      'settings',
+      'BACKUP_S3_ENDPOINT is no address of storage',
+      'Set it to one such as https://s3.eu-central-1.amazonaws.com.',
+    );
+  return {
+    kind: 'bucket',
+    prefix: prefix.replace(/^\/+|\/+$/g, ''),
+    bucket: {
+      endpoint: get('BACKUP_S3_ENDPOINT'),
+      bucket,
+      region: get('BACKUP_S3_REGION'),
+      accessKeyId: get('BACKUP_S3_ACCESS_KEY_ID'),
+      secretAccessKey: get('BACKUP_S3_SECRET_ACCESS_KEY'),
+    },
+  };
+}
+
+/** Name of the file, or of the manifest, of a backup. @example backupName('2026-11-23T13:00:00.000Z') */
+export function backupName(createdAt: string): string {
+  return `platform-${createdAt.replace(/[:.]/g, '-')}`;
+}
+
+/** Opens a target for one backup. @throws {BackupError} when it cannot take it. */
+export async function openTarget(
+  target: Target,
+  places: Places,
+  passphrase: string | null,
+  about: { readonly createdAt: string; readonly platform: string },
+): Promise<{ readonly sink: BackupSink; readonly codec: Codec; close(): Promise<void> }> {
+  const header = { format: FORMAT, ...about };
+  if (target.kind === 'bucket') {
+    const repository = await openRepository(target.bucket, target.prefix);
+    try {
+      // Backups in one bucket share contents, so they share the salt that their names depend on.
+      const codec =
+        repository.encryption === undefined
+          ? await newCodec(passphrase)
+          : await codecFor(headerWith(header, repository.encryption), passphrase);
+      if (repository.encryption === null && passphrase !== null)
+        throw new BackupError(
+          'passphrase',
+          'The backups in the bucket are not encrypted',
+          'Name another prefix for encrypted ones, or leave BACKUP_PASSPHRASE out.',
+        );
+      const whole = headerWith(header, codec.encryption);
+      const sink = await createArchiveBucket(repository, backupName(about.createdAt), whole);
+      return { sink, codec, close: () => repository.close() };
+    } catch (error) {
+      await repository.close();
+      throw error;
+    }
+  }
+  const file = target.kind === 'file' ? target.path : path.join(target.path, `${backupName(about.createdAt)}.tar`);
+  if (existsSync(file))
+    throw new BackupError('settings', `${file} is there already`, 'Name another file: no backup is written over.');
+  await checkSpace(places, existingFolder(path.dirname(file)));
+  const codec = await newCodec(passphrase);
+  return { codec, sink: await createArchiveFile(file, headerWith(header, codec.encryption)), close: async () => {} };
+}
+
+function headerWith(header: Omit<BackupHeader, 'encryption'>, encryption: BackupHeader['encryption']): BackupHeader {
+  return { ...header, encryption };
+}
+
+function existingFolder(folder: string): string {
+  return existsSync(folder) ? folder : existingFolder(path.dirname(folder));
+}
+
+/** Contents shrink, but files and artifacts may be compressed already. */
+async function checkSpace({ folder, databases, bucket }: Places, target: string): Promise<void> {
+  const folders = ['artifacts', 'repositories', ...(bucket === null ? ['files'] : [])].map((name) =>
+    path.join(folder, name),
+  );
+  let needed = SPARE_BYTES;
+  for (const one of [...folders, ...(databases === null ? [] : [databases])]) needed += await bytesBelow(one);
+  const { bavail, bsize } = statfsSync(target);
+  if (bavail * bsize < needed)
+    throw new BackupError(
+      'space',
+      `The backup may take ${needed} bytes, and the disk of ${target} has ${bavail * bsize} bytes free`,
+      'Make room, or name a target on another disk.',
+    );
+}
+
+/** Bytes of all files below a folder; 0 where there is none. */
+export async function bytesBelow(folder: string): Promise<number> {
+  let bytes = 0;
+  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+    const at = path.join(folder, entry.name);
+    if (entry.isDirectory()) bytes += await bytesBelow(at);
+    else if (entry.isFile()) bytes += (await stat(at).catch(() => null))?.size ?? 0;
+  }
+  return bytes;
+}

@@ -1,0 +1,23 @@
+// Opens a backup by what a user calls it: a file, or a place in a bucket. Called by `platform restore`.
+import path from 'node:path';
+import { openArchiveBucket, openRepository } from '../archive/archive-bucket.ts';
+import { openArchiveFile } from '../archive/archive-file.ts';
+import { openBackup, type OpenBackup } from '../archive/reader.ts';
+import { parseTarget } from '../backup/target.ts';
+import type { Environment } from '../places.ts';
+
+const NAMED = /^(s3:\/\/.+)\/(platform-[0-9TZ-]+)$/;
+
+/** @throws {BackupError} when there is none, it is damaged, or its passphrase is another. */
+export async function openBackupAt(
+  text: string,
+  cwd: string,
+  environment: Environment,
+  passphrase: string | null,
+): Promise<OpenBackup> {
+  if (!text.startsWith('s3://')) return openBackup(await openArchiveFile(path.resolve(cwd, text)), passphrase);
+  const [, location = text, name = null] = NAMED.exec(text) ?? [];
+  const target = parseTarget(location, cwd, environment);
+  if (target.kind !== 'bucket') throw new Error(`${text} is no bucket`);
+  return openBackup(await openArchiveBucket(await openRepository(target.bucket, target.prefix), name), passphrase);
+}

@@ -1,0 +1,267 @@
+// Puts a backup in the place of a platform that does not run. Everything of it is verified before anything changes;
+// what was there before is set aside, not deleted; and until all of it is done a marker in the data folder keeps a
+// platform from starting. Called by `platform restore` and by the way back from an upgrade.
+import { createWriteStream, existsSync, mkdirSync, readdirSync, renameSync, statfsSync } from 'node:fs';
+import { chmod, mkdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { readJson, RESTORE_FILE, writeWhole } from '#core/process/platform-record.ts';
+import { takeLock } from '#deployments/file-lock.ts';
+import { hasTables, loadTables, schemaProblem } from '#postgres/load.ts';
+import { BackupError } from '../archive/backup-error.ts';
+import { FILE_FOLDERS, type Part } from '../archive/manifest.ts';
+import type { OpenBackup } from '../archive/reader.ts';
+import { encryptionKeyIds, openDatabase, type Places } from '../places.ts';
+import { putFiles } from './files.ts';
+
+/** What to restore, and where. */
+export interface RestoreOptions {
+  readonly backup: OpenBackup;
+  readonly places: Places;
+  /** What is there may be replaced. */
+  readonly force: boolean;
+  /** Values that were encrypted with another key than there will be stay unreadable. */
+  readonly withoutKeys: boolean;
+  readonly onProgress?: (what: string) => void;
+  /** Called between steps, for tests. */
+  readonly onStep?: (step: string) => void;
+}
+
+/** What was restored. */
+export interface RestoreReport {
+  readonly rows: number;
+  readonly databases: number;
+  readonly files: number;
+  readonly hasKeys: boolean;
+  /** Folder with what was there before; null: nothing was. */
+  readonly aside: string | null;
+  readonly leftOut: readonly string[];
+}
+
+interface Marker {
+  readonly archive: string;
+  readonly aside: string | null;
+}
+
+/** Everything in a data folder that a restore makes anew. */
+const REPLACED = [...FILE_FOLDERS, 'databases', 'files', 'postgres', 'state.sqlite'];
+
+/** @throws {BackupError} with what to do. */
+export async function restoreBackup(options: RestoreOptions): Promise<RestoreReport> {
+  const { backup, places, onProgress = () => {}, onStep = () => {} } = options;
+  const { folder } = places;
+  const { manifest } = backup;
+  await checkBackup(options);
+  mkdirSync(folder, { recursive: true, mode: 0o755 });
+  const lock = takeLock(path.join(folder, 'locks', 'start'));
+  const other = lock === null ? null : takeLock(path.join(folder, 'locks', 'platform'));
+  if (lock === null || other === null) {
+    lock?.release();
+    throw new BackupError('running', `A platform runs on ${folder}`, 'Stop it, then restore.');
+  }
+  try {
+    const before = readJson(path.join(folder, RESTORE_FILE)) as Marker | null;
+    await checkTarget(options, before !== null);
+    onProgress('Verifying the backup');
+    await backup.verify((bytes) => onProgress(`Verifying the backup: ${bytes} bytes`));
+    checkSpace(folder, manifest.parts);
+    onStep('verified');
+    const aside = before === null ? asideFor(folder) : before.aside;
+    writeWhole(path.join(folder, RESTORE_FILE), { archive: backup.location, aside } satisfies Marker);
+    onStep('marked');
+    await clear(places, before === null ? aside : null);
+    onStep('cleared');
+    await putParts(options);
+    onStep('files');
+    await putTables(options);
+    onStep('tables');
+    if (places.bucket !== null) await putFiles(backup, places.bucket, folder, onProgress);
+    // The last step: from now on it is a platform.
+    await rm(path.join(folder, RESTORE_FILE));
+    const of = (kind: Part['kind']): Part[] => manifest.parts.filter((part) => part.kind === kind);
+    return {
+      rows: of('table').reduce((sum, { rows = 0 }) => sum + rows, 0),
+      databases: of('database').length,
+      files: of('content').length,
+      hasKeys: of('key').length > 0,
+      aside,
+      leftOut: manifest.leftOut,
+    };
+  } finally {
+    other.release();
+    lock.release();
+  }
+}
+
+/** What can be said without looking at the place. */
+async function checkBackup({ backup: { manifest }, places, withoutKeys }: RestoreOptions): Promise<void> {
+  const problem = manifest.schema === null ? null : schemaProblem(manifest.schema);
+  if (problem !== null)
+    throw new BackupError(
+      'newer',
+      `The backup, of version ${manifest.platform}, cannot be restored by this one: ${problem}`,
+      'Restore it with the version of the platform that wrote it, or a later one.',
+    );
+  if (manifest.schema !== null && places.postgres === 'none')
+    throw new BackupError(
+      'settings',
+      'The backup holds a database, and DATABASE_URL is none',
+      'Set DATABASE_URL, or leave it out for an embedded one.',
+    );
+  if (places.databases === null && manifest.parts.some(({ kind }) => kind === 'database'))
+    throw new BackupError(
+      'settings',
+      'The backup holds project databases, and DB_URL or DB_STORAGE_MODE say that they are not on this machine',
+      'Restore where the database service runs.',
+    );
+  const own = encryptionKeyIds(places);
+  const bringsKey = manifest.parts.some(({ kind, name }) => kind === 'key' && name === 'secrets/encryption-key');
+  const isGiven = (places.environment['ENCRYPTION_KEY']?.trim() ?? '') !== '';
+  const willHave = manifest.keyId === null || (bringsKey && !isGiven) || own.includes(manifest.keyId);
+  if (!willHave && !withoutKeys)
+    throw new BackupError(
+      'settings',
+      `The variables and credentials in the backup are encrypted with a key that is not here (${manifest.keyId})`,
+      'Set ENCRYPTION_KEY to the one the platform had, or put its secrets/encryption-key into the data folder. `--without-keys` restores the rest: those values have to be set again.',
+    );
+}
+
+async function checkTarget({ places, force }: RestoreOptions, wasCutOff: boolean): Promise<void> {
+  const { folder, postgres } = places;
+  if (force || wasCutOff) return;
+  const found = REPLACED.filter((name) => existsSync(path.join(folder, name)) && !isEmpty(path.join(folder, name)));
+  const notEmpty = (what: string): BackupError =>
+    new BackupError(
+      'not_empty',
+      `${what} holds data of a platform`,
+      'Restore into an empty one, or pass --force: a data folder is set aside then, an external database is replaced.',
+    );
+  if (found.length > 0) throw notEmpty(folder);
+  if (typeof postgres !== 'object') return;
+  const database = await openDatabase(places, false);
+  try {
+    if (await hasTables(database!.sql)) throw notEmpty('The database of DATABASE_URL');
+  } catch (error) {
+    if (error instanceof BackupError) throw error;
+    throw new BackupError(
+      'settings',
+      `The database cannot be reached: ${(error as Error).message}`,
+      'Look at DATABASE_URL.',
+      { cause: error },
+    );
+  } finally {
+    await database!.close();
+  }
+}
+
+function isEmpty(at: string): boolean {
+  try {
+    return readdirSync(at).length === 0;
+  } catch {
+    return false;
+  }
+}
+
+function checkSpace(folder: string, parts: readonly Part[]): void {
+  // Rows take more in tables, with their indexes, than in a backup.
+  const needed = parts.reduce((sum, { kind, bytes }) => sum + bytes * (kind === 'table' ? 3 : 1), 0);
+  const { bavail, bsize } = statfsSync(folder);
+  if (bavail * bsize < needed)
+    throw new BackupError(
+      'space',
+      `The restore takes up to ${needed} bytes, and the disk of ${folder} has ${bavail * bsize} bytes free`,
+      'Make room, or set FS_PATH to a folder on a larger disk.',
+    );
+}
+
+/** Where what is there goes; null: nothing is there. */
+function asideFor(folder: string): string | null {
+  const isThere = REPLACED.some((name) => existsSync(path.join(folder, name)));
+  return isThere ? path.join(folder, `before-restore-${new Date().toISOString().replace(/[:.]/g, '-')}`) : null;
+}
+
+/** @param aside null: what a restore before this one has made is deleted. */
+async function clear({ folder, databases }: Places, aside: string | null): Promise<void> {
+  const own = path.join(folder, 'databases');
+  const paths = REPLACED.map((name) => path.join(folder, name));
+  if (databases !== null && databases !== own && existsSync(databases) && !isEmpty(databases)) {
+    if (aside === null)
+      for (const name of readdirSync(databases)) await rm(path.join(databases, name), { recursive: true });
+    else moveInto(databases, readdirSync(databases), `${databases.replace(/\/+$/, '')}-${path.basename(aside)}`);
+  }
+  if (aside !== null)
+    moveInto(
+      folder,
+      REPLACED.filter((name) => existsSync(path.join(folder, name))),
+      aside,
+    );
+  else for (const one of paths) await rm(one, { recursive: true, force: true });
+}
+
+function moveInto(folder: string, names: readonly string[], target: string): void {
+  mkdirSync(target, { recursive: true, mode: 0o700 });
+  for (const name of names) renameSync(path.join(folder, name), path.join(target, name));
+}
+
+async function putParts({ backup, places, onProgress = () => {} }: RestoreOptions): Promise<void> {
+  const { folder, databases, bucket, environment } = places;
+  let done = 0;
+  for (const part of backup.manifest.parts) {
+    const file = fileOf(part, folder, databases, bucket !== null);
+    if (file === null) continue;
+    // A key that is given as a variable goes before the one of the backup.
+    if (part.name === 'secrets/encryption-key' && (environment['ENCRYPTION_KEY']?.trim() ?? '') !== '') continue;
+    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+    if (part.kind === 'key') await rm(file, { force: true });
+    await pipeline(Readable.from(backup.read(part)), createWriteStream(file, { flags: 'wx', mode: 0o600 }));
+    if (++done % 50 === 0) onProgress(`Writing files: ${done}`);
+  }
+  // Git takes a folder for a repository only where these are.
+  for (const name of new Set(
+    backup.manifest.parts.flatMap((part) => /^repositories\/[^/]+/.exec(part.name)?.[0] ?? []),
+  ))
+    for (const inner of ['refs/heads', 'objects'])
+      await mkdir(path.join(folder, name, inner), { recursive: true, mode: 0o700 });
+  for (const name of ['artifacts', 'routes']) {
+    await mkdir(path.join(folder, name), { recursive: true, mode: 0o700 });
+    await chmod(path.join(folder, name), 0o700);
+  }
+}
+
+/** The path of a part that is a file of the data folder; null: it is none, or goes elsewhere. */
+function fileOf({ kind, name }: Part, folder: string, databases: string | null, hasBucket: boolean): string | null {
+  if (kind === 'file' || kind === 'key') return path.join(folder, name);
+  if (kind === 'database') return path.join(databases!, `${name}.sqlite`);
+  if (hasBucket) return null;
+  if (kind === 'index') return path.join(folder, 'files', 'index.sqlite');
+  return kind === 'content' ? path.join(folder, 'files', 'content', name.slice(0, 2), name) : null;
+}
+
+async function putTables({ backup, places, onProgress = () => {} }: RestoreOptions): Promise<void> {
+  const { schema, parts } = backup.manifest;
+  if (schema === null) return;
+  onProgress('Filling the database');
+  const database = (await openDatabase(places, true))!;
+  try {
+    const tables = parts
+      .filter(({ kind }) => kind === 'table')
+      .map((part) => ({
+        name: part.name,
+        columns: part.columns!,
+        rows: part.rows!,
+        sequences: part.sequences ?? [],
+        content: () => backup.read(part),
+      }));
+    await loadTables(database.sql, schema, tables, true);
+  } catch (error) {
+    throw new BackupError(
+      'failed',
+      `The database does not take the backup: ${(error as Error).message}`,
+      'Nothing of it is in the database. When the reason is mended, run the same command again.',
+      { cause: error },
+    );
+  } finally {
+    await database.close();
+  }
+}

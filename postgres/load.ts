@@ -1,0 +1,105 @@
+// Tables that dump.ts has read, into a database: made by the same migrations, filled, and brought up to date, in one
+// transaction, so that a database is as it was or as it should be. Called by operations/restore/.
+import { pipeline } from 'node:stream/promises';
+import { LEDGER, ownSchemas, type AppliedMigration, type DumpedTable } from './dump.ts';
+import { readMigrations, type Migration } from './migrate.ts';
+import type { Sql, Transaction } from './sql.ts';
+
+/** A table to fill. */
+export interface LoadedTable extends DumpedTable {
+  readonly rows: number;
+  content(): AsyncIterable<Uint8Array>;
+}
+
+/**
+ * Why these migrations are none that this version of the platform can go on from; null: it can.
+ *
+ * @param applied by whom the tables were made.
+ */
+export function schemaProblem(
+  applied: readonly AppliedMigration[],
+  known: readonly Migration[] = readMigrations(),
+): string | null {
+  for (const [at, { name, hash }] of applied.entries()) {
+    const own = known[at];
+    if (own === undefined) return `it has migration ${name}, which this version of the platform does not know`;
+    if (own.name !== name || own.hash !== hash) return `its migration ${name} is another one than this version's`;
+  }
+  return null;
+}
+
+/** Whether a database has tables of ours. */
+export async function hasTables(sql: Sql): Promise<boolean> {
+  const [found] = await sql<{ there: boolean }[]>`
+    SELECT to_regclass(${LEDGER}) IS NOT NULL OR EXISTS (SELECT FROM pg_namespace WHERE nspname = ANY (${ownSchemas()})) AS there`;
+  return found?.there === true;
+}
+
+/**
+ * Fills a database.
+ *
+ * @param replaces what is there of ours is deleted; without it that is an error of the database.
+ * @throws {Error} when a table does not take its rows; then nothing has changed.
+ */
+export async function loadTables(
+  sql: Sql,
+  applied: readonly AppliedMigration[],
+  tables: readonly LoadedTable[],
+  replaces: boolean,
+): Promise<void> {
+  await sql.begin(async (transaction) => {
+    await transaction`SET LOCAL statement_timeout = 0`;
+    if (replaces) {
+      for (const schema of ownSchemas()) await transaction.unsafe(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
+      await transaction.unsafe(`DROP TABLE IF EXISTS ${LEDGER}`);
+    }
+    await transaction.unsafe(`CREATE TABLE ${LEDGER} (
+      version integer PRIMARY KEY, name text NOT NULL, hash text NOT NULL,
+      applied_at timestamptz NOT NULL DEFAULT now(), duration_ms integer NOT NULL)`);
+    for (const { text } of readMigrations().slice(0, applied.length)) {
+      await transaction.unsafe(text);
+      // A migration may look for names elsewhere: the next statements go by their full names.
+      await transaction`SET LOCAL search_path = public`;
+    }
+    const names = new Set(tables.map(({ name }) => name));
+    // Rows are as they were: what writing them would set off has happened.
+    for (const name of names) await transaction.unsafe(`ALTER TABLE ${name} DISABLE TRIGGER USER`);
+    for (const table of await inOrder(transaction, tables)) await fill(transaction, table);
+    for (const name of names) await transaction.unsafe(`ALTER TABLE ${name} ENABLE TRIGGER USER`);
+  });
+}
+
+async function fill(transaction: Transaction, { name, columns, rows, sequences, content }: LoadedTable): Promise<void> {
+  // What a migration itself has put there comes with the rows.
+  await transaction.unsafe(`DELETE FROM ${name}`);
+  const writable = await transaction.unsafe(`COPY ${name} (${columns.join(', ')}) FROM STDIN`).writable();
+  await pipeline(content, writable);
+  const [found] = await transaction.unsafe<{ count: number }[]>(`SELECT count(*) AS count FROM ${name}`);
+  if (found?.count !== rows) throw new Error(`${name} has ${found?.count} rows, not the ${rows} of the backup`);
+  for (const [column, last] of sequences)
+    await transaction`SELECT setval(pg_get_serial_sequence(${name}, ${column})::regclass, ${last})`;
+}
+
+/** Each table after those that its rows refer to. */
+async function inOrder(transaction: Transaction, tables: readonly LoadedTable[]): Promise<LoadedTable[]> {
+  const references = await transaction<{ child: string; parent: string }[]>`
+    SELECT DISTINCT cn.nspname || '.' || c.relname AS child, pn.nspname || '.' || p.relname AS parent
+    FROM pg_constraint k
+    JOIN pg_class c ON c.oid = k.conrelid JOIN pg_namespace cn ON cn.oid = c.relnamespace
+    JOIN pg_class p ON p.oid = k.confrelid JOIN pg_namespace pn ON pn.oid = p.relnamespace
+    WHERE k.contype = 'f' AND c.oid <> p.oid`;
+  const parents = new Map<string, string[]>();
+  for (const { child, parent } of references) parents.set(child, [...(parents.get(child) ?? []), parent]);
+  const byName = new Map(tables.map((table) => [table.name, table]));
+  const ordered: LoadedTable[] = [];
+  const visited = new Set<string>();
+  const visit = (name: string): void => {
+    if (visited.has(name)) return;
+    visited.add(name);
+    for (const parent of parents.get(name) ?? []) visit(parent);
+    const table = byName.get(name);
+    if (table !== undefined) ordered.push(table);
+  };
+  for (const { name } of tables) visit(name);
+  return ordered;
+}
