@@ -3,10 +3,11 @@
 import { createRouter } from '@tanstack/react-router';
 import { deploymentRoutes } from './deployments.ts';
 import { homeRoute, projectRoute, rootRoute } from './root.ts';
+import { settingsRoutes } from './settings.ts';
 
 const routeTree = rootRoute.addChildren([
   homeRoute,
-  projectRoute.addChildren([...deploymentRoutes.ofProject]),
+  projectRoute.addChildren([...deploymentRoutes.ofProject, ...settingsRoutes]),
   ...deploymentRoutes.ofRoot,
 ]);
 

@@ -1,0 +1,194 @@
+// Connects a repository to a project: one of the Git host, one that is connected already, or a plain remote by its URL.
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, dataOf } from '../../api/client.ts';
+import { wordsOf } from '../../api/failure.ts';
+import { useChange } from '../../api/use-change.ts';
+import { Button } from '../../components/button.tsx';
+import { CodeBlock } from '../../components/code-block.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Checkbox, Field, FieldRow, Input, Select, TextArea } from '../../components/field.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { noteDone } from '../../components/toast.tsx';
+import type { Project } from '../../queries/account.ts';
+
+interface ConnectProps {
+  readonly project: Project;
+  /** Those of the organization. */
+  readonly connected: readonly { readonly id: string; readonly fullName: string; readonly source: string }[];
+  readonly onClose: () => void;
+}
+
+export function ConnectRepository({ project, connected, onClose }: ConnectProps) {
+  const [from, setFrom] = useState<'host' | 'remote' | 'connected'>(connected.length > 0 ? 'connected' : 'host');
+  const [chosen, setChosen] = useState('');
+  const [remote, setRemote] = useState({ url: '', username: '', password: '', sshKey: '', knownHosts: '' });
+  const [isNow, setNow] = useState(true);
+  const [error, setError] = useState<string | null>(null);
+  const [webhookUrl, setWebhookUrl] = useState<string | null>(null);
+  const { organizationId } = project;
+  const hosted = useQuery({
+    queryKey: ['git-host-repositories', organizationId],
+    queryFn: ({ signal }) => dataOf(api.get('/git-host/repositories', { query: { organizationId }, signal })),
+    enabled: from === 'host',
+  });
+  const connect = useChange({
+    queryKey: ['project'],
+    failed: 'The repository was not connected',
+    act: async () => {
+      try {
+        const made = from === 'connected' ? { repository: { id: chosen }, webhookUrl: null } : await addRepository();
+        const body = { repositoryId: made.repository.id, configPath: project.configPath, deploy: isNow };
+        await dataOf(api.post('/projects/:id/repository', { params: { id: project.id }, body }));
+        return made.webhookUrl;
+      } catch (failure) {
+        setError(wordsOf(failure));
+        throw failure;
+      }
+    },
+    onDone: (url) => {
+      noteDone(
+        'Repository connected',
+        isNow ? 'Its production branch is being deployed.' : 'The next push is deployed.',
+      );
+      setWebhookUrl(url);
+      if (url === null) onClose();
+    },
+  });
+  const addRepository = () => {
+    if (from === 'remote') {
+      const given = Object.fromEntries(Object.entries(remote).filter(([, value]) => value !== '')) as { url: string };
+      return dataOf(api.post('/repositories', { body: { organizationId, source: 'remote', ...given } }));
+    }
+    const [installationId = '', hostId = ''] = chosen.split('/');
+    return dataOf(api.post('/repositories', { body: { organizationId, source: 'git-host', installationId, hostId } }));
+  };
+  if (webhookUrl !== null)
+    return (
+      <Dialog
+        isOpen
+        onClose={onClose}
+        title="Tell the platform of pushes"
+        footer={<Button onClick={onClose}>Done</Button>}
+      >
+        <p>Have the remote POST to this URL after each push. It is shown this once.</p>
+        <CodeBlock code={webhookUrl} wraps />
+      </Dialog>
+    );
+  const typed = (name: keyof typeof remote) => ({
+    value: remote[name],
+    onChange: ({ target }: { target: { value: string } }) => setRemote({ ...remote, [name]: target.value }),
+  });
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title="Connect a repository"
+      onSubmit={() => connect.mutate(undefined)}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            type="submit"
+            variant="primary"
+            isPending={connect.isPending}
+            disabled={from === 'remote' ? remote.url === '' : chosen === ''}
+          >
+            Connect
+          </Button>
+        </>
+      }
+    >
+      <Field label="From">
+        {(control) => (
+          <Select
+            {...control}
+            value={from}
+            onChange={({ target }) => (setFrom(target.value as typeof from), setChosen(''))}
+          >
+            {connected.length > 0 && <option value="connected">A repository of the organization</option>}
+            <option value="host">The Git host</option>
+            <option value="remote">A plain Git remote</option>
+          </Select>
+        )}
+      </Field>
+      {error !== null && <Notice tone="failed" title={error} />}
+      {from === 'connected' && (
+        <Field label="Repository">
+          {(control) => (
+            <Select {...control} value={chosen} onChange={({ target }) => setChosen(target.value)}>
+              <option value="">Choose one</option>
+              {connected.map(({ id, fullName }) => (
+                <option key={id} value={id}>
+                  {fullName}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+      )}
+      {from === 'host' &&
+        (hosted.error === null ? (
+          <Field
+            label="Repository"
+            hint={hosted.isPending ? 'Asking the Git host…' : 'Those that you may push to and the app is installed for'}
+          >
+            {(control) => (
+              <Select {...control} value={chosen} onChange={({ target }) => setChosen(target.value)}>
+                <option value="">Choose one</option>
+                {hosted.data?.repositories.map(({ installationId, hostId, fullName }) => (
+                  <option key={hostId} value={`${installationId}/${hostId}`}>
+                    {fullName}
+                  </option>
+                ))}
+              </Select>
+            )}
+          </Field>
+        ) : (
+          <Notice tone="warning" title="The Git host was not asked">
+            <p>{wordsOf(hosted.error)}</p>
+          </Notice>
+        ))}
+      {from === 'remote' && (
+        <>
+          <Field label="URL">
+            {(control) => (
+              <Input
+                {...control}
+                {...typed('url')}
+                isCode
+                required
+                maxLength={2048}
+                placeholder="https://git.example.com/team/app.git"
+              />
+            )}
+          </Field>
+          <FieldRow>
+            <Field label="User name">
+              {(control) => <Input {...control} {...typed('username')} maxLength={255} />}
+            </Field>
+            <Field label="Password or token">
+              {(control) => (
+                <Input
+                  {...control}
+                  {...typed('password')}
+                  type="password"
+                  autoComplete="new-password"
+                  maxLength={4096}
+                />
+              )}
+            </Field>
+          </FieldRow>
+          <Field label="SSH key" hint="For ssh:// URLs, in place of a password">
+            {(control) => <TextArea {...control} {...typed('sshKey')} rows={2} maxLength={20_000} />}
+          </Field>
+        </>
+      )}
+      <Checkbox
+        label="Deploy its production branch now"
+        checked={isNow}
+        onChange={({ target }) => setNow(target.checked)}
+      />
+    </Dialog>
+  );
+}

@@ -1,0 +1,209 @@
+// Custom domains of a project: asked for, what to make in the DNS, how proof and certificate stand.
+import { GlobeIcon, PlusIcon } from '@radix-ui/react-icons';
+import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, dataOf } from '../../api/client.ts';
+import { wordsOf } from '../../api/failure.ts';
+import { useChange } from '../../api/use-change.ts';
+import { Button, OutsideLink } from '../../components/button.tsx';
+import { ConfirmByName } from '../../components/confirm.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Field, Input, Select } from '../../components/field.tsx';
+import { EmptyState, ErrorState } from '../../components/notice.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { noteDone } from '../../components/toast.tsx';
+import type { Project } from '../../queries/account.ts';
+import { DomainCard } from './domain-card.tsx';
+import { SettingsPage } from './settings-page.tsx';
+import styles from './settings.module.css';
+
+/** While a proof or a certificate is awaited, how often it is looked for. */
+const LOOK_MS = 5000;
+
+export const domainsQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['domains', id],
+    queryFn: ({ signal }) => readDomains(id, signal),
+    refetchInterval: ({ state }) => (state.data?.items.some(({ status }) => status !== 'active') ? LOOK_MS : false),
+  });
+const readDomains = (id: string, signal?: AbortSignal) =>
+  dataOf(api.get('/projects/:id/domains', { params: { id }, ...(signal && { signal }) }));
+
+/** One of them. */
+export type Domain = Awaited<ReturnType<typeof readDomains>>['items'][number];
+
+export function DomainsPage() {
+  const [isAdding, setAdding] = useState(false);
+  return (
+    <SettingsPage
+      title="Domains"
+      actions={
+        <Button variant="primary" onClick={() => setAdding(true)}>
+          <PlusIcon /> Add domain
+        </Button>
+      }
+    >
+      {(project) => (
+        <>
+          <Domains project={project} />
+          {isAdding && <AddDomain project={project} onClose={() => setAdding(false)} />}
+        </>
+      )}
+    </SettingsPage>
+  );
+}
+
+function Domains({ project }: { readonly project: Project }) {
+  const { data, error, isPending, refetch } = useQuery(domainsQuery(project.id));
+  const [leaving, setLeaving] = useState<Domain | null>(null);
+  const client = useQueryClient();
+  const look = useChange({
+    queryKey: ['domains', project.id],
+    act: (id: string) => dataOf(api.post('/domains/:id/verify', { params: { id } })),
+    failed: 'The DNS was not looked at',
+    onDone: ({ hostname, status, problem }) => {
+      if (status === 'active') noteDone(`${hostname} serves production`);
+      else if (problem === null) noteDone(`${hostname} is proved`, 'Its certificate comes next.');
+    },
+  });
+  const remove = useChange({
+    queryKey: ['domains', project.id],
+    act: (id: string) => dataOf(api.delete('/domains/:id', { params: { id } })),
+    failed: 'The domain was not removed',
+    onDone: () => {
+      setLeaving(null);
+      void client.invalidateQueries({ queryKey: ['domains', project.id] });
+    },
+  });
+  if (isPending) return <SkeletonRows />;
+  if (data === undefined)
+    return <ErrorState title="The domains could not be read" error={error} onRetry={() => void refetch()} />;
+  return (
+    <div className={styles.list}>
+      {project.deploymentUrl !== null && (
+        <div className={styles.card}>
+          <div className={styles.cardHead}>
+            <h2>{new URL(project.deploymentUrl).host}</h2>
+            <OutsideLink href={project.deploymentUrl} size="small">
+              Visit
+            </OutsideLink>
+          </div>
+          <p className={styles.soft}>The platform's own, always there.</p>
+        </div>
+      )}
+      {data.items.map((domain) => (
+        <DomainCard
+          key={domain.id}
+          domain={domain}
+          isLooking={look.isPending && look.variables === domain.id}
+          onLook={() => look.mutate(domain.id)}
+          onRemove={() => setLeaving(domain)}
+        />
+      ))}
+      {data.items.length === 0 && (
+        <EmptyState
+          icon={<GlobeIcon />}
+          title="No domain of your own yet"
+          commands={['platform domains add www.example.com']}
+        >
+          Add one, make the DNS records it shows, and it serves production.
+        </EmptyState>
+      )}
+      {leaving !== null && (
+        <ConfirmByName
+          isOpen
+          onClose={() => setLeaving(null)}
+          name={leaving.hostname}
+          title={`Remove ${leaving.hostname}?`}
+          action="Remove domain"
+          onConfirm={() => remove.mutate(leaving.id)}
+          isPending={remove.isPending}
+        >
+          It stops answering at once, and its proof has to be made anew when it comes back.
+        </ConfirmByName>
+      )}
+    </div>
+  );
+}
+
+function AddDomain({ project, onClose }: { readonly project: Project; readonly onClose: () => void }) {
+  const [hostname, setHostname] = useState('');
+  const [leads, setLeads] = useState<'production' | 'branch' | 'redirect'>('production');
+  const [to, setTo] = useState('');
+  const [error, setError] = useState<string | null>(null);
+  const add = useChange({
+    queryKey: ['domains', project.id],
+    failed: `${hostname} was not added`,
+    act: async () => {
+      try {
+        const body = {
+          hostname,
+          ...(leads === 'branch' && { branch: to }),
+          ...(leads === 'redirect' && { redirectTo: to }),
+        };
+        return await dataOf(api.post('/projects/:id/domains', { params: { id: project.id }, body }));
+      } catch (failure) {
+        setError(wordsOf(failure));
+        throw failure;
+      }
+    },
+    onDone: (made) => {
+      noteDone(`${made.hostname} added`, 'Make its DNS records next.');
+      onClose();
+    },
+  });
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title="Add a domain"
+      onSubmit={() => add.mutate(undefined)}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" variant="primary" isPending={add.isPending}>
+            Add domain
+          </Button>
+        </>
+      }
+    >
+      <Field label="Domain" error={error}>
+        {(control) => (
+          <Input
+            {...control}
+            isCode
+            required
+            autoFocus
+            maxLength={253}
+            placeholder="www.example.com"
+            value={hostname}
+            onChange={({ target }) => setHostname(target.value.trim())}
+          />
+        )}
+      </Field>
+      <Field label="Leads to">
+        {(control) => (
+          <Select {...control} value={leads} onChange={({ target }) => setLeads(target.value as typeof leads)}>
+            <option value="production">Production</option>
+            <option value="branch">A branch</option>
+            <option value="redirect">Another domain</option>
+          </Select>
+        )}
+      </Field>
+      {leads !== 'production' && (
+        <Field label={leads === 'branch' ? 'Branch' : 'Sends visitors to'}>
+          {(control) => (
+            <Input
+              {...control}
+              isCode
+              required
+              maxLength={255}
+              value={to}
+              onChange={({ target }) => setTo(target.value.trim())}
+            />
+          )}
+        </Field>
+      )}
+    </Dialog>
+  );
+}

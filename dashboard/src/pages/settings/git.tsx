@@ -1,0 +1,131 @@
+// Where the code of a project comes from: its repository, connected or not, and how to push without one.
+import { CodeIcon } from '@radix-ui/react-icons';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, dataOf } from '../../api/client.ts';
+import { useChange } from '../../api/use-change.ts';
+import { Button } from '../../components/button.tsx';
+import { CodeBlock } from '../../components/code-block.tsx';
+import { Confirm } from '../../components/confirm.tsx';
+import { EmptyState, ErrorState, Notice } from '../../components/notice.tsx';
+import { Facts, Section } from '../../components/page.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { State } from '../../components/state.tsx';
+import { Time } from '../../components/time.tsx';
+import { noteDone } from '../../components/toast.tsx';
+import type { Project } from '../../queries/account.ts';
+import { ConnectRepository } from './connect-repository.tsx';
+import { SettingsPage } from './settings-page.tsx';
+import styles from './settings.module.css';
+
+const sources = { 'git-host': 'the Git host', remote: 'a plain remote', builtin: 'pushes to this platform' } as const;
+
+export function GitPage() {
+  return <SettingsPage title="Git">{(project) => <Git key={project.id} project={project} />}</SettingsPage>;
+}
+
+function Git({ project }: { readonly project: Project }) {
+  const [opened, setOpened] = useState<'connect' | 'disconnect' | null>(null);
+  const { data, error, isPending, refetch } = useQuery({
+    queryKey: ['repositories', project.organizationId],
+    queryFn: ({ signal }) =>
+      dataOf(api.get('/repositories', { query: { organizationId: project.organizationId }, signal })),
+  });
+  const disconnect = useChange({
+    queryKey: ['project'],
+    act: () => dataOf(api.delete('/projects/:id/repository', { params: { id: project.id } })),
+    failed: 'The repository was not disconnected',
+    onDone: () => {
+      setOpened(null);
+      noteDone('Repository disconnected', 'Deployments stay as they are.');
+    },
+  });
+  if (isPending) return <SkeletonRows />;
+  if (data === undefined)
+    return <ErrorState title="The repositories could not be read" error={error} onRetry={() => void refetch()} />;
+  const repository = data.repositories.find(({ id }) => id === project.repositoryId) ?? null;
+  return (
+    <>
+      {repository === null ? (
+        <EmptyState
+          icon={<CodeIcon />}
+          title="No repository is connected"
+          action={
+            <Button variant="primary" onClick={() => setOpened('connect')}>
+              Connect a repository
+            </Button>
+          }
+        >
+          Once one is, every push to a branch is built and deployed, and pull requests get previews.
+        </EmptyState>
+      ) : (
+        <Section
+          title="Repository"
+          actions={
+            <>
+              <Button size="small" onClick={() => setOpened('connect')}>
+                Connect another
+              </Button>
+              <Button size="small" onClick={() => setOpened('disconnect')}>
+                Disconnect
+              </Button>
+            </>
+          }
+        >
+          <div className={styles.card}>
+            {repository.disconnectReason !== null && (
+              <Notice tone="failed" title={`Nothing is deployed from it any more: ${repository.disconnectReason}`} />
+            )}
+            <Facts
+              facts={[
+                ['Name', <strong key="name">{repository.fullName}</strong>],
+                ['From', sources[repository.source]],
+                [
+                  'State',
+                  repository.disconnectReason === null ? (
+                    <State key="state" tone="ok">
+                      Connected
+                    </State>
+                  ) : (
+                    <State key="state" tone="failed">
+                      Disconnected
+                    </State>
+                  ),
+                ],
+                ['Production branch', <code key="branch">{project.defaultBranch}</code>],
+                ['Folder', <code key="folder">{project.configPath === '' ? '/' : project.configPath}</code>],
+                ['Connected', <Time key="at" at={repository.createdAt} />],
+              ]}
+            />
+          </div>
+        </Section>
+      )}
+      <Section title="Push to this platform">
+        <p className={styles.soft}>
+          A clone pushes to it as to any other remote. The password is a token with the scope deploy.
+        </p>
+        <CodeBlock
+          code={`git push ${location.protocol}//${location.hostname}/git/${project.name}.git ${project.defaultBranch}`}
+          isCommand
+        />
+        <p className={styles.soft}>
+          <code>platform deploy</code> in the project's folder prints the address of this platform's API, which{' '}
+          <code>git push</code> takes.
+        </p>
+      </Section>
+      {opened === 'connect' && (
+        <ConnectRepository project={project} connected={data.repositories} onClose={() => setOpened(null)} />
+      )}
+      <Confirm
+        isOpen={opened === 'disconnect'}
+        onClose={() => setOpened(null)}
+        title={`Disconnect ${repository?.fullName ?? ''}?`}
+        action="Disconnect"
+        onConfirm={() => disconnect.mutate(undefined)}
+        isPending={disconnect.isPending}
+      >
+        Pushes to it deploy nothing any more. What is deployed stays; you can connect it again.
+      </Confirm>
+    </>
+  );
+}

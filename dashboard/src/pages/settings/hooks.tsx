@@ -1,0 +1,179 @@
+// Deploy hooks of a project: URLs whose POST builds and deploys a branch.
+import { Link2Icon, PlusIcon } from '@radix-ui/react-icons';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, dataOf } from '../../api/client.ts';
+import { wordsOf } from '../../api/failure.ts';
+import { useChange } from '../../api/use-change.ts';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Field, Input } from '../../components/field.tsx';
+import { EmptyState, ErrorState } from '../../components/notice.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Badge } from '../../components/state.tsx';
+import { Table, type Column } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import type { Project } from '../../queries/account.ts';
+import { removeLater, useRemoved } from '../../state/removals.ts';
+import { Secret } from './secret.tsx';
+import { SettingsPage } from './settings-page.tsx';
+
+interface Hook {
+  readonly id: string;
+  readonly name: string;
+  readonly branch: string;
+  readonly createdAt: string;
+}
+
+export function HooksPage() {
+  const [isMaking, setMaking] = useState(false);
+  const [url, setUrl] = useState<string | null>(null);
+  return (
+    <SettingsPage
+      title="Deploy hooks"
+      actions={
+        <Button variant="primary" onClick={() => setMaking(true)}>
+          <PlusIcon /> New hook
+        </Button>
+      }
+    >
+      {(project) => (
+        <>
+          {url !== null && (
+            <Secret
+              title="URL of the hook"
+              value={`curl -X POST ${url}`}
+              hint="Whoever has it can deploy the branch."
+              onClose={() => setUrl(null)}
+            />
+          )}
+          <Hooks project={project} />
+          {isMaking && <NewHook project={project} onClose={() => setMaking(false)} onMade={setUrl} />}
+        </>
+      )}
+    </SettingsPage>
+  );
+}
+
+function Hooks({ project }: { readonly project: Project }) {
+  const { id } = project;
+  const client = useQueryClient();
+  const removed = useRemoved();
+  const { data, error, isPending, refetch } = useQuery({
+    queryKey: ['deploy-hooks', id],
+    queryFn: ({ signal }) => dataOf(api.get('/projects/:id/deploy-hooks', { params: { id }, signal })),
+  });
+  if (isPending) return <SkeletonRows />;
+  if (data === undefined)
+    return <ErrorState title="The deploy hooks could not be read" error={error} onRetry={() => void refetch()} />;
+  const rows = data.hooks.filter((hook) => !removed.has(hook.id));
+  if (rows.length === 0)
+    return (
+      <EmptyState icon={<Link2Icon />} title="No deploy hooks yet">
+        A content system or a timer deploys a branch by a POST to a hook's URL, without a token.
+      </EmptyState>
+    );
+  const columns: readonly Column<Hook>[] = [
+    { id: 'name', header: 'Name', phone: 'first', cell: (hook) => hook.name },
+    { id: 'branch', header: 'Branch', isFitted: true, cell: (hook) => <Badge>{hook.branch}</Badge> },
+    { id: 'made', header: 'Made', isFitted: true, cell: (hook) => <Time at={hook.createdAt} /> },
+    {
+      id: 'actions',
+      header: 'Actions',
+      isHeaderHidden: true,
+      isFitted: true,
+      phone: 'first-end',
+      cell: (hook) => (
+        <Button
+          size="small"
+          aria-label={`Delete the hook ${hook.name}`}
+          onClick={() =>
+            removeLater(
+              hook.id,
+              `Hook ${hook.name} deleted`,
+              () => dataOf(api.delete('/projects/:id/deploy-hooks/:hookId', { params: { id, hookId: hook.id } })),
+              () => client.invalidateQueries({ queryKey: ['deploy-hooks', id] }),
+            )
+          }
+        >
+          Delete
+        </Button>
+      ),
+    },
+  ];
+  return <Table label="Deploy hooks" columns={columns} rows={rows} rowKey={(hook) => hook.id} />;
+}
+
+function NewHook({
+  project,
+  onClose,
+  onMade,
+}: {
+  readonly project: Project;
+  readonly onClose: () => void;
+  readonly onMade: (url: string) => void;
+}) {
+  const [name, setName] = useState('');
+  const [branch, setBranch] = useState(project.defaultBranch);
+  const [error, setError] = useState<string | null>(null);
+  const make = useChange({
+    queryKey: ['deploy-hooks', project.id],
+    failed: 'The hook was not made',
+    act: async () => {
+      try {
+        return await dataOf(
+          api.post('/projects/:id/deploy-hooks', { params: { id: project.id }, body: { name, branch } }),
+        );
+      } catch (failure) {
+        setError(wordsOf(failure));
+        throw failure;
+      }
+    },
+    onDone: ({ url }) => {
+      onMade(url);
+      onClose();
+    },
+  });
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title="New deploy hook"
+      onSubmit={() => make.mutate(undefined)}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" variant="primary" isPending={make.isPending}>
+            Make hook
+          </Button>
+        </>
+      }
+    >
+      <Field label="Name" error={error}>
+        {(control) => (
+          <Input
+            {...control}
+            required
+            autoFocus
+            maxLength={100}
+            placeholder="Content published"
+            value={name}
+            onChange={({ target }) => setName(target.value)}
+          />
+        )}
+      </Field>
+      <Field label="Branch to deploy">
+        {(control) => (
+          <Input
+            {...control}
+            isCode
+            required
+            maxLength={255}
+            value={branch}
+            onChange={({ target }) => setBranch(target.value)}
+          />
+        )}
+      </Field>
+    </Dialog>
+  );
+}

@@ -1,0 +1,259 @@
+// Variables of a project: by scope, secrets without their values, and which of them wait for the next deployment.
+import { PlusIcon, DotsHorizontalIcon, LockClosedIcon } from '@radix-ui/react-icons';
+import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api, dataOf } from '../../api/client.ts';
+import { Button, IconButton } from '../../components/button.tsx';
+import { CopyButton } from '../../components/copy-button.tsx';
+import { Input, Select } from '../../components/field.tsx';
+import { Menu, MenuItem } from '../../components/menu.tsx';
+import { EmptyState, ErrorState, Notice } from '../../components/notice.tsx';
+import { Filters } from '../../components/page.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Badge } from '../../components/state.tsx';
+import { Table, type Column } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import type { Project } from '../../queries/account.ts';
+import { removeLater, useRemoved } from '../../state/removals.ts';
+import { EnvImport } from './env-import.tsx';
+import { SettingsPage } from './settings-page.tsx';
+import styles from './settings.module.css';
+import { VariableForm } from './variable-form.tsx';
+
+export const variablesQuery = (projectId: string) =>
+  queryOptions({
+    queryKey: ['variables', projectId],
+    queryFn: ({ signal }) => readVariables(projectId, signal),
+  });
+const readVariables = (projectId: string, signal?: AbortSignal) =>
+  dataOf(api.get('/environment-variables/:projectId', { params: { projectId }, ...(signal && { signal }) }));
+
+/** One of them. */
+export type Variable = Awaited<ReturnType<typeof readVariables>>['items'][number];
+
+/** Scopes, in words. */
+export const scopeWords: Readonly<Record<Variable['scope'], string>> = {
+  production: 'Production',
+  preview: 'All previews',
+  branch: 'One branch',
+  dev: 'platform dev',
+};
+
+export function VariablesPage() {
+  const [opened, setOpened] = useState<'new' | 'import' | Variable | null>(null);
+  return (
+    <SettingsPage
+      title="Variables"
+      actions={
+        <>
+          <Button onClick={() => setOpened('import')}>Import .env</Button>
+          <Button variant="primary" onClick={() => setOpened('new')}>
+            <PlusIcon /> New variable
+          </Button>
+        </>
+      }
+    >
+      {(project) => (
+        <>
+          <Variables project={project} onOpen={setOpened} />
+          {opened === 'import' && <EnvImport projectId={project.id} onClose={() => setOpened(null)} />}
+          {opened !== null && opened !== 'import' && (
+            <VariableForm
+              projectId={project.id}
+              variable={opened === 'new' ? null : opened}
+              onClose={() => setOpened(null)}
+            />
+          )}
+        </>
+      )}
+    </SettingsPage>
+  );
+}
+
+function Variables({
+  project,
+  onOpen,
+}: {
+  readonly project: Project;
+  readonly onOpen: (opened: 'new' | 'import' | Variable) => void;
+}) {
+  const { data, error, isPending, refetch } = useQuery(variablesQuery(project.id));
+  const { search = '', scope } = useSearch({ from: '/projects/$project/settings/variables' });
+  const navigate = useNavigate({ from: '/projects/$project/settings/variables' });
+  const client = useQueryClient();
+  const removed = useRemoved();
+  const live = useQuery({
+    queryKey: ['deployment', project.productionDeploymentId],
+    queryFn: ({ signal }) =>
+      dataOf(api.get('/deployments/:id', { params: { id: project.productionDeploymentId! }, signal })),
+    enabled: project.productionDeploymentId !== null,
+  });
+  if (isPending) return <SkeletonRows />;
+  if (data === undefined)
+    return <ErrorState title="The variables could not be read" error={error} onRetry={() => void refetch()} />;
+  const all = data.items.filter(({ id }) => !removed.has(id));
+  if (all.length === 0)
+    return (
+      <EmptyState
+        icon={<LockClosedIcon />}
+        title="No variables yet"
+        commands={['platform env set GREETING=hello', 'platform env push .env']}
+        action={<Button onClick={() => onOpen('import')}>Paste a .env file</Button>}
+      >
+        Workers read them as <code>env.vars.NAME</code>, builds as environment variables. Secrets are encrypted and
+        never shown again.
+      </EmptyState>
+    );
+  const since = live.data?.createdAt ?? null;
+  const waits = (one: Variable): boolean => since !== null && one.scope === 'production' && one.updatedAt > since;
+  const waiting = all.filter(waits);
+  const word = search.toLowerCase();
+  const shown = all.filter(
+    (one) => one.key.toLowerCase().includes(word) && (scope === undefined || one.scope === scope),
+  );
+  const remove = (one: Variable): void =>
+    removeLater(
+      one.id,
+      `${one.key} deleted`,
+      () =>
+        dataOf(
+          api.delete('/environment-variables/:projectId/:variableId', {
+            params: { projectId: project.id, variableId: one.id },
+          }),
+        ),
+      () => client.invalidateQueries({ queryKey: ['variables', project.id] }),
+    );
+  const columns: readonly Column<Variable>[] = [
+    {
+      id: 'key',
+      header: 'Name',
+      phone: 'first',
+      cell: (one) => (
+        <span className={styles.name} title={one.key}>
+          {one.key}
+        </span>
+      ),
+    },
+    { id: 'value', header: 'Value', cell: (one) => <Value variable={one} /> },
+    {
+      id: 'scope',
+      header: 'Where',
+      isFitted: true,
+      cell: (one) => (
+        <Badge tone={one.scope === 'production' ? 'running' : 'neutral'}>{one.branch ?? scopeWords[one.scope]}</Badge>
+      ),
+    },
+    {
+      id: 'updated',
+      header: 'Changed',
+      isFitted: true,
+      cell: (one) => (
+        <>
+          <Time at={one.updatedAt} />
+          {waits(one) && (
+            <>
+              {' '}
+              <Badge tone="warning" title="The live deployment has the value before">
+                next deployment
+              </Badge>
+            </>
+          )}
+        </>
+      ),
+    },
+    {
+      id: 'more',
+      header: 'Actions',
+      isHeaderHidden: true,
+      isFitted: true,
+      phone: 'first-end',
+      cell: (one) => (
+        <Menu
+          trigger={
+            <IconButton label={`Actions for ${one.key}`} size="small">
+              <DotsHorizontalIcon />
+            </IconButton>
+          }
+        >
+          <MenuItem onSelect={() => onOpen(one)}>Change value…</MenuItem>
+          <MenuItem onSelect={() => remove(one)} isDanger>
+            Delete
+          </MenuItem>
+        </Menu>
+      ),
+    },
+  ];
+  return (
+    <>
+      {waiting.length > 0 && (
+        <Notice
+          tone="warning"
+          title={`The next deployment changes ${waiting
+            .map(({ key }) => key)
+            .slice(0, 5)
+            .join(', ')}${waiting.length > 5 ? ` and ${waiting.length - 5} more` : ''}`}
+        >
+          <p>
+            {project.settings.redeployOnVariables
+              ? 'Production is deployed again by itself.'
+              : 'What is live keeps the values it was deployed with. Redeploy it to have the new ones.'}
+          </p>
+        </Notice>
+      )}
+      <Filters>
+        <Input
+          aria-label="Search variables"
+          placeholder="Search"
+          value={search}
+          onChange={({ target }) =>
+            void navigate({ search: (now) => ({ ...now, search: target.value || undefined }), replace: true })
+          }
+        />
+        <Select
+          aria-label="Where"
+          value={scope ?? ''}
+          onChange={({ target }) =>
+            void navigate({
+              search: (now) => ({ ...now, scope: (target.value || undefined) as Variable['scope'] | undefined }),
+            })
+          }
+        >
+          <option value="">Everywhere</option>
+          {Object.entries(scopeWords).map(([value, label]) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </Select>
+      </Filters>
+      {shown.length === 0 ? (
+        <EmptyState title="No variable is called that" />
+      ) : (
+        <Table label="Variables" columns={columns} rows={shown} rowKey={({ id }) => id} onOpen={onOpen} />
+      )}
+      <p className={styles.soft}>
+        A preview takes the value of its own branch, then that of all previews. Production takes production's alone.
+        Under <code>platform dev</code> a project's <code>.env</code> comes before these.
+      </p>
+    </>
+  );
+}
+
+function Value({ variable }: { readonly variable: Variable }) {
+  if (variable.value === null)
+    return (
+      <span title="A secret: its value is never shown">
+        <span className={styles.hidden} aria-hidden>
+          ••••••
+        </span>
+        <span className="visually-hidden">secret</span>
+      </span>
+    );
+  return (
+    <span className={styles.pair}>
+      <span className={styles.name}>{variable.value.slice(0, 200)}</span>
+      <CopyButton text={variable.value} label={`Copy the value of ${variable.key}`} />
+    </span>
+  );
+}

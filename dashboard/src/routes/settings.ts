@@ -1,0 +1,46 @@
+// Addresses of a project's settings.
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { projectRoute } from './root.ts';
+
+const scopes = ['production', 'preview', 'branch', 'dev'] as const;
+
+interface VariableSearch {
+  readonly search?: string | undefined;
+  readonly scope?: (typeof scopes)[number] | undefined;
+}
+
+const generalRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('../pages/settings/general.tsx'), 'GeneralPage'),
+});
+
+const variablesRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: '/settings/variables',
+  validateSearch: ({ search, scope }: Record<string, unknown>): VariableSearch => ({
+    ...(typeof search === 'string' && search !== '' && { search }),
+    ...(scopes.some((one) => one === scope) && { scope: scope as (typeof scopes)[number] }),
+  }),
+  component: lazyRouteComponent(() => import('../pages/settings/variables.tsx'), 'VariablesPage'),
+});
+
+const domainsRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: '/settings/domains',
+  component: lazyRouteComponent(() => import('../pages/settings/domains.tsx'), 'DomainsPage'),
+});
+
+const gitRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: '/settings/git',
+  component: lazyRouteComponent(() => import('../pages/settings/git.tsx'), 'GitPage'),
+});
+
+const hooksRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: '/settings/hooks',
+  component: lazyRouteComponent(() => import('../pages/settings/hooks.tsx'), 'HooksPage'),
+});
+
+export const settingsRoutes = [generalRoute, variablesRoute, domainsRoute, gitRoute, hooksRoute] as const;
