@@ -21,6 +21,7 @@ import { ensureFirstRun } from './sign-in/first-run.ts';
 import { openSignIn } from './sign-in/open.ts';
 import { createUi } from './sign-in/ui.ts';
 import { sweepSignIn } from './sign-in/ui-app.ts';
+import { collectTelemetry } from './telemetry/collect.ts';
 import { collectUsage } from './usage/collect.ts';
 import { startWebhooks } from './webhooks/deliveries.ts';
 
@@ -45,6 +46,7 @@ async function start(): Promise<() => Promise<void>> {
     git: config.git,
     limits: limits.control,
     cpuLimits: limits.cpu,
+    telemetryLimits: limits.telemetry,
     resolveTxt,
     signIn: await openSignIn(config, sql, log),
     clientAddress: createClientAddress(config.trustedProxies),
@@ -74,6 +76,7 @@ async function start(): Promise<() => Promise<void>> {
   startGitHost(parts);
   startWebhooks(parts);
   parts.background('Collecting usage', () => collectUsage(parts));
+  parts.background('Collecting lines and invocations', () => collectTelemetry(parts));
   const api = createApi();
   const gitPush = await openGitPush(parts);
   const { host, apiPort } = config.listeners;

@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import type { EncryptionKeys } from '#core/encryption.ts';
 import type { GitConfiguration } from '#git/configuration.ts';
-import type { ControlLimits, CpuLimits } from '#core/limits.ts';
+import type { ControlLimits, CpuLimits, TelemetryLimits } from '#core/limits.ts';
 import type { Sql } from '#postgres/sql.ts';
 import type { UploadLimits } from './deployments/uploads.ts';
 import type { PrivatePort } from './process/private-port.ts';
@@ -25,6 +25,8 @@ export interface Parts {
   readonly signIn: SignInParts;
   /** CPU that one invocation may use, by kind and plan. */
   readonly cpuLimits: CpuLimits;
+  /** Bounds of what is kept of lines, invocations and traces. */
+  readonly telemetryLimits: TelemetryLimits;
   /** TXT records of a name. @throws {Error} with the code of DNS, such as `ENOTFOUND`. */
   readonly resolveTxt: (name: string) => Promise<readonly string[]>;
   /** Address of a request's client, by `TRUSTED_PROXIES`; null where it is not known. */
@@ -43,14 +45,16 @@ export interface Parts {
   readonly stopping: AbortSignal;
 }
 
-/** Channels of NOTIFY. Payloads: kind of job; project; deployment; deployment; `delivery` or `report`; nothing. */
+/** Channels of NOTIFY. Payloads: kind of job; project; deployment; deployment; `delivery` or `report`; nothing;
+ * projects by comma, or `*`. */
 export type Channel =
   | 'control_job'
   | 'control_route'
   | 'control_log'
   | 'control_deployment'
   | 'control_git'
-  | 'control_webhook';
+  | 'control_webhook'
+  | 'control_telemetry';
 
 /** Where things are, as seen from outside; none ends with a slash. */
 export interface Addresses {

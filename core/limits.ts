@@ -7,6 +7,7 @@ import { databaseBounds } from './limits/database.ts';
 import { deliveryBounds } from './limits/delivery.ts';
 import { engineBounds } from './limits/engine.ts';
 import { webBounds } from './limits/web.ts';
+import { telemetryBounds } from './limits/telemetry.ts';
 import { parseInteger } from './parse-integer.ts';
 import { invocationKinds, plans, type InvocationKind, type Plan } from './plans.ts';
 
@@ -25,6 +26,9 @@ export type DeliveryLimits = Values<typeof deliveryBounds>;
 /** Bounds of the process that serves the dashboard and the documentation. */
 export type WebLimits = Values<typeof webBounds>;
 
+/** Bounds of lines, invocations and traces: engines, the supervisor and the control plane keep to them. */
+export type TelemetryLimits = Values<typeof telemetryBounds>;
+
 /** CPU milliseconds an invocation may use, by kind and plan; 0 means no limit. */
 export type CpuLimits = Readonly<Record<InvocationKind, Readonly<Record<Plan, number>>>>;
 
@@ -36,6 +40,7 @@ export interface Limits extends Values<typeof engineBounds> {
   readonly database: DatabaseLimits;
   readonly delivery: DeliveryLimits;
   readonly web: WebLimits;
+  readonly telemetry: TelemetryLimits;
 }
 
 const CPU: CpuLimits = {
@@ -76,6 +81,7 @@ export function limitsFrom(environment: Environment): Limits {
     database: readBounds(databaseBounds, environment),
     delivery: readBounds(deliveryBounds, environment),
     web: readBounds(webBounds, environment),
+    telemetry: readBounds(telemetryBounds, environment),
   };
 }
 
@@ -83,7 +89,9 @@ export const defaultLimits: Limits = limitsFrom({});
 
 /** Every variable that overrides a bound. */
 export const limitVariables: readonly string[] = [
-  ...[engineBounds, buildBounds, controlBounds, databaseBounds, deliveryBounds, webBounds].flatMap(variablesOf),
+  ...[engineBounds, buildBounds, controlBounds, databaseBounds, deliveryBounds, webBounds, telemetryBounds].flatMap(
+    variablesOf,
+  ),
   ...invocationKinds.flatMap((kind) => plans.map((plan) => cpuLimitVariable(kind, plan))),
 ];
 
@@ -95,6 +103,7 @@ export const limitRows: readonly (readonly [variable: string, value: number, wha
   databaseBounds,
   deliveryBounds,
   webBounds,
+  telemetryBounds,
 ].flatMap((section) =>
   Object.values<Bound>(section).flatMap(([variable, value, what]) =>
     variable === null ? [] : [[variable, value, what] as const],

@@ -3,12 +3,13 @@ import { defineCommand } from 'citty';
 import type { Api } from '../account/api.ts';
 import { deploymentOf, newestDeployment } from '../api/deployment-text.ts';
 import { projectOf, targetFlags } from '../api/project.ts';
-import type { Project } from '../api/records.ts';
-import { ask } from '../api/requests.ts';
+import type { Query } from '../api/requests.ts';
+import { followStoredLines, readStoredLines } from '../api/stored-lines.ts';
 import { findApi } from '../api/target.ts';
 import { routeLog } from '../local/route-log.ts';
 import { wholeNumber } from '../terminal/arguments.ts';
 import { CliError } from '../terminal/failure.ts';
+import { toMoment } from '../terminal/moment.ts';
 import { plain } from '../terminal/plain.ts';
 import type { Shell, Style } from '../terminal/shell.ts';
 import { showBuildLog } from './deployments/logs.ts';
@@ -20,6 +21,8 @@ export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly deployment: string;
   readonly invocation: string | null;
+  /** Absent where there is no control plane. */
+  readonly traceId?: string | null;
   readonly text: string;
 }
 
@@ -42,6 +45,12 @@ export const command = defineCommand({
       default: 'debug',
       description: `${levels.join(', ')}: and those above it`,
     },
+    since: { type: 'string', valueHint: 'time', description: 'Not before: 10m, 2h, 7d, or an ISO time' },
+    until: { type: 'string', valueHint: 'time', description: 'Not after' },
+    search: { type: 'string', valueHint: 'text', description: 'Only lines with this text' },
+    route: { type: 'string', valueHint: 'route', description: 'Only of a route, such as /api/users/*' },
+    invocation: { type: 'string', valueHint: 'id', description: "Only of one request: its response's x-request-id" },
+    trace: { type: 'string', valueHint: 'id', description: 'Only of one trace' },
     branch: { type: 'string', alias: 'b', valueHint: 'name', description: 'Only deployments of a branch' },
     deployment: { type: 'string', alias: 'd', valueHint: 'id', description: 'Only one deployment' },
     ...targetFlags,
@@ -63,10 +72,13 @@ export const command = defineCommand({
         : deploymentOf(api, project, args.deployment));
       return showBuildLog(shell, api, id, args);
     }
-    const read = api === null ? await routeLog(shell, args) : apiLog(api, await projectOf(shell, api, args), args);
     const show = (line: LogLine): void => {
       if (levels.indexOf(line.level) >= least) shell.out(args.json ? JSON.stringify(line) : formatted(shell, line));
     };
+    if (api !== null) return showStored(shell, api, (await projectOf(shell, api, args)).id, args, { count, show });
+    const stored = storedFlags.find((name) => args[name] !== undefined);
+    if (stored !== undefined) throw new CliError(`--${stored} asks for stored lines, which a control plane keeps`);
+    const read = await routeLog(shell, args);
     const been = await read();
     for (const line of count === 0 ? [] : been.slice(-count)) show(line);
     if (args.follow !== true) return 0;
@@ -80,24 +92,43 @@ export const command = defineCommand({
   },
 });
 
-function apiLog(
+/** What only stored lines are found by. */
+const storedFlags = ['since', 'until', 'search', 'route', 'invocation', 'trace'] as const;
+
+interface Flags extends Partial<Readonly<Record<(typeof storedFlags)[number], string | undefined>>> {
+  readonly level: string;
+  readonly branch?: string | undefined;
+  readonly deployment?: string | undefined;
+  readonly follow?: boolean | undefined;
+}
+
+/** What comes is followed from the last line that was. */
+async function showStored(
+  shell: Shell,
   api: Api,
-  { id }: Project,
-  { branch, deployment }: { branch?: string | undefined; deployment?: string | undefined },
-): ReadLog {
-  let after = '';
-  return async () => {
-    const answer = await ask<{ lines: readonly LogLine[]; next: string }>(
-      api,
-      'GET',
-      `/projects/${encodeURIComponent(id)}/live-logs`,
-      {
-        query: { after, branch, deploymentId: deployment, limit: 1000 },
-      },
-    );
-    after = answer.next;
-    return answer.lines;
+  project: string,
+  flags: Flags,
+  { count, show }: { readonly count: number; readonly show: (line: LogLine) => void },
+): Promise<number> {
+  const filters: Query = {
+    level: flags.level,
+    branch: flags.branch,
+    deploymentId: flags.deployment,
+    search: flags.search,
+    route: flags.route,
+    invocation: flags.invocation,
+    traceId: flags.trace,
   };
+  const from = flags.since === undefined ? undefined : toMoment('--since', flags.since).toISOString();
+  const to = flags.until === undefined ? undefined : toMoment('--until', flags.until).toISOString();
+  // One at least: it says from where to follow.
+  const { lines, last } = await readStoredLines(api, project, { ...filters, from, to }, Math.max(count, 1));
+  if (count > 0) for (const line of lines) show(line);
+  if (flags.follow !== true) return 0;
+  const stopped = new AbortController();
+  void shell.untilStopped().then(() => stopped.abort());
+  for await (const line of followStoredLines(api, project, filters, last, stopped.signal)) show(line);
+  return 0;
 }
 
 function formatted(shell: Shell, { time, level, deployment, text }: LogLine): string {

@@ -14,10 +14,12 @@ import { oauth } from './routes/oauth.ts';
 import { projects } from './routes/projects.ts';
 import { queues } from './routes/queues.ts';
 import { releases } from './routes/releases.ts';
-import { runtimeLogs } from './routes/runtime-logs.ts';
+import { invocations } from './routes/invocations.ts';
+import { logs } from './routes/logs.ts';
 import { state } from './routes/state.ts';
 import { uploads } from './routes/uploads.ts';
 import { repositories } from './routes/repositories.ts';
+import { createLineStreams } from './line-stream.ts';
 import { createLogStreams } from './log-stream.ts';
 import { audit } from './routes/audit.ts';
 import { deployments } from './routes/deployments.ts';
@@ -77,7 +79,8 @@ export function createApi() {
     .route('/', state)
     .route('/', files)
     .route('/', queues)
-    .route('/', runtimeLogs)
+    .route('/', logs(createLineStreams()))
+    .route('/', invocations)
     .route('/', account)
     .route('/', webhooks)
     .route('/', oauth)

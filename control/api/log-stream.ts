@@ -3,6 +3,7 @@
 import type { Parts } from '../parts.ts';
 import { hasEnded, readLog, readState, toLine } from '../records/deployments.ts';
 import { ApiError } from './errors.ts';
+import { createWake } from './wake.ts';
 
 const POLL_MS = 2000;
 const LINES_TOGETHER = 500;
@@ -93,31 +94,4 @@ async function* follow(parts: Parts, id: string, after: number, gone: AbortSigna
   } finally {
     await Promise.all(stops.map((stop) => stop()));
   }
-}
-
-/** Waits for a word, at most so long; a word that came before is not lost. */
-function createWake(gone: AbortSignal): { now(): void; wait(ms: number): Promise<void> } {
-  let isDue = false;
-  let resume: (() => void) | null = null;
-  const now = (): void => {
-    isDue = true;
-    resume?.();
-  };
-  gone.addEventListener('abort', now, { once: true });
-  return {
-    now,
-    wait(ms) {
-      return new Promise((resolve) => {
-        const timer = setTimeout(done, isDue ? 0 : ms);
-        function done(): void {
-          clearTimeout(timer);
-          resume = null;
-          isDue = false;
-          resolve();
-        }
-        resume = done;
-        if (isDue) done();
-      });
-    },
-  };
 }

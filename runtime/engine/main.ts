@@ -24,12 +24,14 @@ import type { Exchange, Listener, ListenerOptions } from './http/listener.ts';
 import { keepPrivate } from '../supervisor/data-folder/private-folders.ts';
 import { ConfigurationError, engineConfig, type EngineConfig } from './process/configuration.ts';
 import { superviseEngine } from './cluster/supervised.ts';
+import { TelemetryRecorder } from './telemetry/recorder.ts';
 
 /** Exit code that tells the supervisor not to try again. */
 const EXIT_CONFIGURATION = 78;
 
-/** Between words on what deployments used: so much of it dies with an engine. */
+/** Between words on what deployments used, and on what they wrote: so much of it dies with an engine. */
 const USAGE_MS = 1000;
+const RECORDS_MS = 250;
 /** What stands around a file in a question about bindings. */
 const DATA_HEAD_BYTES = 64 * 1024;
 
@@ -129,6 +131,8 @@ async function start(): Promise<void> {
     projectsMax: config.limits.logKeptProjectsMax,
   });
   const { onRequest } = logging;
+  const telemetry = new TelemetryRecorder(config.limits.telemetry);
+  if (config.supervision === null) telemetry.stop();
   const openArtifact = createArtifactSource(config.folder);
   const handler = createHandler({
     engine,
@@ -155,6 +159,7 @@ async function start(): Promise<void> {
     isProduction: (route) => table.isProduction(route),
     ...(config.supervision === null ? {} : { remoteOf: placement.remoteOf.bind(placement) }),
     compilesAhead: true,
+    telemetry,
     ...logging,
     onLog(deployment, line) {
       logging.onLog(deployment, line);
@@ -236,15 +241,20 @@ async function start(): Promise<void> {
     const rows = engine.usage.take();
     if (rows.length > 0 && process.connected) process.send?.({ type: 'usage', rows });
   };
-  const usage = setInterval(tellUsage, USAGE_MS).unref();
+  const tellRecords = (): void => {
+    const records = telemetry.take();
+    if (records !== '' && process.connected) process.send?.({ type: 'telemetry', records });
+  };
+  const telling = [setInterval(tellUsage, USAGE_MS).unref(), setInterval(tellRecords, RECORDS_MS).unref()];
   const finish = async (): Promise<void> => {
     source.close();
     handler.close();
     reports.close();
     // Nothing that it counted is lost with it.
     const report = { type: 'report', report: reports.metrics() };
-    clearInterval(usage);
+    for (const timer of telling) clearInterval(timer);
     tellUsage();
+    tellRecords();
     if (process.connected) await new Promise((resolve) => process.send!(report, resolve));
     await engine.close();
     closeStores();
@@ -277,6 +287,10 @@ async function start(): Promise<void> {
       open: listen,
       onAssigned: (assigned) => (place = assigned),
       onListening,
+      onRecording(isOn) {
+        if (isOn) telemetry.isOn = true;
+        else telemetry.stop();
+      },
       onFailure: fail,
       onDrained: () => void finish(),
     }));

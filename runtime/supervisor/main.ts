@@ -29,6 +29,7 @@ import type { ToEngine } from './engines/messages.ts';
 import { keepPrivate } from './data-folder/private-folders.ts';
 import { claimPort } from './engines/port.ts';
 import { openPrivatePort, type PrivatePort } from './private-port/private-port.ts';
+import { TelemetryBuffer } from './private-port/telemetry.ts';
 import { UsageLedger } from './private-port/usage.ts';
 import { privatePortSettings } from './private-port/settings.ts';
 import { Quarantine } from './quarantine/quarantine.ts';
@@ -123,6 +124,10 @@ async function start(config: SupervisorConfig): Promise<void> {
     ...(folder === '' || !serves ? {} : { ENGINE_SECRET: engineSecret(process.env, folder) }),
   };
   const usage = new UsageLedger();
+  const telemetry = new TelemetryBuffer({
+    heldBytesMax: limits.telemetry.heldBytesMax,
+    onRecording: (isOn) => engines.broadcast({ type: 'recording', isOn }),
+  });
   const engines = new Engines({
     create: (parts) =>
       new EngineProcess({
@@ -144,7 +149,10 @@ async function start(config: SupervisorConfig): Promise<void> {
     port: claimed.port,
     drainMs: limits.drainMs,
     onChange: tell,
-    onAssigned: (engine) => engine.send(clusterState()),
+    onAssigned(engine) {
+      engine.send(clusterState());
+      if (!telemetry.isOn) engine.send({ type: 'recording', isOn: false });
+    },
     onListening(engine) {
       if (typeof engine.place === 'string') quarantine.onServing(engine.place, Date.now());
       else {
@@ -176,6 +184,7 @@ async function start(config: SupervisorConfig): Promise<void> {
       } else if (message.type === 'want') startQuarantineEngine(message.deployment);
       else if (message.type === 'report') privatePort?.keepLastReport(engine.id, message.report);
       else if (message.type === 'usage') usage.add(message.rows);
+      else if (message.type === 'telemetry') telemetry.add(message.records);
       else if (message.type === 'recycle') recycle(engine, message.reason, message.blamed);
     },
   });
@@ -411,6 +420,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     await control.stop();
     await engines.stop();
     await services.stop();
+    telemetry.close();
     await privatePort?.close();
     process.exit(code);
   };
@@ -428,6 +438,7 @@ async function start(config: SupervisorConfig): Promise<void> {
       settings,
       localToken,
       usage,
+      telemetry,
       version: (createRequire(import.meta.url)('../../package.json') as { version: string }).version,
       state,
       isStopping: () => stopping,

@@ -114,6 +114,7 @@ test('whatever a guest says, the host goes on and every request ends once', asyn
     proxyRequestId: null,
     counters: new DeploymentCounters('p', 'd000000000000'),
     usage: new EngineUsage().open('p', 'd000000000000'),
+    telemetry: null,
     engineCounters: new EngineCounters({ deploymentsMax: 10 } as never),
   } as unknown as DeploymentParts;
   const config = {

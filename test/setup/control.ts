@@ -77,6 +77,7 @@ export async function startControl(overrides: Partial<Parts> = {}): Promise<Test
     git: gitConfigurationFrom({}),
     limits: defaultLimits.control,
     cpuLimits: defaultLimits.cpu,
+    telemetryLimits: defaultLimits.telemetry,
     resolveTxt: () => Promise.resolve([]),
     clientAddress: () => null,
     findSession: () => Promise.resolve(null),

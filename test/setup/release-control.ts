@@ -8,6 +8,7 @@ import { build } from '#builder/build.ts';
 import { startDeployments } from '#control/deployments/start.ts';
 import type { Parts } from '#control/parts.ts';
 import { openPrivatePort } from '#control/process/private-port.ts';
+import { collectTelemetry } from '#control/telemetry/collect.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
 import { packArtifact } from '#deployments/archive/pack-artifact.ts';
 import { startControl, type TestControl } from './control.ts';
@@ -60,6 +61,7 @@ export async function startReleaseControl(
   const control = await startControl({ folder: platform.folder, privatePort, ...overrides });
   const { sql } = control;
   startDeployments(control.parts);
+  control.parts.background('Collecting lines', () => collectTelemetry(control.parts));
   const work = mkdtempSync(path.join(tmpdir(), 'platform-sources-'));
   let sources = 0;
 

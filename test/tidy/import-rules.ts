@@ -29,6 +29,7 @@ const engineParts = [
   'runtime/engine/work/',
   'runtime/engine/metrics/',
   'runtime/engine/cluster/',
+  'runtime/engine/telemetry/',
 ];
 const enginePart = (prefix: string, may: readonly string[] = []): Zone => ({
   prefix,

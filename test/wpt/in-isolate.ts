@@ -46,6 +46,7 @@ export async function openIsolateSide(folder: string, origin: string, cache: str
         hostMemory: engine.hostMemory,
         counters: engine.counters.open('wpt', 'wpt'),
         usage: engine.usage.open('wpt', 'wpt'),
+        telemetry: null,
         engineCounters: engine.counters,
         recordsAll: false,
         explain: null,

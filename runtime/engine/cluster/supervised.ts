@@ -33,6 +33,8 @@ interface SupervisedParts {
   /** The place among serving engines; null for a quarantine. */
   readonly onAssigned: (place: number | null) => void;
   readonly onListening: (listener: Listener) => void;
+  /** Somebody takes what is recorded of lines and invocations, or nobody does any more. */
+  readonly onRecording: (isOn: boolean) => void;
   /** Cannot go on. */
   readonly onFailure: (error: Error) => void;
   /** All is served: end the process. */
@@ -126,6 +128,9 @@ export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(p
       case 'let-go':
         adopted.get(message.place)?.();
         adopted.delete(message.place);
+        break;
+      case 'recording':
+        parts.onRecording(message.isOn);
         break;
       case 'drain':
         void drain(message.patient);

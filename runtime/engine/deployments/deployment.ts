@@ -29,6 +29,7 @@ import { Lane, type LaneParts } from './lane.ts';
 import { collectBody } from './request-body.ts';
 import type { Exchange } from '../http/listener.ts';
 import type { DeploymentUsage } from '../metrics/usage.ts';
+import type { DeploymentTelemetry } from '../telemetry/recorder.ts';
 import type { ProxyRequestIds } from '../http/request-id.ts';
 
 /** One invocation's end, for the log and the counters. */
@@ -72,6 +73,8 @@ export type Explain = (exchange: Exchange, plain: FailureResponse, failure: Expl
 export interface DeploymentParts extends LaneParts {
   readonly hostMemory: EngineMemory;
   readonly usage: DeploymentUsage;
+  /** Null where nothing is kept of lines and invocations but the log. */
+  readonly telemetry: DeploymentTelemetry | null;
   readonly onLog: (deployment: DeploymentConfig, line: LogLine) => void;
   /** Null where nobody listens, so that no record is made. */
   readonly onRequest: ((record: RequestRecord) => void) | null;
@@ -259,6 +262,7 @@ export class Deployment implements ServedDeployment {
     const { kind, cpuMs, hostCpuMs, cpuBefore, hostCpuBefore } = invocation;
     const budgetMs = cpuMs + hostCpuMs - cpuBefore - hostCpuBefore;
     this.#parts.usage.ended(kind, target, outcome.kind === 'failed', cpuMs, hostCpuMs, budgetMs, invocation);
+    this.#parts.telemetry?.ended(invocation, outcome, target, wallMs);
     if (this.#parts.onRequest === null || (outcome.kind === 'ok' && !this.#parts.recordsAll)) return;
     const { uid } = invocation;
     this.#parts.onRequest({
@@ -308,12 +312,14 @@ export class Deployment implements ServedDeployment {
   }
 
   log(level: LogLine['level'], text: string, invocation: AnyInvocation | null): void {
-    this.#parts.onLog(this.config, {
+    const line: LogLine = {
       level,
       text: this.#mapper.map(text),
       invocation: invocation?.uid ?? null,
       traceId: invocation?.trace?.traceId ?? null,
-    });
+    };
+    this.#parts.onLog(this.config, line);
+    this.#parts.telemetry?.line(line, invocation);
   }
 
   /** It takes the place of another: what is done before the worker is loaded is asked for again. */

@@ -19,6 +19,7 @@ import type { LogLine } from '../invocation/log.ts';
 import type { DeploymentCounters } from '../metrics/counters.ts';
 import type { DeploymentUsage } from '../metrics/usage.ts';
 import type { Route } from '../router/route-table.ts';
+import type { TelemetryRecorder } from '../telemetry/recorder.ts';
 import type { DeploymentConfig, ServingParts } from './config.ts';
 import { prepareDatabases, type ProjectDatabases } from './database-preparation.ts';
 import { Deployment, type DeploymentParts, type Explain, type RequestRecord } from './deployment.ts';
@@ -51,6 +52,8 @@ export interface RouteDeploymentParts {
   readonly onRequest: ((record: RequestRecord) => void) | null;
   /** Whether `onRequest` wants only those that failed. */
   readonly onlyFailures?: boolean;
+  /** Takes lines, invocations and spans for the control plane; absent: nobody does. */
+  readonly telemetry?: Pick<TelemetryRecorder, 'open'>;
 }
 
 /** Deployments by their routes. */
@@ -72,7 +75,7 @@ export function createRouteDeployments(
   serving: Pick<ServingParts, 'clientHeaders' | 'passThrough'>,
 ): RouteDeployments {
   const { engine } = parts;
-  const shared: Omit<DeploymentParts, 'counters' | 'usage' | 'hostFunctions'> = {
+  const shared: Omit<DeploymentParts, 'counters' | 'usage' | 'hostFunctions' | 'telemetry'> = {
     ...serving,
     engineCounters: engine.counters,
     pool: engine.pool,
@@ -142,7 +145,11 @@ export function createRouteDeployments(
               () => parts.isProduction?.(route) ?? false,
             );
       const hostFunctions = hostFunctionsOf(route, artifact);
-      return new Deployment({ ...configOf(route, artifact), prepare }, { ...shared, counters, usage, hostFunctions });
+      const telemetry = parts.telemetry?.open(route.project, route.deployment) ?? null;
+      return new Deployment(
+        { ...configOf(route, artifact), prepare },
+        { ...shared, counters, usage, hostFunctions, telemetry },
+      );
     },
     openForCheck(route, artifact, counters, onLog) {
       const hostFunctions = hostFunctionsOf(route, artifact);
@@ -151,6 +158,7 @@ export function createRouteDeployments(
         counters,
         usage: engine.usage.open(route.project, route.deployment),
         hostFunctions,
+        telemetry: null,
         onLog: (_deployment, line) => onLog(line),
       });
     },

@@ -44,6 +44,8 @@ export type ToEngine =
   | { readonly type: 'adopt'; readonly place: number }
   /** Another engine listens there again. */
   | { readonly type: 'let-go'; readonly place: number }
+  /** Whether somebody takes what is recorded of lines and invocations. */
+  | { readonly type: 'recording'; readonly isOn: boolean }
   /** Finish what you have, and end. `patient`: idle connections get the time they always have. */
   | { readonly type: 'drain'; readonly patient: boolean };
 
@@ -65,6 +67,8 @@ export type FromEngine =
     }
   /** What its deployments used since the last one; once a second, where they did. */
   | { readonly type: 'usage'; readonly rows: readonly UsageRow[] }
+  /** Lines, invocations and spans: JSON, one record a line (core/telemetry.ts); once a second, where there are any. */
+  | { readonly type: 'telemetry'; readonly records: string }
   /** There is a request for a quarantined deployment that has no engine. */
   | { readonly type: 'want'; readonly deployment: DeploymentKey }
   /** The last word on its metrics, before it ends: a `MetricsReport`. */

@@ -16,6 +16,7 @@ import { createOperations, operations } from './operations.ts';
 import { readJsonBody } from './json-body.ts';
 import type { PrivatePortSettings } from './settings.ts';
 import type { SupervisorState } from './state.ts';
+import type { TelemetryBuffer } from './telemetry.ts';
 import type { UsageLedger } from './usage.ts';
 
 // Imported, it would load Node's HTTP client too, and every process would start later by 65 ms of CPU.
@@ -30,6 +31,7 @@ export interface PrivatePortParts extends Omit<DeliveryParts, 'state'> {
   /** Of the user who started the platform (local-record.ts): opens every route. */
   readonly localToken: string;
   readonly usage: Pick<UsageLedger, 'take'>;
+  readonly telemetry: Pick<TelemetryBuffer, 'take'>;
   readonly version: string;
   readonly state: () => SupervisorState;
   /** The platform is going down: it lives, and is not ready. */
@@ -77,6 +79,12 @@ export async function openPrivatePort(parts: PrivatePortParts): Promise<PrivateP
       async POST(request, response) {
         const { value } = await readJsonBody(request, 1024);
         sendJson(response, 200, parts.usage.take((value as { acknowledged?: unknown } | null)?.acknowledged));
+      },
+    },
+    '/_platform/telemetry': {
+      async POST(request, response) {
+        const { value } = await readJsonBody(request, 1024);
+        sendJson(response, 200, await parts.telemetry.take(value));
       },
     },
     '/_platform/check': {

@@ -9,6 +9,7 @@ import { run } from '#cli/main.ts';
 import { createApi } from '#control/api/app.ts';
 import { serveApi } from '#control/process/servers.ts';
 import { startReleaseControl, type ReleaseControl } from '#test/setup/release-control.ts';
+import { until } from '#test/setup/until.ts';
 import { recordingShell, type RecordedUser, type RecordingShell } from '#test/unit/cli/shell-double.ts';
 
 const home = mkdtempSync(path.join(tmpdir(), 'home-'));
@@ -192,7 +193,11 @@ test('variables have scopes, secrets are never told, and they are there from the
 
 test('the log of workers is told by level and by branch', async () => {
   await says('shop');
-  const lines = await ok('logs', '--level', 'warn', '--lines', '1');
+  const warned = ['logs', '--level', 'warn', '--lines', '1', '--since', '1h', '--search', 'ASKED'];
+  const lines = await until(async () => {
+    const found = await ok(...warned);
+    return found.length > 0 ? found : null;
+  });
   assert.match(lines[0]!, /^\d\d:\d\d:\d\d\.\d{3} d[0-9a-z]{12} warn {2}asked$/);
   const [line] = (await ok('logs', '--json', '--lines', '1')).map((text) => JSON.parse(text) as { deployment: string });
   assert.match(line!.deployment, /^d[0-9a-z]{12}$/);

@@ -35,6 +35,7 @@ async function open(
     settings: { port: 0, host: '127.0.0.1', token: token ?? TOKEN },
     localToken: 'of the user who started it',
     usage: { take: () => ({ id: null, rows: [] }) },
+    telemetry: { take: () => Promise.resolve({ id: null, records: '', lost: 0 }) },
     version: '1.2.3',
     state: () => ({
       port: 4001,

@@ -1,0 +1,137 @@
+// Requests and events of a project that have ended, as they are stored: searched, counted over time, and one with its
+// lines.
+import Type from 'typebox';
+import { platform } from '#packages/worker/index.ts';
+import type { Parts } from '../../parts.ts';
+import {
+  bucketsOf,
+  bucketsQuery,
+  limitOf,
+  positionOf,
+  readWithin,
+  storedPage,
+  storedQuery,
+  timeOf,
+} from '../../telemetry/filter.ts';
+import { countInvocations, findInvocation, invocationOrders, readInvocations } from '../../telemetry/invocations.ts';
+import { readDropped, readLinesAfter } from '../../telemetry/lines.ts';
+import type { RequestState } from '../app.ts';
+import { ApiError } from '../errors.ts';
+import { needs } from '../needs.ts';
+import { pageOf } from '../page.ts';
+import { nullable, Timestamp } from '../schemas.ts';
+import { DroppedSchema, StoredLineSchema } from './logs.ts';
+
+const HOUR_MS = 3_600_000;
+const LINES_MAX = 1000;
+const tags = ['invocations'];
+
+const fields = {
+  id: Type.String({ description: 'As responses say it in `x-request-id`' }),
+  at: Timestamp,
+  kind: Type.String(),
+  method: Type.String({ description: 'Of a request; else empty' }),
+  path: Type.String({ description: 'Without the query' }),
+  route: Type.String(),
+  status: Type.Integer({ description: '0: no request' }),
+  outcome: Type.String({ description: '`ok`, or the code it failed with' }),
+  error: Type.String(),
+  cpuMs: Type.Number(),
+  wallMs: Type.Number(),
+  deploymentId: Type.String(),
+  branch: Type.String(),
+  traceId: nullable(Type.String()),
+};
+const Invocation = Type.Object(fields);
+
+const invocationQuery = {
+  ...storedQuery,
+  method: Type.Optional(Type.String({ maxLength: 32 })),
+  path: Type.Optional(Type.String({ maxLength: 1024, description: 'With `*` at its end: what it begins with' })),
+  status: Type.Optional(Type.Integer({ minimum: 0, maximum: 999 })),
+  outcome: Type.Optional(Type.String({ maxLength: 64, description: '`ok`, `failed`, or a code' })),
+};
+
+export const invocations = platform<Parts, RequestState>()
+  .get(
+    '/projects/:id/invocations',
+    {
+      ...needs('log:read', 'project'),
+      tags,
+      summary: 'Search the stored invocations of a project, the newest first',
+      query: Type.Object({
+        ...invocationQuery,
+        ...storedPage,
+        order: Type.Optional(
+          Type.Enum([...invocationOrders], { description: 'By `cpu` and `wall` the most first, in one page' }),
+        ),
+      }),
+      response: pageOf(Invocation),
+    },
+    async (ctx) => {
+      const { projectId } = await ctx.state.access.project('log:read', ctx.params.id);
+      const { scanMs, retentionMs } = ctx.env.telemetryLimits;
+      const { order = 'time', cursor } = ctx.query;
+      if (order !== 'time' && cursor !== undefined)
+        throw new ApiError('bad_request', { reason: 'query.cursor: only where query.order is time' });
+      const page = { limit: limitOf(ctx.query), after: positionOf(cursor), order };
+      const time = timeOf(ctx.query, retentionMs);
+      return readWithin(ctx.env.sql, scanMs, (sql) => readInvocations(sql, projectId, ctx.query, time, page));
+    },
+  )
+  .get(
+    '/projects/:id/invocations/histogram',
+    {
+      ...needs('log:read', 'project'),
+      tags,
+      summary: 'Count the stored invocations of a project over time; the last hour by default',
+      query: Type.Object({ ...invocationQuery, ...bucketsQuery }),
+      response: Type.Object({
+        from: Timestamp,
+        to: Timestamp,
+        bucketMs: Type.Integer(),
+        // Parts that have any.
+        items: Type.Array(
+          Type.Object({
+            at: Timestamp,
+            ok: Type.Integer(),
+            failed: Type.Integer(),
+            cpuMs: Type.Number(),
+            wallMsP50: Type.Number(),
+            wallMsP99: Type.Number(),
+          }),
+        ),
+        // Of the hours that the time lies in.
+        dropped: DroppedSchema,
+      }),
+    },
+    async (ctx) => {
+      const { projectId } = await ctx.state.access.project('log:read', ctx.params.id);
+      const time = bucketsOf(ctx.query, HOUR_MS);
+      return readWithin(ctx.env.sql, ctx.env.telemetryLimits.scanMs, async (sql) => ({
+        from: time.from.toISOString(),
+        to: time.to.toISOString(),
+        bucketMs: time.bucketMs,
+        items: await countInvocations(sql, projectId, ctx.query, time),
+        dropped: await readDropped(sql, projectId, time),
+      }));
+    },
+  )
+  .get(
+    '/projects/:id/invocations/:invocationId',
+    {
+      ...needs('log:read', 'project'),
+      tags,
+      summary: 'Read one invocation, with its first 1000 lines',
+      response: Type.Object({ ...fields, lines: Type.Array(StoredLineSchema) }),
+    },
+    async (ctx) => {
+      const { projectId } = await ctx.state.access.project('log:read', ctx.params.id);
+      const { invocationId } = ctx.params;
+      return readWithin(ctx.env.sql, ctx.env.telemetryLimits.scanMs, async (sql) => {
+        const found = await findInvocation(sql, projectId, invocationId);
+        if (found === null) throw new ApiError('not_found');
+        return { ...found, lines: await readLinesAfter(sql, projectId, { invocation: invocationId }, 0, LINES_MAX) };
+      });
+    },
+  );

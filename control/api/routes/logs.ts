@@ -1,0 +1,132 @@
+// What the workers of a project wrote, as it is stored: searched, counted over time, and followed as it comes.
+import Type from 'typebox';
+import { platform } from '#packages/worker/index.ts';
+import type { Parts } from '../../parts.ts';
+import {
+  bucketsOf,
+  bucketsQuery,
+  limitOf,
+  positionOf,
+  readWithin,
+  storedPage,
+  storedQuery,
+  timeOf,
+} from '../../telemetry/filter.ts';
+import { countLines, lineLevels, readDropped, readLines } from '../../telemetry/lines.ts';
+import type { RequestState } from '../app.ts';
+import { ApiError } from '../errors.ts';
+import type { LineStreams } from '../line-stream.ts';
+import { needs } from '../needs.ts';
+import { pageOf } from '../page.ts';
+import { nullable, Timestamp } from '../schemas.ts';
+
+const HOUR_MS = 3_600_000;
+const tags = ['logs'];
+
+/** A stored line. */
+export const StoredLineSchema = Type.Object({
+  id: Type.String({ description: 'Counts up in the order in which lines were stored' }),
+  at: Timestamp,
+  level: Type.Enum([...lineLevels]),
+  text: Type.String(),
+  deploymentId: Type.String(),
+  branch: Type.String(),
+  kind: nullable(Type.String({ description: 'Of its invocation; null: code outside of every one' })),
+  route: Type.String({ description: 'Of a request its route; else the queue, timer, schedule or workflow' }),
+  invocation: nullable(Type.String()),
+  traceId: nullable(Type.String()),
+});
+
+/** What was not kept, since the project wrote more than it may. */
+export const DroppedSchema = Type.Object({
+  lines: Type.Integer(),
+  invocations: Type.Integer(),
+  spans: Type.Integer(),
+});
+
+const lineQuery = {
+  ...storedQuery,
+  level: Type.Optional(Type.Enum([...lineLevels], { description: 'And those above it' })),
+  search: Type.Optional(Type.String({ maxLength: 200, description: 'Part of the text, in either case' })),
+  invocation: Type.Optional(Type.String({ maxLength: 64 })),
+};
+
+/** @param streams those of this process. */
+export const logs = (streams: LineStreams) =>
+  platform<Parts, RequestState>()
+    .get(
+      '/projects/:id/logs',
+      {
+        ...needs('log:read', 'project'),
+        tags,
+        summary: 'Search the stored lines of a project, the newest first',
+        query: Type.Object({ ...lineQuery, ...storedPage }),
+        response: pageOf(StoredLineSchema),
+      },
+      async (ctx) => {
+        const { projectId } = await ctx.state.access.project('log:read', ctx.params.id);
+        const { scanMs, retentionMs } = ctx.env.telemetryLimits;
+        const page = { limit: limitOf(ctx.query), after: positionOf(ctx.query.cursor) };
+        const time = timeOf(ctx.query, retentionMs);
+        return readWithin(ctx.env.sql, scanMs, (sql) => readLines(sql, projectId, ctx.query, time, page));
+      },
+    )
+    .get(
+      '/projects/:id/logs/histogram',
+      {
+        ...needs('log:read', 'project'),
+        tags,
+        summary: 'Count the stored lines of a project over time; the last hour by default',
+        query: Type.Object({ ...lineQuery, ...bucketsQuery }),
+        response: Type.Object({
+          from: Timestamp,
+          to: Timestamp,
+          bucketMs: Type.Integer(),
+          // Parts that have any.
+          items: Type.Array(
+            Type.Object({
+              at: Timestamp,
+              debug: Type.Integer(),
+              info: Type.Integer(),
+              warn: Type.Integer(),
+              error: Type.Integer(),
+            }),
+          ),
+          // Of the hours that the time lies in.
+          dropped: DroppedSchema,
+        }),
+      },
+      async (ctx) => {
+        const { projectId } = await ctx.state.access.project('log:read', ctx.params.id);
+        const time = bucketsOf(ctx.query, HOUR_MS);
+        return readWithin(ctx.env.sql, ctx.env.telemetryLimits.scanMs, async (sql) => ({
+          from: time.from.toISOString(),
+          to: time.to.toISOString(),
+          bucketMs: time.bucketMs,
+          items: await countLines(sql, projectId, ctx.query, time),
+          dropped: await readDropped(sql, projectId, time),
+        }));
+      },
+    )
+    .get(
+      '/projects/:id/logs/stream',
+      {
+        ...needs('log:read', 'project'),
+        tags,
+        summary: 'Follow the lines of a project as server-sent events `line`, with their number as id',
+        query: Type.Object({
+          ...lineQuery,
+          after: Type.Optional(
+            Type.String({ pattern: '^\\d{1,15}$', description: 'The last line that is known; also as Last-Event-ID' }),
+          ),
+        }),
+      },
+      async (ctx) => {
+        const { projectId } = await ctx.state.access.project('log:read', ctx.params.id);
+        if (!(ctx.req.headers.get('accept') ?? '').includes('text/event-stream'))
+          throw new ApiError('bad_request', { reason: 'header accept: must name text/event-stream' });
+        const given = ctx.req.headers.get('last-event-id') ?? ctx.query.after ?? '';
+        const after = /^\d{1,15}$/.test(given) ? Number(given) : null;
+        return streams.follow(ctx.env, projectId, ctx.query, after, ctx.req.signal);
+      },
+    );

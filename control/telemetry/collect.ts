@@ -1,0 +1,73 @@
+// Takes lines, invocations and spans from the supervisor and keeps them (store.ts), as they come. A batch that was kept
+// is acknowledged with the next question; one that comes again, because this process ended in between, is known by its
+// id. Started by main.ts.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { TelemetryBatch } from '#core/telemetry.ts';
+import type { Parts } from '../parts.ts';
+import { sweepTelemetry } from './sweep.ts';
+import { createTelemetryStore, type TelemetryStore } from './store.ts';
+
+/** The question waits for so long; then it is asked again. */
+const WAIT_MS = 10_000;
+/** Between batches, so that what comes one by one is kept together. */
+const TOGETHER_MS = 250;
+const FAILED_MS = 2000;
+const SWEEP_MS = 10 * 60_000;
+
+/** Takes batches until the process is to end. */
+export async function collectTelemetry(parts: Parts): Promise<void> {
+  const { stopping, log } = parts;
+  const store = createTelemetryStore(parts);
+  let acknowledged: string | null = null;
+  let sweptAt = -Infinity;
+  while (!stopping.aborted) {
+    try {
+      acknowledged = await takeTelemetry(parts, store, acknowledged, WAIT_MS);
+      if (performance.now() - sweptAt > SWEEP_MS) {
+        sweptAt = performance.now();
+        await sweepTelemetry(parts);
+      }
+      await pause(acknowledged === null ? 0 : TOGETHER_MS, undefined, { signal: stopping }).catch(() => {});
+    } catch (error) {
+      if (stopping.aborted) return;
+      log.warn({ reason: (error as Error).message }, 'Lines and invocations not taken');
+      await pause(FAILED_MS, undefined, { signal: stopping }).catch(() => {});
+    }
+  }
+}
+
+/**
+ * Asks once, and keeps what comes.
+ *
+ * @param acknowledged id of the batch that was kept last.
+ * @returns that of the one that is kept now; null: there is none.
+ * @throws {Error} where nobody answers, or the database is away: then the same batch comes again.
+ */
+export async function takeTelemetry(
+  { privatePort, log, stopping }: Pick<Parts, 'privatePort' | 'log' | 'stopping'>,
+  store: TelemetryStore,
+  acknowledged: string | null,
+  waitMs = 0,
+): Promise<string | null> {
+  const asked = privatePort.ask<TelemetryBatch>('/_platform/telemetry', { acknowledged, waitMs }, waitMs + 10_000);
+  const { status, body } = await unlessAborted(asked, stopping);
+  if (status !== 200) throw new Error(`the platform answered ${status}`);
+  if (body.id === null) return null;
+  if (body.lost > 0) log.warn({ records: body.lost }, 'Lines and invocations lost: they were not taken in time');
+  await store.keep(body);
+  return body.id;
+}
+
+/** The process does not wait for an answer that may take its time. */
+async function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const stop = (): void => reject(new Error('The process ends'));
+  if (signal.aborted) stop();
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+    work.catch(() => {});
+  }
+}

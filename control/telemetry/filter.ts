@@ -1,0 +1,134 @@
+// What of stored lines, invocations and traces is asked for: the part of a query they share, checked, and as a
+// condition of SQL. Used by the files of this folder that read.
+import Type from 'typebox';
+import { invocationKinds } from '#core/plans.ts';
+import type { Sql } from '#postgres/sql.ts';
+import { ApiError } from '../api/errors.ts';
+import { Timestamp } from '../api/schemas.ts';
+import { decodeCursor, encodeCursor } from '../api/page.ts';
+
+const DAY_MS = 86_400_000;
+const LIMIT_MAX = 1000;
+const LIMIT_DEFAULT = 100;
+const CURSOR_CHARS_MAX = 300;
+
+/** Part of every query for what is stored. */
+export const storedQuery = {
+  from: Type.Optional(Timestamp),
+  to: Type.Optional(Timestamp),
+  deploymentId: Type.Optional(Type.String({ maxLength: 64 })),
+  branch: Type.Optional(Type.String({ maxLength: 255 })),
+  kind: Type.Optional(Type.Enum([...invocationKinds])),
+  route: Type.Optional(Type.String({ maxLength: 2048, description: 'As items say it, such as `/api/users/*`' })),
+  traceId: Type.Optional(Type.String({ pattern: '^[0-9a-f]{32}$' })),
+};
+
+/** Part of a query for pages. */
+export const storedPage = {
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT })),
+  cursor: Type.Optional(Type.String({ maxLength: CURSOR_CHARS_MAX, description: 'nextCursor of the page before' })),
+};
+
+/** Part of a query for numbers over time. */
+export const bucketsQuery = {
+  buckets: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 60, description: 'Parts of the time' })),
+};
+
+/** The shared part of a question. */
+export interface StoredQuestion {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly deploymentId?: string | undefined;
+  readonly branch?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly route?: string | undefined;
+  readonly traceId?: string | undefined;
+}
+
+/** A condition, or nothing. */
+export type Fragment = ReturnType<Sql>;
+
+/** What the shared part says, without its time. */
+export function storedCondition(sql: Sql, projectId: string, asked: StoredQuestion): Fragment {
+  const { deploymentId, branch, kind, route, traceId } = asked;
+  return sql`project_id = ${projectId}
+    ${deploymentId === undefined ? sql`` : sql`AND deployment_id = ${deploymentId}`}
+    ${branch === undefined ? sql`` : sql`AND branch = ${branch}`}
+    ${kind === undefined ? sql`` : sql`AND kind = ${kind}`}
+    ${route === undefined ? sql`` : sql`AND route = ${route}`}
+    ${traceId === undefined ? sql`` : sql`AND trace_id = ${traceId}`}`;
+}
+
+/** A time to look at. */
+export interface Span {
+  readonly from: Date;
+  readonly to: Date;
+}
+
+/**
+ * The time that is asked about; without `from`, all that is kept.
+ *
+ * @throws {ApiError} for a time that ends before it begins.
+ */
+export function timeOf({ from, to }: StoredQuestion, keptMs: number, now: number = Date.now()): Span {
+  // What is written while it is asked for has a time a little ahead, where clocks differ.
+  const end = to === undefined ? new Date(now + 60_000) : new Date(to);
+  const begin = from === undefined ? new Date(Math.min(now, end.getTime()) - keptMs - DAY_MS) : new Date(from);
+  if (!(begin.getTime() <= end.getTime()))
+    throw new ApiError('bad_request', { reason: 'query.from: is after query.to' });
+  return { from: begin, to: end };
+}
+
+/** Time in equal parts. @param ms without `from`, of the time before now. */
+export function bucketsOf(asked: StoredQuestion & { readonly buckets?: number | undefined }, ms: number) {
+  const to = asked.to === undefined ? new Date() : new Date(asked.to);
+  const { from } = timeOf({ from: asked.from ?? new Date(to.getTime() - ms).toISOString(), to: to.toISOString() }, 0);
+  const bucketMs = Math.max(1000, Math.ceil((to.getTime() - from.getTime()) / (asked.buckets ?? 60)));
+  return { from, to, bucketMs };
+}
+
+/** Where a page begins: behind this moment and number. */
+export interface StoredPosition {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly seq: number;
+}
+
+export function positionOf(cursor: string | undefined): StoredPosition | null {
+  if (cursor === undefined) return null;
+  const { order, id } = decodeCursor(cursor);
+  const [at, seq] = [Number(order), Number(id)];
+  if (!/^\d{1,15}$/.test(order) || !Number.isSafeInteger(seq) || seq < 0)
+    throw new ApiError('bad_request', { reason: 'query.cursor: is no cursor of this list' });
+  return { at, seq };
+}
+
+export function cursorOf({ at, seq }: { readonly at: Date; readonly seq: number }): string {
+  return encodeCursor({ order: String(at.getTime()), id: String(seq) });
+}
+
+/** Of a query that asks for no number. */
+export function limitOf({ limit = LIMIT_DEFAULT }: { readonly limit?: number | undefined }): number {
+  return limit;
+}
+
+/**
+ * Reads with a bound on its time.
+ *
+ * @throws {ApiError} `bad_request` where it would take longer.
+ */
+export async function readWithin<Result>(sql: Sql, ms: number, read: (sql: Sql) => Promise<Result>): Promise<Result> {
+  try {
+    // What reads inside of a transaction needs no more of it than its templates.
+    return (await sql.begin('read only', async (tx) => {
+      await tx`SELECT set_config('statement_timeout', ${String(ms)}, true)`;
+      return read(tx as unknown as Sql);
+    })) as Result;
+  } catch (error) {
+    if ((error as { code?: unknown }).code === '57014')
+      throw new ApiError('bad_request', {
+        reason: `The search takes longer than ${ms} ms (LOG_SCAN_MS): narrow query.from and query.to`,
+      });
+    throw error;
+  }
+}

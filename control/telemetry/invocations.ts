@@ -1,0 +1,131 @@
+// Reads stored invocations: pages from the newest on, the most expensive ones, single ones, and how many over time.
+import type { Sql } from '#postgres/sql.ts';
+import {
+  cursorOf,
+  storedCondition,
+  type Fragment,
+  type Span,
+  type StoredPosition,
+  type StoredQuestion,
+} from './filter.ts';
+
+/** Which invocations. */
+export interface InvocationQuestion extends StoredQuestion {
+  readonly method?: string | undefined;
+  /** The whole path, or with `*` at its end its beginning. */
+  readonly path?: string | undefined;
+  readonly status?: number | undefined;
+  /** `ok`, `failed`, or a code. */
+  readonly outcome?: string | undefined;
+}
+
+/** Orders: the newest first, or those first that used the most. */
+export const invocationOrders = ['time', 'cpu', 'wall'] as const;
+type InvocationOrder = (typeof invocationOrders)[number];
+
+interface Row {
+  readonly seq: number;
+  readonly at: Date;
+  readonly deployment_id: string;
+  readonly branch: string;
+  readonly invocation: string;
+  readonly kind: string;
+  readonly method: string;
+  readonly path: string;
+  readonly route: string;
+  readonly status: number;
+  readonly outcome: string;
+  readonly error: string;
+  readonly cpu_ms: number;
+  readonly wall_ms: number;
+  readonly trace_id: string | null;
+}
+
+/** An invocation as the API says it. */
+const toInvocation = (row: Row) => ({
+  id: row.invocation,
+  at: row.at.toISOString(),
+  kind: row.kind,
+  method: row.method,
+  path: row.path,
+  route: row.route,
+  status: row.status,
+  outcome: row.outcome,
+  error: row.error,
+  cpuMs: row.cpu_ms,
+  wallMs: row.wall_ms,
+  deploymentId: row.deployment_id,
+  branch: row.branch,
+  traceId: row.trace_id,
+});
+export type StoredInvocation = ReturnType<typeof toInvocation>;
+
+function condition(sql: Sql, projectId: string, asked: InvocationQuestion): Fragment {
+  const { method, path, status, outcome } = asked;
+  const byOutcome =
+    outcome === undefined ? sql`` : outcome === 'failed' ? sql`AND outcome <> 'ok'` : sql`AND outcome = ${outcome}`;
+  const byPath =
+    path === undefined
+      ? sql``
+      : path.endsWith('*')
+        ? sql`AND starts_with(path, ${path.slice(0, -1)})`
+        : sql`AND path = ${path}`;
+  return sql`${storedCondition(sql, projectId, asked)}
+    ${method === undefined ? sql`` : sql`AND method = ${method}`}
+    ${status === undefined ? sql`` : sql`AND status = ${status}`} ${byOutcome} ${byPath}`;
+}
+
+/** A page of them; what is ordered by use has one page. */
+export async function readInvocations(
+  sql: Sql,
+  projectId: string,
+  asked: InvocationQuestion,
+  { from, to }: Span,
+  page: { readonly limit: number; readonly after: StoredPosition | null; readonly order: InvocationOrder },
+): Promise<{ items: StoredInvocation[]; nextCursor: string | null }> {
+  const { limit, after, order } = page;
+  const by = { time: sql`at DESC, seq DESC`, cpu: sql`cpu_ms DESC, seq DESC`, wall: sql`wall_ms DESC, seq DESC` }[
+    order
+  ];
+  const rows = await sql<Row[]>`
+    SELECT * FROM control.invocation
+    WHERE ${condition(sql, projectId, asked)} AND at >= ${from} AND at < ${to}
+      ${after === null ? sql`` : sql`AND (at, seq) < (${new Date(after.at)}, ${after.seq})`}
+    ORDER BY ${by} LIMIT ${limit + 1}`;
+  const shown = rows.slice(0, limit);
+  const hasMore = order === 'time' && rows.length > limit;
+  return { items: shown.map(toInvocation), nextCursor: hasMore ? cursorOf(shown.at(-1)!) : null };
+}
+
+/** One; null where it is not kept. */
+export async function findInvocation(sql: Sql, projectId: string, id: string): Promise<StoredInvocation | null> {
+  const [row] = await sql<Row[]>`
+    SELECT * FROM control.invocation WHERE project_id = ${projectId} AND invocation = ${id} ORDER BY at DESC LIMIT 1`;
+  return row === undefined ? null : toInvocation(row);
+}
+
+/** Invocations in each part of the time that has any. */
+export async function countInvocations(
+  sql: Sql,
+  projectId: string,
+  asked: InvocationQuestion,
+  { from, to, bucketMs }: Span & { readonly bucketMs: number },
+) {
+  const rows = await sql<{ bucket: number; ok: number; failed: number; cpu_ms: number; p50: number; p99: number }[]>`
+    SELECT floor(extract(epoch FROM at - ${from}) * 1000 / ${bucketMs})::bigint AS bucket,
+      count(*) FILTER (WHERE outcome = 'ok') AS ok, count(*) FILTER (WHERE outcome <> 'ok') AS failed,
+      sum(cpu_ms)::double precision AS cpu_ms,
+      percentile_cont(0.5) WITHIN GROUP (ORDER BY wall_ms) AS p50,
+      percentile_cont(0.99) WITHIN GROUP (ORDER BY wall_ms) AS p99
+    FROM control.invocation
+    WHERE ${condition(sql, projectId, asked)} AND at >= ${from} AND at < ${to}
+    GROUP BY bucket ORDER BY bucket`;
+  return rows.map(({ bucket, ok, failed, cpu_ms: cpuMs, p50, p99 }) => ({
+    at: new Date(from.getTime() + bucket * bucketMs).toISOString(),
+    ok,
+    failed,
+    cpuMs,
+    wallMsP50: p50,
+    wallMsP99: p99,
+  }));
+}

@@ -1,0 +1,131 @@
+// Reads stored lines: pages from the newest on, what came after a number, and how many there were over time.
+import type { Sql } from '#postgres/sql.ts';
+import {
+  cursorOf,
+  storedCondition,
+  type Fragment,
+  type Span,
+  type StoredPosition,
+  type StoredQuestion,
+} from './filter.ts';
+
+/** Levels by their number in the table. */
+export const lineLevels = ['debug', 'info', 'warn', 'error'] as const;
+export type LineLevel = (typeof lineLevels)[number];
+
+/** Which lines. */
+export interface LineQuestion extends StoredQuestion {
+  /** And those above it. */
+  readonly level?: LineLevel | undefined;
+  /** A part of the text, in either case. */
+  readonly search?: string | undefined;
+  readonly invocation?: string | undefined;
+}
+
+interface Row {
+  readonly seq: number;
+  readonly at: Date;
+  readonly deployment_id: string;
+  readonly branch: string;
+  readonly level: number;
+  readonly kind: string | null;
+  readonly route: string;
+  readonly invocation: string | null;
+  readonly trace_id: string | null;
+  readonly text: string;
+}
+
+/** A line as the API says it. */
+export const toLine = (row: Row) => ({
+  id: String(row.seq),
+  at: row.at.toISOString(),
+  level: lineLevels[row.level]!,
+  text: row.text,
+  deploymentId: row.deployment_id,
+  branch: row.branch,
+  kind: row.kind,
+  route: row.route,
+  invocation: row.invocation,
+  traceId: row.trace_id,
+});
+export type StoredLine = ReturnType<typeof toLine>;
+
+const columns = (sql: Sql): Fragment =>
+  sql`seq, at, deployment_id, branch, level, kind, route, invocation, trace_id, text`;
+
+function condition(sql: Sql, projectId: string, asked: LineQuestion): Fragment {
+  const { level, search, invocation } = asked;
+  return sql`${storedCondition(sql, projectId, asked)}
+    ${level === undefined ? sql`` : sql`AND level >= ${lineLevels.indexOf(level)}`}
+    ${search === undefined || search === '' ? sql`` : sql`AND text ILIKE ${`%${search.replace(/[\\%_]/g, '\\$&')}%`}`}
+    ${invocation === undefined ? sql`` : sql`AND invocation = ${invocation}`}`;
+}
+
+/** A page, the newest first. */
+export async function readLines(
+  sql: Sql,
+  projectId: string,
+  asked: LineQuestion,
+  { from, to }: Span,
+  page: { readonly limit: number; readonly after: StoredPosition | null },
+): Promise<{ items: StoredLine[]; nextCursor: string | null }> {
+  const { limit, after } = page;
+  const rows = await sql<Row[]>`
+    SELECT ${columns(sql)} FROM control.log_line
+    WHERE ${condition(sql, projectId, asked)} AND at >= ${from} AND at < ${to}
+      ${after === null ? sql`` : sql`AND (at, seq) < (${new Date(after.at)}, ${after.seq})`}
+    ORDER BY at DESC, seq DESC LIMIT ${limit + 1}`;
+  const shown = rows.slice(0, limit);
+  return { items: shown.map(toLine), nextCursor: rows.length > limit ? cursorOf(shown.at(-1)!) : null };
+}
+
+/** Lines with higher numbers, in their order. */
+export async function readLinesAfter(
+  sql: Sql,
+  projectId: string,
+  asked: LineQuestion,
+  seq: number,
+  limit: number,
+): Promise<StoredLine[]> {
+  const rows = await sql<Row[]>`
+    SELECT ${columns(sql)} FROM control.log_line
+    WHERE ${condition(sql, projectId, asked)} AND seq > ${seq} ORDER BY seq LIMIT ${limit}`;
+  return rows.map(toLine);
+}
+
+/** The number of the last line of any project. */
+export async function lastSeq(sql: Sql): Promise<number> {
+  const [row] = await sql<{ last_value: number; is_called: boolean }[]>`
+    SELECT last_value, is_called FROM control.telemetry_seq`;
+  return row!.is_called ? row!.last_value : 0;
+}
+
+/** Lines by level in each part of the time that has any. */
+export async function countLines(
+  sql: Sql,
+  projectId: string,
+  asked: LineQuestion,
+  { from, to, bucketMs }: Span & { readonly bucketMs: number },
+) {
+  const rows = await sql<{ bucket: number; debug: number; info: number; warn: number; error: number }[]>`
+    SELECT floor(extract(epoch FROM at - ${from}) * 1000 / ${bucketMs})::bigint AS bucket,
+      count(*) FILTER (WHERE level = 0) AS debug, count(*) FILTER (WHERE level = 1) AS info,
+      count(*) FILTER (WHERE level = 2) AS warn, count(*) FILTER (WHERE level = 3) AS error
+    FROM control.log_line
+    WHERE ${condition(sql, projectId, asked)} AND at >= ${from} AND at < ${to}
+    GROUP BY bucket ORDER BY bucket`;
+  return rows.map(({ bucket, ...counts }) => ({
+    at: new Date(from.getTime() + bucket * bucketMs).toISOString(),
+    ...counts,
+  }));
+}
+
+/** What was dropped in a time, by the hours that begin in it or hold its beginning. */
+export async function readDropped(sql: Sql, projectId: string, { from, to }: Span) {
+  const [row] = await sql<{ lines: number; invocations: number; spans: number }[]>`
+    SELECT coalesce(sum(dropped_lines), 0)::bigint AS lines,
+      coalesce(sum(dropped_invocations), 0)::bigint AS invocations, coalesce(sum(dropped_spans), 0)::bigint AS spans
+    FROM control.telemetry_hour
+    WHERE project_id = ${projectId} AND hour > ${new Date(from.getTime() - 3_600_000)} AND hour < ${to}`;
+  return { lines: row!.lines, invocations: row!.invocations, spans: row!.spans };
+}

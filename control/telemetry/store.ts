@@ -1,0 +1,209 @@
+// Keeps a batch of records: lines, invocations and spans go into their tables with COPY, what was dropped is counted.
+// Called by collect.ts, for one batch at a time over all API processes, so that numbers of rows follow their commits.
+import { copyRows, type CopyValue } from '#postgres/copy-rows.ts';
+import type { Sql, Transaction } from '#postgres/sql.ts';
+import type { TelemetryBatch } from '#core/telemetry.ts';
+import { makePartitions } from './partitions.ts';
+import { parseRecords, type Records } from './parse-records.ts';
+
+const ACTOR = 'telemetry';
+const HALF_DAY_MS = 43_200_000;
+/** Any number will do that nobody else locks. */
+const LOCK_KEY = 7_528_341_018;
+const LEVELS: readonly string[] = ['debug', 'info', 'warn', 'error'];
+/** What a row takes beside its texts, about. */
+const [LINE_BYTES, INVOCATION_BYTES, SPAN_BYTES] = [140, 180, 260];
+/** Names of projects in one NOTIFY; where there are more, `*` says that anybody may have something. */
+const NOTIFIED_MAX = 100;
+
+/** Keeps batches of one API process. */
+export interface TelemetryStore {
+  /** @returns projects that something was kept of; null: the batch was kept before. */
+  keep(batch: TelemetryBatch): Promise<ReadonlySet<string> | null>;
+}
+
+interface Owner {
+  readonly projectId: string;
+  readonly branch: string;
+}
+
+interface Volume {
+  lines: number;
+  invocations: number;
+  spans: number;
+  bytes: number;
+  droppedLines: number;
+  droppedInvocations: number;
+  droppedSpans: number;
+}
+
+export function createTelemetryStore({ sql, now = Date.now }: { sql: Sql; now?: () => number }): TelemetryStore {
+  let partitionsUntil = 0;
+  return {
+    async keep({ id, records: text }) {
+      const at = now();
+      if (at > partitionsUntil) {
+        await makePartitions(sql, at);
+        partitionsUntil = at + HALF_DAY_MS;
+      }
+      const records = parseRecords(text, at);
+      return sql.begin(async (tx) => {
+        await tx`SELECT pg_advisory_xact_lock(${LOCK_KEY})`;
+        const known = await tx`
+          INSERT INTO control.idempotency (actor, key, request) VALUES (${ACTOR}, ${id}, ${Buffer.alloc(0)})
+          ON CONFLICT DO NOTHING RETURNING key`;
+        if (known.length === 0) return null;
+        const volumes = await keepRecords(tx, records);
+        const hour = new Date(Math.floor(at / 3_600_000) * 3_600_000);
+        await keepVolumes(tx, hour, volumes);
+        const projects = [...volumes.keys()];
+        if (projects.length > 0)
+          await tx`SELECT pg_notify('control_telemetry', ${projects.length > NOTIFIED_MAX ? '*' : projects.join(',')})`;
+        return new Set(projects);
+      });
+    },
+  };
+}
+
+async function keepRecords(tx: Transaction, records: Records): Promise<Map<string, Volume>> {
+  const { lines, invocations, spans, dropped } = records;
+  const ownerOf = await findOwners(tx, [...lines, ...invocations, ...spans, ...dropped]);
+  const volumes = new Map<string, Volume>();
+  const volumeOf = (projectId: string): Volume => {
+    let volume = volumes.get(projectId);
+    if (volume === undefined)
+      volumes.set(
+        projectId,
+        (volume = {
+          lines: 0,
+          invocations: 0,
+          spans: 0,
+          bytes: 0,
+          droppedLines: 0,
+          droppedInvocations: 0,
+          droppedSpans: 0,
+        }),
+      );
+    return volume;
+  };
+  const rowsOf = <Row extends { readonly project: string; readonly deployment: string; readonly at: number }>(
+    list: readonly Row[],
+    toRow: (row: Row, volume: Volume) => CopyValue[],
+  ): CopyValue[][] =>
+    list.flatMap((record) => {
+      const owner = ownerOf(record);
+      if (owner === null) return [];
+      const own = [new Date(record.at), owner.projectId, record.deployment, owner.branch];
+      return [[...own, ...toRow(record, volumeOf(owner.projectId))]];
+    });
+  const owned = ['at', 'project_id', 'deployment_id', 'branch'];
+  await copyRows(
+    tx,
+    'control.log_line',
+    [...owned, 'level', 'kind', 'route', 'invocation', 'trace_id', 'text'],
+    rowsOf(lines, (line, volume) => {
+      volume.lines++;
+      volume.bytes += LINE_BYTES + Buffer.byteLength(line.text);
+      return [LEVELS.indexOf(line.level), line.kind, line.route, line.invocation, line.traceId, line.text];
+    }),
+  );
+  await copyRows(
+    tx,
+    'control.invocation',
+    [
+      ...owned,
+      'invocation',
+      'kind',
+      'method',
+      'path',
+      'route',
+      'status',
+      'outcome',
+      'error',
+      'cpu_ms',
+      'wall_ms',
+      'trace_id',
+    ],
+    rowsOf(invocations, (of, volume) => {
+      volume.invocations++;
+      volume.bytes += INVOCATION_BYTES + of.path.length + of.error.length;
+      const { invocation, kind, method, path, route, status, outcome, error, cpuMs, wallMs, traceId } = of;
+      return [invocation, kind, method, path, route, status, outcome, error, cpuMs, wallMs, traceId];
+    }),
+  );
+  await copyRows(
+    tx,
+    'control.span',
+    [
+      ...owned,
+      'trace_id',
+      'span_id',
+      'parent_id',
+      'is_root',
+      'name',
+      'kind',
+      'ms',
+      'error',
+      'invocation',
+      'attributes',
+      'links',
+    ],
+    rowsOf(spans, (span, volume) => {
+      const attributes = JSON.stringify(span.attributes);
+      volume.spans++;
+      volume.bytes += SPAN_BYTES + attributes.length;
+      const { traceId, spanId, parentId, isRoot, name, kind, ms, error, invocation, links } = span;
+      return [traceId, spanId, parentId, isRoot, name, kind, ms, error, invocation, attributes, links];
+    }),
+  );
+  for (const record of dropped) {
+    const owner = ownerOf(record);
+    if (owner === null) continue;
+    const volume = volumeOf(owner.projectId);
+    volume.droppedLines += record.lines;
+    volume.droppedInvocations += record.invocations;
+    volume.droppedSpans += record.spans;
+  }
+  return volumes;
+}
+
+/** Whose records they are; those of projects that the database does not know are nobody's. */
+async function findOwners(
+  tx: Transaction,
+  records: readonly { readonly project: string; readonly deployment: string }[],
+): Promise<(record: { readonly project: string; readonly deployment: string }) => Owner | null> {
+  const projects = [...new Set(records.map(({ project }) => project))];
+  const deployments = [...new Set(records.map(({ deployment }) => deployment))];
+  if (projects.length === 0) return () => null;
+  const found = await tx<{ id: string; name: string }[]>`
+    SELECT id, name FROM control.project WHERE name = ANY(${projects}) AND deleted_at IS NULL`;
+  const idOf = new Map(found.map(({ id, name }) => [name, id]));
+  const known = await tx<{ id: string; project_id: string; branch: string }[]>`
+    SELECT id, project_id, branch FROM control.deployment WHERE id = ANY(${deployments})`;
+  const deploymentOf = new Map(known.map((row) => [row.id, row]));
+  return ({ project, deployment }) => {
+    const projectId = idOf.get(project);
+    if (projectId === undefined) return null;
+    const row = deploymentOf.get(deployment);
+    return { projectId, branch: row?.project_id === projectId ? row.branch : '' };
+  };
+}
+
+async function keepVolumes(tx: Transaction, hour: Date, volumes: ReadonlyMap<string, Volume>): Promise<void> {
+  if (volumes.size === 0) return;
+  const rows = [...volumes].map(([projectId, volume]) => ({ projectId, ...volume }));
+  await tx`
+    INSERT INTO control.telemetry_hour AS kept (project_id, hour, lines, invocations, spans, bytes,
+      dropped_lines, dropped_invocations, dropped_spans)
+    SELECT "projectId", ${hour}, lines, invocations, spans, bytes, "droppedLines", "droppedInvocations", "droppedSpans"
+    FROM jsonb_to_recordset(${tx.json(rows as never)}) AS told ("projectId" text, lines bigint, invocations bigint,
+      spans bigint, bytes bigint, "droppedLines" bigint, "droppedInvocations" bigint, "droppedSpans" bigint)
+    ON CONFLICT (project_id, hour) DO UPDATE SET
+      lines = kept.lines + excluded.lines,
+      invocations = kept.invocations + excluded.invocations,
+      spans = kept.spans + excluded.spans,
+      bytes = kept.bytes + excluded.bytes,
+      dropped_lines = kept.dropped_lines + excluded.dropped_lines,
+      dropped_invocations = kept.dropped_invocations + excluded.dropped_invocations,
+      dropped_spans = kept.dropped_spans + excluded.dropped_spans`;
+}

@@ -1,0 +1,69 @@
+// What one project may hand on in a second, so that one that writes without end takes nothing from the others and
+// costs the engine no more than this. Used by recorder.ts.
+import type { TelemetryLimits } from '#core/limits.ts';
+
+/** A number that fills up with time. */
+class Bucket {
+  #perSecond: number;
+  #left: number;
+  #at: number;
+
+  constructor(perSecond: number, now: number) {
+    this.#perSecond = perSecond;
+    this.#left = 2 * perSecond;
+    this.#at = now;
+  }
+
+  /** @param kept what must be left afterwards, as a share of all of it. */
+  take(count: number, now: number, kept: number): boolean {
+    const most = 2 * this.#perSecond;
+    this.#left = Math.min(most, this.#left + ((now - this.#at) / 1000) * this.#perSecond);
+    this.#at = now;
+    if (this.#left - count < kept * most) return false;
+    this.#left -= count;
+    return true;
+  }
+}
+
+/** Of what there may be, what is left for lines that warn, and for invocations that failed. */
+const [LINES_KEPT, INVOCATIONS_KEPT] = [0.2, 0.5];
+
+/** What a project may still hand on, and what of it was dropped. */
+export class Allowance {
+  readonly dropped = { lines: 0, invocations: 0, spans: 0 };
+  /** ms of `performance.now()`. */
+  usedAt = 0;
+  #lines: Bucket;
+  #chars: Bucket;
+  #invocations: Bucket;
+  #traces: Bucket;
+
+  constructor(limits: TelemetryLimits, now: number) {
+    this.#lines = new Bucket(limits.linesPerSecond, now);
+    this.#chars = new Bucket(limits.bytesPerSecond, now);
+    this.#invocations = new Bucket(limits.invocationsPerSecond, now);
+    this.#traces = new Bucket(limits.tracesPerSecond, now);
+  }
+
+  /** @param isGrave it warns, or is about an error. */
+  line(chars: number, isGrave: boolean, now: number): boolean {
+    this.usedAt = now;
+    const kept = isGrave ? 0 : LINES_KEPT;
+    if (this.#lines.take(1, now, kept) && this.#chars.take(chars, now, kept)) return true;
+    this.dropped.lines++;
+    return false;
+  }
+
+  invocation(isFailure: boolean, now: number): boolean {
+    this.usedAt = now;
+    if (this.#invocations.take(1, now, isFailure ? 0 : INVOCATIONS_KEPT)) return true;
+    this.dropped.invocations++;
+    return false;
+  }
+
+  /** Whether another trace may begin. */
+  trace(now: number): boolean {
+    this.usedAt = now;
+    return this.#traces.take(1, now, 0);
+  }
+}

@@ -1,0 +1,172 @@
+// What an engine hands on of the work of its workers (core/telemetry.ts): lines, invocations, spans, within what each
+// project may. main.ts sends the texts to the supervisor once a second; nothing here waits or is read back.
+import { performance } from 'node:perf_hooks';
+import { errorMessage } from '#core/errors.ts';
+import type { TelemetryLimits } from '#core/limits.ts';
+import type { InvocationRecord, LineRecord, SpanRecord, TelemetryRecord } from '#core/telemetry.ts';
+import { eventRecord } from '../invocation/event-record.ts';
+import { isHttp, type AnyInvocation } from '../invocation/invocation.ts';
+import type { LogLine } from '../invocation/log.ts';
+import { outcomeLabel, type Outcome } from '../invocation/outcome.ts';
+import { routeOf } from '../metrics/usage.ts';
+import { Allowance } from './allowance.ts';
+
+/** Of what is sent at a time, in characters. */
+const TAKEN_CHARS_MAX = 4 * 1024 * 1024;
+const PATH_CHARS_MAX = 1024;
+const ERROR_CHARS_MAX = 1024;
+/** Projects whose allowance is remembered. */
+const PROJECTS_MAX = 10_000;
+const IDLE_MS = 60_000;
+/** After the loss of half a character, what is left of it is none of JSON's texts in Postgres. */
+const [NUL, NO_NUL] = ['\0', '\ufffd'];
+
+/** What one deployment hands on. */
+export interface DeploymentTelemetry {
+  line(line: LogLine, invocation: AnyInvocation | null): void;
+  /** An invocation has ended. @param target of a request, `''` for others. */
+  ended(invocation: AnyInvocation, outcome: Outcome, target: string, wallMs: number): void;
+  /** Whether a trace may begin now. */
+  mayTrace(): boolean;
+  span(span: Omit<SpanRecord, 'record' | 'project' | 'deployment'>): void;
+}
+
+/** Records that wait to be sent. */
+export class TelemetryRecorder {
+  /** False: no control plane asks for what is recorded, and nothing is. */
+  isOn = true;
+  #limits: TelemetryLimits;
+  #allowances = new Map<string, Allowance>();
+  #waiting: string[] = [];
+  #chars = 0;
+
+  constructor(limits: TelemetryLimits) {
+    this.#limits = limits;
+  }
+
+  open(project: string, deployment: string): DeploymentTelemetry {
+    const of = { project, deployment };
+    return {
+      line: (line, invocation) => {
+        if (!this.isOn) return;
+        const { lineCharsMax } = this.#limits;
+        const { length } = line.text;
+        const chars = Math.min(length, lineCharsMax);
+        const isGrave = line.level === 'error' || line.level === 'warn';
+        if (!this.#allowance(project).line(chars, isGrave, performance.now())) return;
+        const { level, traceId } = line;
+        const text =
+          length > lineCharsMax
+            ? `${line.text.slice(0, lineCharsMax)} ... (${length - lineCharsMax} more characters, LOG_LINE_CHARS_MAX)`
+            : line.text;
+        const kind = invocation?.kind ?? null;
+        const route = invocation === null ? '' : routeOfInvocation(invocation);
+        const own = { record: 'line', at: Date.now(), level, text: storable(text), kind, route } as const;
+        this.#add({ ...own, ...of, invocation: line.invocation, traceId } satisfies LineRecord);
+      },
+      ended: (invocation, outcome, target, wallMs) => {
+        if (!this.isOn) return;
+        const isFailure = outcome.kind === 'failed';
+        if (!this.#allowance(project).invocation(isFailure, performance.now())) return;
+        this.#add({ ...invocationRecord(invocation, outcome, target, wallMs), ...of });
+      },
+      mayTrace: () => this.isOn && this.#allowance(project).trace(performance.now()),
+      span: (span) => {
+        if (this.isOn) this.#add({ record: 'span', ...of, ...span });
+      },
+    };
+  }
+
+  /** Texts to send, one record a line, and of each project what was dropped; empty when there is nothing. */
+  take(): string {
+    const now = performance.now();
+    for (const [project, allowance] of this.#allowances) {
+      const { dropped } = allowance;
+      if (dropped.lines + dropped.invocations + dropped.spans > 0)
+        this.#waiting.push(JSON.stringify({ record: 'dropped', project, deployment: '', at: Date.now(), ...dropped }));
+      dropped.lines = dropped.invocations = dropped.spans = 0;
+      if (now - allowance.usedAt > IDLE_MS) this.#allowances.delete(project);
+    }
+    let chars = 0;
+    let count = 0;
+    while (count < this.#waiting.length && chars < TAKEN_CHARS_MAX) chars += this.#waiting[count++]!.length + 1;
+    const taken = this.#waiting.splice(0, count);
+    this.#chars = this.#waiting.length === 0 ? 0 : this.#chars - chars;
+    return taken.join('\n');
+  }
+
+  /** No control plane asks: nothing more is recorded, and what waits is given up. */
+  stop(): void {
+    this.isOn = false;
+    this.#waiting = [];
+    this.#chars = 0;
+    this.#allowances.clear();
+  }
+
+  #allowance(project: string): Allowance {
+    let allowance = this.#allowances.get(project);
+    if (allowance === undefined) {
+      if (this.#allowances.size >= PROJECTS_MAX) this.#allowances.delete(this.#allowances.keys().next().value!);
+      this.#allowances.set(project, (allowance = new Allowance(this.#limits, performance.now())));
+    }
+    return allowance;
+  }
+
+  #add(record: TelemetryRecord): void {
+    if (this.#chars > this.#limits.heldBytesMax / 4) {
+      const { dropped } = this.#allowance(record.project);
+      if (record.record === 'line') dropped.lines++;
+      else if (record.record === 'invocation') dropped.invocations++;
+      else dropped.spans++;
+      return;
+    }
+    const text = JSON.stringify(record);
+    this.#waiting.push(text);
+    this.#chars += text.length + 1;
+  }
+}
+
+/** Of a request its route; else the name of the queue, the timer, the schedule or the workflow. */
+function routeOfInvocation(invocation: AnyInvocation): string {
+  if (!isHttp(invocation)) return storable(eventRecord(invocation.answer.kind, invocation.answer.event.head).name);
+  return storable(routeOf(pathOf(invocation.answer.target)));
+}
+
+function invocationRecord(
+  invocation: AnyInvocation,
+  outcome: Outcome,
+  target: string,
+  wallMs: number,
+): Omit<InvocationRecord, 'project' | 'deployment'> {
+  const error = outcome.kind === 'ok' ? '' : errorMessage(outcome.code, outcome.details).split('\n', 1)[0]!;
+  return {
+    record: 'invocation',
+    at: Date.now() - wallMs,
+    kind: invocation.kind,
+    invocation: invocation.uid,
+    traceId: invocation.trace?.traceId ?? null,
+    method: isHttp(invocation) ? invocation.answer.method : '',
+    path: storable(pathOf(target).slice(0, PATH_CHARS_MAX)),
+    route: routeOfInvocation(invocation),
+    status: invocation.status,
+    outcome: outcomeLabel(outcome),
+    error: storable(error.slice(0, ERROR_CHARS_MAX)),
+    cpuMs: rounded(invocation.totalCpuMs),
+    wallMs: rounded(wallMs),
+  };
+}
+
+/** Without the query, which may hold secrets. */
+function pathOf(target: string): string {
+  const end = target.indexOf('?');
+  return end < 0 ? target : target.slice(0, end);
+}
+
+/** Postgres's text holds no NUL. */
+function storable(text: string): string {
+  return text.includes(NUL) ? text.replaceAll(NUL, NO_NUL) : text;
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
+}

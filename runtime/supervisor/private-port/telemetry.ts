@@ -1,0 +1,118 @@
+// What engines recorded of lines, invocations and traces, held unread until the control plane has taken it
+// (`POST /_platform/telemetry`). A batch is given again and again until the next question acknowledges it. What is here
+// goes with the supervisor; where nobody asks, engines are told to record nothing.
+import { randomBytes } from 'node:crypto';
+import { PlatformError } from '#core/errors.ts';
+import type { TelemetryBatch } from '#core/telemetry.ts';
+
+/** Of one batch, about, in characters. */
+const BATCH_CHARS_MAX = 8 * 1024 * 1024;
+const WAIT_MS_MAX = 20_000;
+/** After so long without a question nobody is expected to ask. */
+const UNASKED_MS = 120_000;
+
+/** Holds, and hands over. */
+export class TelemetryBuffer {
+  #chunks: string[] = [];
+  #chars = 0;
+  #charsMax: number;
+  #lost = 0;
+  #given: TelemetryBatch | null = null;
+  #arrived: (() => void) | null = null;
+  #isOn = true;
+  #silence: NodeJS.Timeout | undefined;
+  #onRecording: (isOn: boolean) => void;
+
+  /** @param onRecording whether engines are to record, when that changes. */
+  constructor(options: { readonly heldBytesMax: number; readonly onRecording: (isOn: boolean) => void }) {
+    this.#charsMax = options.heldBytesMax;
+    this.#onRecording = options.onRecording;
+    this.#expect();
+  }
+
+  /** Somebody takes what is recorded, or may come to. */
+  get isOn(): boolean {
+    return this.#isOn;
+  }
+
+  /** From an engine; the oldest is given up for it where there is no room. */
+  add(records: string): void {
+    if (!this.#isOn || records === '') return;
+    this.#chunks.push(records);
+    this.#chars += records.length;
+    while (this.#chars > this.#charsMax && this.#chunks.length > 1) {
+      const oldest = this.#chunks.shift()!;
+      this.#chars -= oldest.length;
+      this.#lost += countLines(oldest);
+    }
+    this.#arrived?.();
+  }
+
+  /**
+   * What there is, after at most `waitMs`.
+   *
+   * @param question `{acknowledged, waitMs?}`: id of the batch that was kept; anything else gives the last one again.
+   * @throws {PlatformError} `bad_request`.
+   */
+  async take(question: unknown): Promise<TelemetryBatch> {
+    const { acknowledged = null, waitMs = 0 } = (question ?? {}) as { acknowledged?: unknown; waitMs?: unknown };
+    if (!Number.isInteger(waitMs) || (waitMs as number) < 0 || (waitMs as number) > WAIT_MS_MAX)
+      throw new PlatformError('bad_request', { reason: `waitMs is a whole number of at most ${WAIT_MS_MAX}` });
+    this.#expect();
+    if (this.#given !== null && this.#given.id === acknowledged) this.#given = null;
+    if (this.#given !== null) return this.#given;
+    if (this.#chunks.length === 0 && waitMs !== 0) await this.#wait(waitMs as number);
+    if (this.#given !== null) return this.#given;
+    if (this.#chunks.length === 0 && this.#lost === 0) return { id: null, records: '', lost: 0 };
+    let count = 0;
+    let chars = 0;
+    while (count < this.#chunks.length && chars < BATCH_CHARS_MAX) chars += this.#chunks[count++]!.length;
+    const records = this.#chunks.splice(0, count).join('\n');
+    this.#chars -= chars;
+    this.#given = { id: randomBytes(12).toString('hex'), records, lost: this.#lost };
+    this.#lost = 0;
+    return this.#given;
+  }
+
+  close(): void {
+    clearTimeout(this.#silence);
+    this.#arrived?.();
+  }
+
+  #wait(ms: number): Promise<void> {
+    // One at a time: the control plane asks again when it has kept what it got.
+    this.#arrived?.();
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        if (this.#arrived === done) this.#arrived = null;
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      this.#arrived = done;
+    });
+  }
+
+  #expect(): void {
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => this.#set(false), UNASKED_MS).unref();
+    this.#set(true);
+  }
+
+  #set(isOn: boolean): void {
+    if (this.#isOn === isOn) return;
+    this.#isOn = isOn;
+    if (!isOn) {
+      this.#chunks = [];
+      this.#chars = this.#lost = 0;
+      this.#given = null;
+    }
+    this.#onRecording(isOn);
+  }
+}
+
+function countLines(text: string): number {
+  let count = 1;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) count++;
+  return count;
+}
