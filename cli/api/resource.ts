@@ -1,6 +1,5 @@
 // Which database, state, files or queue of a project a command is about, as a path of the API.
 import { nearestWord } from '#core/spelling.ts';
-import type { ResourceKind } from '#core/resource-call.ts';
 import type { Api } from '../account/api.ts';
 import { CliError } from '../terminal/failure.ts';
 import type { Shell } from '../terminal/shell.ts';
@@ -25,6 +24,9 @@ export interface ResourceFlags extends TargetFlags {
   readonly branch?: string | undefined;
   readonly json?: boolean | undefined;
 }
+
+/** A kind of binding that commands are about. */
+type ResourceKind = 'db' | 'state' | 'fs' | 'queue';
 
 /** One binding of a deployment. */
 export interface Resource {

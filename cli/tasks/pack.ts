@@ -26,6 +26,7 @@ const shippedFolders = [
   'builder',
   'cli',
   'control',
+  'resources',
   'git',
   'operations',
   'postgres',

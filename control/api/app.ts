@@ -1,22 +1,20 @@
 // The management API as one typed app: what surrounds every route (surround.ts), then one file a resource from routes/.
 // Its type is what the command line and the dashboard call it by.
 import { platform } from '#packages/worker/index.ts';
+import { resources } from '#resources/app.ts';
 import type { Parts } from '../parts.ts';
 import { account } from './routes/account.ts';
 import { failureOf, FailureSchema } from './failures.ts';
-import { admitted, API_VERSION, named } from './surround.ts';
+import { resourceAccess } from './resource-access.ts';
+import { admitted, API_VERSION, named, type RequestState } from './surround.ts';
 import { deployHooks } from './routes/deploy-hooks.ts';
 import { gitHost } from './routes/git-host.ts';
-import { databases } from './routes/databases.ts';
-import { files } from './routes/files.ts';
 import { health } from './routes/health.ts';
 import { oauth } from './routes/oauth.ts';
 import { projects } from './routes/projects.ts';
-import { queues } from './routes/queues.ts';
 import { releases } from './routes/releases.ts';
 import { invocations } from './routes/invocations.ts';
 import { logs } from './routes/logs.ts';
-import { state } from './routes/state.ts';
 import { uploads } from './routes/uploads.ts';
 import { repositories } from './routes/repositories.ts';
 import { createLineStreams } from './line-stream.ts';
@@ -75,10 +73,12 @@ export function createApi() {
     .route('/', audit)
     .route('/', usage)
     .route('/', operator)
-    .route('/', databases)
-    .route('/', state)
-    .route('/', files)
-    .route('/', queues)
+    .route(
+      '/',
+      platform<Parts, RequestState>()
+        .state((ctx) => ({ resources: resourceAccess(ctx.env, ctx.state as RequestState) }))
+        .route('/', resources),
+    )
     .route('/', logs(createLineStreams()))
     .route('/', invocations)
     .route('/', account)

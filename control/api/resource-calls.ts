@@ -1,22 +1,12 @@
 // Asks the engines what a project's bindings hold (core/resource-call.ts), for the routes of databases, state, files
 // and queues: finds the deployment that declares the binding, and turns refusals into errors of the API.
-import Type from 'typebox';
-import type { ResourceAnswer, ResourceCall, ResourceOperations } from '#core/resource-call.ts';
+import type { ResourceAnswer, ResourceCall, ResourceOperation, ResourceOperations } from '#core/resource-call.ts';
+import { refusalOf } from '#resources/refusals.ts';
 import type { Parts } from '../parts.ts';
 import { ApiError } from './errors.ts';
 
-/** Whose resources: production's, or those of a branch's previews. */
-export const branchQuery = {
-  branch: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 255, description: 'Of the previews of a branch; default: production' }),
-  ),
-};
-
-/** A binding's name in platform.yaml, or that of its resource. */
-export const BindingName = Type.String({ maxLength: 64, pattern: '^[A-Za-z][A-Za-z0-9_]*$' });
-
 /** What is asked, beside the operation. */
-export interface ResourceQuestion<Operation extends keyof ResourceOperations> {
+export interface ResourceQuestion<Operation extends ResourceOperation> {
   readonly projectId: string;
   readonly branch?: string | undefined;
   readonly binding?: string;
@@ -31,7 +21,7 @@ export interface ResourceQuestion<Operation extends keyof ResourceOperations> {
  *   reason for a binding that is not declared and for what the resource refuses, `unavailable` while no engine answers.
  * @example await callResource(ctx.env, 'db.tables', { projectId, binding: 'DB', args: {} })
  */
-export async function callResource<Operation extends keyof ResourceOperations>(
+export async function callResource<Operation extends ResourceOperation>(
   parts: Parts,
   operation: Operation,
   { projectId, branch, binding, args, waitMs }: ResourceQuestion<Operation>,
@@ -53,8 +43,8 @@ export async function callResource<Operation extends keyof ResourceOperations>(
   const reason = typeof body.error === 'string' ? body.error : `The engine answered ${status}`;
   if (body.code === 'internal_route_not_found')
     throw new ApiError('not_available', { reason: 'The engines of this platform cannot be asked for that' });
-  if (body.code === 'asset_not_found' || status === 404) throw new ApiError('bad_request', { reason });
-  throw new ApiError(status < 500 ? 'bad_request' : 'unavailable', { reason });
+  const code = refusalOf(typeof body.code === 'string' ? body.code : '', status);
+  throw new ApiError(code, code === 'payload_too_large' ? { allowed: reason.replace(/\D+/g, '') } : { reason });
 }
 
 /** The project's name, and the deployment whose bindings are meant. */

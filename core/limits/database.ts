@@ -28,6 +28,7 @@ export const databaseBounds = {
     1000,
     'A statement or a batch, before its database gets a process of its own, where it begins again',
   ],
+  slowStatementMs: ['DB_SLOW_STATEMENT_MS', 10, 'A statement that takes longer is among the slow ones'],
   statementMs: ['DB_STATEMENT_MS', 30_000, 'A statement or a batch'],
   transactionMs: ['DB_TRANSACTION_MS', 5000, 'An interactive transaction from `begin` to the end'],
   waitMs: ['DB_WAIT_MS', 10_000, 'How long a write waits for an interactive transaction of somebody else'],

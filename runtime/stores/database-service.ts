@@ -6,6 +6,7 @@ import { connect as connectTls } from 'node:tls';
 import { type DatabaseLimits, defaultLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
+import type { SlowStatement } from '#core/resource-call.ts';
 import type { DatabaseStore, StatementOwner } from '../engine/bindings/database.ts';
 import type { DatabasePlace } from '../engine/bindings/scope.ts';
 import { ops, type KnownMigrations, type Verdict } from '../databases/protocol/frames.ts';
@@ -76,6 +77,8 @@ export interface DatabaseOwner {
   /** @returns whether there was one. */
   remove(place: DatabasePlace): Promise<boolean>;
   describe(place: DatabasePlace): Promise<{ bytes: number; path: string }>;
+  /** Its statements that took long since it was opened; those that took most first. */
+  slow(place: DatabasePlace): Promise<readonly SlowStatement[]>;
 }
 
 export interface DatabaseClient extends DatabaseStore, DatabaseOwner {
@@ -298,6 +301,7 @@ export function createDatabaseClient(
       return (await own<{ removed?: boolean }>(place, ops.remove, [])).removed === true;
     },
     describe: (place) => own(place, ops.describe, []),
+    slow: async (place) => (await own<{ statements: SlowStatement[] }>(place, ops.slow, [])).statements,
     close() {
       closed = true;
       for (const socket of sockets) socket.destroy();
@@ -327,7 +331,8 @@ function fate(request: Sent, verdict: Verdict | null): string {
     if (verdict?.begun != null && id > verdict.begun) return 'again';
     // An interactive transaction that nobody knows of is rolled back with its connection.
     if (op === ops.pending || op === ops.dequeue || op === ops.migrations || op === ops.siblings) return 'again';
-    if (op === ops.begin || op === ops.describe || op === ops.dump || op === ops.migrate) return 'again';
+    if (op === ops.begin || op === ops.describe || op === ops.slow || op === ops.dump || op === ops.migrate)
+      return 'again';
     if (op === ops.query && isReadOnly(payload)) return 'again';
   }
   return new SqlRefusal(

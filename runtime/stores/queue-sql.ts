@@ -225,17 +225,18 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
         ).length > 0
       );
     },
-    async redrive(place, now) {
+    async redrive(place, now, id = null) {
       const dead = await deadLane(place);
       if (dead === null) return 0;
       const lane = await lanes.open(place.namespace, place.resource);
       const rows = await sql.all(
         `UPDATE queue_message SET lane_id = $1, due_at = $2, attempt = 0, dead_attempts = 0, dead_reason = NULL, expires_at = $3
-         WHERE lane_id = $4 AND (lease IS NULL OR due_at <= $2) RETURNING seq`,
+         WHERE lane_id = $4 AND (lease IS NULL OR due_at <= $2)${id === null ? '' : ' AND message_id = $5'} RETURNING seq`,
         lane,
         now,
         now + limits.retentionMs,
         dead,
+        ...(id === null ? [] : [id]),
       );
       if (rows.length > 0) wake.notify('queue', lane, now);
       return rows.length;

@@ -53,6 +53,7 @@ const zones: readonly Zone[] = [
     may: ['core/', 'runtime/stores/'],
     mayTypes: ['deployments/'],
   },
+  { prefix: 'runtime/engine/resources/', joins: true, may: ['core/'], mayTypes: ['deployments/', 'runtime/stores/'] },
   { prefix: 'runtime/engine/deployments/', joins: true, may: ['core/'], mayTypes: ['deployments/'] },
   { prefix: 'runtime/engine/guest/', may: ['runtime/engine/bridge/protocol.ts'], mayTypes: ['packages/types/'] },
   enginePart('runtime/engine/http/', ['runtime/engine/process/configuration.ts']),
@@ -130,7 +131,15 @@ const zones: readonly Zone[] = [
   },
   {
     prefix: 'runtime/dev/dashboard/',
-    may: ['core/', 'dashboard/build/', 'runtime/engine/bindings/', 'runtime/engine/bridge/free-owner.ts'],
+    may: [
+      'core/',
+      'dashboard/build/',
+      'resources/',
+      'packages/worker/',
+      'runtime/engine/bindings/',
+      'runtime/engine/bridge/free-owner.ts',
+      'runtime/engine/resources/',
+    ],
     mayTypes: ['runtime/engine/', 'runtime/stores/', 'deployments/'],
   },
   { prefix: 'postgres/', may: ['core/'] },
@@ -150,7 +159,8 @@ const zones: readonly Zone[] = [
   { prefix: 'builder/', may: ['core/'] },
   { prefix: 'builder/service/', may: ['core/', 'postgres/', 'git/', 'deployments/', 'builder/'] },
   { prefix: 'builder/steps/', may: ['core/', 'builder/', 'git/git-environment.ts', 'deployments/archive/'] },
-  { prefix: 'control/', may: ['core/', 'deployments/', 'postgres/', 'git/', 'packages/worker/'] },
+  { prefix: 'resources/', may: ['core/', 'packages/worker/'] },
+  { prefix: 'control/', may: ['core/', 'deployments/', 'postgres/', 'git/', 'packages/worker/', 'resources/'] },
   {
     prefix: 'cli/',
     may: [
@@ -199,7 +209,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   undici: ['runtime/'],
   citty: ['cli/'],
   pino: ['core/', 'runtime/', 'control/', 'builder/service/', 'web/'],
-  typebox: ['core/', 'deployments/', 'packages/', 'control/', 'operations/', 'web/'],
+  typebox: ['core/', 'deployments/', 'packages/', 'control/', 'operations/', 'resources/', 'web/'],
   croner: ['core/schedules/'],
   mrmime: ['builder/assets/', 'web/build/'],
   saxes: ['runtime/stores/'],

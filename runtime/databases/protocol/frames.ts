@@ -26,6 +26,8 @@ export const ops = {
   migrations: 26,
   /** `[]` -> `{databases: [{resource, bytes, changedAt}]}`: all of the project, whichever is asked. */
   siblings: 27,
+  /** `[]` -> `{statements}` (core/resource-call.ts): which took long since the database was opened. */
+  slow: 28,
   /** The first frame: `{key, token?, shard?}` -> `{}`; `key` is a number that names the connection. */
   hello: 40,
   /** `{}`, the database as name -> `{shard, path}`: who owns it. */

@@ -30,7 +30,7 @@ const UNSENT_BYTES_MAX = 64 * 1024 * 1024;
 const FLUSH_AFTER_MS = 1;
 
 /** Operations that are not bounded in time: they copy whole files. */
-const unwatched = new Set<number>([ops.backup, ops.branch, ops.restore, ops.remove, ops.describe]);
+const unwatched = new Set<number>([ops.backup, ops.branch, ops.restore, ops.remove, ops.describe, ops.slow]);
 
 export class ShardConnection {
   readonly #parts: ShardConnectionParts;

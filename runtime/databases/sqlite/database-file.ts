@@ -12,6 +12,7 @@ import { kinds, ops } from '../protocol/frames.ts';
 import { knownMigrations, migrate } from './migrations.ts';
 import { pendingInOutbox, putIntoOutbox, removeFromOutbox } from './outbox-rows.ts';
 import { isBusy, isCorruption, toRefusal } from './sqlite-errors.ts';
+import { SlowStatements } from './slow-statements.ts';
 import { Statements, textOf } from './statements.ts';
 
 /** A request on its way through a database. */
@@ -67,6 +68,7 @@ export class DatabaseFile {
   readonly #parts: DatabaseFileParts;
   readonly #main: Connection;
   readonly #statements: Statements;
+  readonly #slow: SlowStatements;
   /** For interactive transactions: others read the committed state through the main connection meanwhile. */
   #second: Connection | null = null;
   #transaction: Transaction | null = null;
@@ -85,7 +87,9 @@ export class DatabaseFile {
     this.#parts = parts;
     checkFile(parts.path, parts.limits.checkBytesMax, parts.report);
     this.#main = this.#connect();
+    this.#slow = new SlowStatements(parts.limits.slowStatementMs);
     this.#statements = new Statements({
+      slow: this.#slow,
       limits: parts.limits,
       shard: parts.shard,
       bytes: this.#main.bytes,
@@ -252,6 +256,8 @@ export class DatabaseFile {
         return this.#enqueue(connection, args);
       case ops.describe:
         return JSON.stringify({ bytes: this.#statements.bytes, path: this.#parts.path });
+      case ops.slow:
+        return JSON.stringify({ statements: this.#slow.list() });
       default:
         return this.#ownerOp(op, args);
     }

@@ -3,6 +3,7 @@
 import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal, type StoredValue, toWire } from '#core/database-request.ts';
 import type { Connection, Prepared, StatementRun } from './connection.ts';
+import type { SlowStatements } from './slow-statements.ts';
 import { splitStatements } from './sql-text.ts';
 import { isCorruption, toRefusal } from './sqlite-errors.ts';
 
@@ -14,6 +15,7 @@ interface StatementsParts {
   /** Size and version of the database as it is opened. */
   readonly bytes: number;
   readonly version: number;
+  readonly slow: SlowStatements;
   /** What was compiled before must not be used any more. */
   schemaChanged(): void;
 }
@@ -54,7 +56,7 @@ export class Statements {
     const run = guarded
       ? this.#atomic(connection, () => connection.run(prepared, values))
       : connection.run(prepared, values, most);
-    return this.#result(connection, prepared, run, startedAt);
+    return this.#result(connection, prepared, run, startedAt, textOf(sql));
   }
 
   /** Statements that happen all or none. */
@@ -71,7 +73,8 @@ export class Statements {
         const [sql, values] = statement as unknown[];
         const prepared = connection.prepare(textOf(sql));
         json +=
-          (json === '' ? '' : ',') + this.#result(connection, prepared, connection.run(prepared, values), startedAt);
+          (json === '' ? '' : ',') +
+          this.#result(connection, prepared, connection.run(prepared, values), startedAt, textOf(sql));
         if (json.length > resultBytesMax) {
           throw new SqlRefusal('SQLITE_TOOBIG', `the result exceeds DB_MAX_RESULT_BYTES (${resultBytesMax})`);
         }
@@ -92,9 +95,10 @@ export class Statements {
       throw new SqlRefusal('SQLITE_TOOBIG', `the SQL text exceeds DB_MAX_EXEC_BYTES (${execBytesMax})`);
     const statements = splitStatements(sql, execStatementsMax);
     for (const statement of statements) {
+      const statementAt = performance.now();
       try {
         const prepared = connection.compile(statement);
-        this.#result(connection, prepared, connection.run(prepared, []), startedAt);
+        this.#result(connection, prepared, connection.run(prepared, []), statementAt, statement.sql);
       } catch (error) {
         if (isCorruption(error)) throw error;
         const { code, message } = toRefusal(error);
@@ -112,11 +116,13 @@ export class Statements {
     return connection.serialize();
   }
 
-  #result(connection: Connection, prepared: Prepared, run: StatementRun, startedAt: number): string {
+  #result(connection: Connection, prepared: Prepared, run: StatementRun, startedAt: number, sql: string): string {
+    const took = elapsed(startedAt);
+    this.#parts.slow.note(sql, took, run.rowsRead);
     if (run.changed) this.touched(connection, prepared.schema);
     const last = toWire(run.lastRowId as StoredValue);
     const lastJson = typeof last === 'number' ? String(last) : JSON.stringify(last);
-    const numbers = `${elapsed(startedAt)},${run.rowsRead},${run.changes},${run.changes},${lastJson},${run.changed ? 1 : 0}`;
+    const numbers = `${took},${run.rowsRead},${run.changes},${run.changes},${lastJson},${run.changed ? 1 : 0}`;
     return `{${run.json},"m":[${numbers},${this.#bytes},${this.#version},${this.#parts.shard}]}`;
   }
 

@@ -5,6 +5,7 @@ import type { Limits } from '#core/limits.ts';
 import { createBindingCalls, type BindingStores } from '../../engine/bindings/bindings.ts';
 import { freeOwner } from '../../engine/bridge/free-owner.ts';
 import type { CallScope, HostFunction } from '../../engine/bridge/host-calls.ts';
+import type { ResourceParts } from '../../engine/resources/asked.ts';
 import type { Activity } from './activity.ts';
 import type { DashboardParts, ListedCache, ShownDeployment } from './api.ts';
 import { createRpcExchange, type RpcAnswer } from './rpc-exchange.ts';
@@ -24,6 +25,7 @@ interface LocalDashboardParts {
   readonly events: DashboardParts['events'];
   readonly cache: ListedCache;
   readonly activity: Activity;
+  readonly resources: ResourceParts;
   readonly log: (level: 'warn' | 'error', message: string) => void;
   readonly address: { readonly host: string; readonly port: number };
   /** Where the project answers. */
@@ -52,6 +54,7 @@ export async function openLocalDashboard(parts: LocalDashboardParts): Promise<Lo
   const ownWorker = { hash: hashOf(ownCode), bytes: Buffer.byteLength(ownCode), mapHash: null };
   let shown: ShownDeployment | null = null;
   let own: { readonly route: Route; readonly artifact: OpenArtifact } | null = null;
+  let served: { readonly route: Route; readonly artifact: OpenArtifact } | null = null;
 
   function rpc(json: string): Promise<RpcAnswer> {
     const called = own;
@@ -63,7 +66,11 @@ export async function openLocalDashboard(parts: LocalDashboardParts): Promise<Lo
 
   let opened: Awaited<ReturnType<typeof openDashboard>>;
   try {
-    opened = await openDashboard({ ...parts, current: () => shown, url: () => url, rpc }, address);
+    const names = (): string[] => [project, String((shown?.config as { name?: unknown } | null)?.name ?? project)];
+    opened = await openDashboard(
+      { ...parts, current: () => shown, url: () => url, rpc, names, served: () => served },
+      address,
+    );
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const reason = code === 'EADDRINUSE' ? `port ${address.port} of ${address.host} is taken` : message;
@@ -78,6 +85,7 @@ export async function openLocalDashboard(parts: LocalDashboardParts): Promise<Lo
     findDeployment: (id) => (own?.route.deployment === id ? own.route : null),
     openArtifact: (id) => (own?.artifact.id === id ? own.artifact : null),
     show(route, artifact, config) {
+      served = { route, artifact };
       const { id, manifest } = artifact;
       const ownArtifact: OpenArtifact = {
         ...artifact,

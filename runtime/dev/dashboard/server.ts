@@ -9,6 +9,7 @@ import { databaseRoutes } from './databases.ts';
 import { objectionTo } from './guard.ts';
 import { storageRoutes } from './storage.ts';
 import { createPage, pageHeaders } from './page.ts';
+import { createResourceApi, type ResourceApiParts } from './resource-api.ts';
 import { projectRoutes } from './project.ts';
 import { rpcRoutes } from './rpc.ts';
 import { waitingRoutes } from './waiting.ts';
@@ -31,10 +32,11 @@ const CONNECTIONS_MAX = 200;
 
 /** Opens the port; rejects with the system's error when it cannot be had. */
 export async function openDashboard(
-  parts: DashboardParts,
+  parts: DashboardParts & ResourceApiParts,
   address: { readonly host: string; readonly port: number },
 ): Promise<Dashboard> {
   const page = createPage();
+  const resourceApi = createResourceApi(parts);
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { host, origin } = request.headers;
@@ -56,6 +58,7 @@ export async function openDashboard(
       response.end(request.method === 'HEAD' ? '' : file.content);
       return;
     }
+    if (isOfResources(url.pathname)) return resourceApi(request.url!.slice('/api'.length), request, response);
     const { answer, params } = find(request.method ?? '', url.pathname);
     const asked: Asked = {
       parts,
@@ -87,6 +90,11 @@ export async function openDashboard(
       await closed;
     },
   };
+}
+
+/** What control/api serves by the same paths. */
+function isOfResources(path: string): boolean {
+  return /^\/api\/projects\/[^/]+\/(?!config$)./.test(path);
 }
 
 const apiHeaders = {

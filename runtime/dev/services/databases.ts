@@ -9,6 +9,8 @@ import { createDatabaseClient, type DatabaseClient, type DatabaseOwner } from '.
 interface LocalDatabases {
   readonly store: DatabaseStore;
   readonly migrate: DatabaseOwner['migrate'];
+  /** All that their owner may do. */
+  readonly owned: Omit<DatabaseClient, 'close'>;
   close(): Promise<void>;
 }
 
@@ -28,6 +30,19 @@ export function openLocalDatabases(directory: string, report: (message: string) 
       run: async (place, op, transaction, payload) => (await open()).client.run(place, op, transaction, payload),
     },
     migrate: async (place, files) => (await open()).client.migrate(place, files),
+    owned: {
+      run: async (...given) => (await open()).client.run(...given),
+      migrate: async (...given) => (await open()).client.migrate(...given),
+      migrations: async (...given) => (await open()).client.migrations(...given),
+      backup: async (...given) => (await open()).client.backup(...given),
+      restore: async (...given) => (await open()).client.restore(...given),
+      restoreFrom: async (...given) => (await open()).client.restoreFrom(...given),
+      list: async (...given) => (await open()).client.list(...given),
+      branch: async (...given) => (await open()).client.branch(...given),
+      remove: async (...given) => (await open()).client.remove(...given),
+      describe: async (...given) => (await open()).client.describe(...given),
+      slow: async (...given) => (await open()).client.slow(...given),
+    },
     async close() {
       if (opened === null) return;
       const { service, client } = await opened;

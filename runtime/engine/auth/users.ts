@@ -187,6 +187,28 @@ export function createUsers(parts: UsersParts): Users {
     async revoke(namespace, token) {
       await (await contextOf(namespace)).internalAdapter.deleteSession(token);
     },
+    async listSessions(namespace, userId) {
+      const { internalAdapter } = await contextOf(namespace);
+      const sessions = await internalAdapter.listSessions(userId);
+      return sessions
+        .filter(({ expiresAt }) => new Date(expiresAt) > new Date())
+        .map(({ id, createdAt, expiresAt, ipAddress, userAgent }) => ({
+          id,
+          createdAt: new Date(createdAt).getTime(),
+          expiresAt: new Date(expiresAt).getTime(),
+          address: ipAddress || null,
+          userAgent: userAgent || null,
+        }));
+    },
+    async endSession(namespace, userId, id) {
+      const { internalAdapter } = await contextOf(namespace);
+      const found = (await internalAdapter.listSessions(userId)).find((session) => session.id === id);
+      if (found !== undefined) await internalAdapter.deleteSession(found.token);
+    },
+    async signInMethods(namespace, userId) {
+      const { internalAdapter } = await contextOf(namespace);
+      return (await internalAdapter.findAccounts(userId)).map(({ providerId }) => providerId).toSorted();
+    },
     async deleteUser(namespace, id) {
       const { internalAdapter } = await contextOf(namespace);
       await internalAdapter.deleteUserSessions(id);

@@ -1,6 +1,7 @@
 // The host half of the auth binding (`auth` in platform.yaml): users and sessions of a project's app. What signing in
 // does over HTTP is runtime/engine/auth/routes.ts; both work on the same users.
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { UserSession } from '#core/resource-call.ts';
 import type { HostCall, HostFunction } from '../bridge/host-calls.ts';
 import { invalid, toName, toRecord, toWhole } from './arguments.ts';
 
@@ -42,6 +43,12 @@ export interface AuthStore {
   ): Promise<AuthUser[]>;
   /** Ends a session for good. */
   revoke(namespace: string, token: string): Promise<void>;
+  /** Sessions of a user that are not over; their tokens are not among it. */
+  listSessions(namespace: string, userId: string): Promise<UserSession[]>;
+  /** Ends a session of a user by its id. */
+  endSession(namespace: string, userId: string, id: string): Promise<void>;
+  /** How a user signs in: `credential` (a password), or names of providers. */
+  signInMethods(namespace: string, userId: string): Promise<string[]>;
   /** Removes a user with all sessions. */
   deleteUser(namespace: string, id: string): Promise<void>;
 }

@@ -73,8 +73,8 @@ export interface QueueStore {
   ): Promise<{ messages: StoredMessage[]; next: number | null }>;
   /** Drops a message, unless it is being delivered; whether it was there to be dropped. */
   remove(place: QueuePlace, id: string): Promise<boolean>;
-  /** Gives the dead letters of a queue back to it; returns how many. */
-  redrive(place: QueuePlace, now: number): Promise<number>;
+  /** Gives the dead letters of a queue back to it, or one of them; returns how many. */
+  redrive(place: QueuePlace, now: number, id?: string | null): Promise<number>;
   /** Drops all that is not being delivered; returns how many. */
   purge(place: QueuePlace): Promise<number>;
 }

@@ -15,8 +15,9 @@ import type { DatabaseClient } from '../../stores/database-service.ts';
 import { answerJson, type InternalRoutes } from './internal-server.ts';
 import { readBytes } from './request-bytes.ts';
 import { migrateArtifact } from './migrations.ts';
-import { askResource, type ResourceParts } from './resource-operations.ts';
-import { dropSnapshot, isSnapshotName, listSnapshots, makeSnapshot, restoreSnapshot } from './snapshots.ts';
+import { askResource } from '../resources/resources.ts';
+import type { ResourceParts } from '../resources/asked.ts';
+import { dropSnapshot, isSnapshotName, listSnapshots, makeSnapshot, restoreSnapshot } from '../resources/snapshots.ts';
 
 /** What the routes lead to. */
 export interface OperationParts {
@@ -25,9 +26,7 @@ export interface OperationParts {
   /** Null without a database service. */
   readonly databases: DatabaseClient | null;
   readonly stores: Omit<BranchStores, 'databases'>;
-  readonly bindings: ResourceParts['bindings'];
-  /** Data folder. */
-  readonly folder: string;
+  readonly resources: ResourceParts;
   /** Of a question about bindings, which may bring a file. */
   readonly dataBytesMax: number;
   /** Waits until the routes are so, for a moment; null: they are not. */
@@ -123,7 +122,7 @@ export function operationRoutes(parts: OperationParts): InternalRoutes {
       const route = await parts.waitFor(() => parts.findDeployment(deploymentOf(deployment)));
       if (route === null || route.project !== projectOf(project))
         throw new PlatformError('deployment_not_found', { deployment: String(deployment) });
-      return askResource(parts, route, parts.openArtifact(route.artifact), asked);
+      return askResource(parts.resources, route, parts.openArtifact(route.artifact), asked);
     },
     async 'drop-snapshot'({ project, name }) {
       return { dropped: await dropSnapshot(databasesOf(parts), projectOf(project), snapshotOf(name)) };

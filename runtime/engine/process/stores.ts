@@ -20,7 +20,7 @@ import { createSignedFiles, type SignedFiles } from '../http/signed-files.ts';
 import { createMemoryCache } from '../../stores/cache-memory.ts';
 import { createCachePostgres } from '../../stores/cache-postgres.ts';
 import { createDatabaseClient, databaseAddress, type DatabaseClient } from '../../stores/database-service.ts';
-import { openEventsPostgres } from '../../stores/event-stores.ts';
+import { openEventsPostgres, type EventStores } from '../../stores/event-stores.ts';
 import { openFilesDisk } from '../../stores/files-disk.ts';
 import { createOutbox } from '../../stores/outbox.ts';
 import { boundQueue, boundState, queueBounds, stateBounds, stateBytesOf } from '../../stores/project-bounds.ts';
@@ -36,6 +36,8 @@ export interface EngineStores {
   readonly databases: DatabaseClient | null;
   /** Where branches have what goes with them. */
   readonly branchStores: Omit<BranchStores, 'databases'>;
+  /** Schedules; null without Postgres. */
+  readonly cron: EventStores['cron'] | null;
   readonly authRoutes: AuthRoutes | null;
   readonly passGate: PassGate;
   /** Closes what is connected; nothing is waited for. */
@@ -167,6 +169,7 @@ export async function openEngineStores({
     cache: await openCache(),
     databases,
     branchStores: { state, files, events },
+    cron: events?.cron ?? null,
     signedFiles: secret === '' ? null : createSignedFiles(files, keyFor('files'), limits.bodyBytesMax),
     authRoutes: users === null ? null : createAuthRoutes(users),
     passGate: createGates({

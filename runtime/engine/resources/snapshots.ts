@@ -46,6 +46,7 @@ export async function listSnapshots(databases: SnapshotDatabases, namespace: str
  *
  * @param resources those that there are: of a database that nobody has opened yet there is nothing to keep.
  * @param most snapshots of the project, this one included.
+ * @param keep one that does not go, however old.
  * @returns what it has, and the names of those that went for it.
  */
 export async function makeSnapshot(
@@ -54,6 +55,7 @@ export async function makeSnapshot(
   name: string,
   resources: readonly string[],
   most: number,
+  keep: string | null = null,
 ): Promise<{ databases: SnapshotDatabase[]; dropped: string[] }> {
   const there = new Set((await databases.list(namespace)).map(({ resource }) => resource));
   const made: SnapshotDatabase[] = [];
@@ -64,7 +66,10 @@ export async function makeSnapshot(
     made.push({ resource, bytes });
   }
   const others = (await listSnapshots(databases, namespace)).filter((snapshot) => snapshot.name !== name);
-  const dropped = others.slice(0, Math.max(0, others.length + 1 - most)).map((snapshot) => snapshot.name);
+  const dropped = others
+    .slice(0, Math.max(0, others.length + 1 - most))
+    .map((snapshot) => snapshot.name)
+    .filter((old) => old !== keep);
   for (const old of dropped) await dropSnapshot(databases, namespace, old);
   return { databases: made, dropped };
 }
@@ -87,10 +92,15 @@ export async function restoreSnapshot(
   return wanted;
 }
 
-/** @returns how many databases went; 0 where there is no such snapshot. */
-export async function dropSnapshot(databases: SnapshotDatabases, namespace: string, name: string): Promise<number> {
+/** @param only of its databases; null: all. @returns how many databases went; 0 where there is no such snapshot. */
+export async function dropSnapshot(
+  databases: SnapshotDatabases,
+  namespace: string,
+  name: string,
+  only: string | null = null,
+): Promise<number> {
   const snapshot = (await listSnapshots(databases, namespace)).find((other) => other.name === name);
-  for (const { resource } of snapshot?.databases ?? [])
-    await databases.remove({ namespace, resource: `${resource}${SEPARATOR}${name}` });
-  return snapshot?.databases.length ?? 0;
+  const going = (snapshot?.databases ?? []).filter(({ resource }) => only === null || resource === only);
+  for (const { resource } of going) await databases.remove({ namespace, resource: `${resource}${SEPARATOR}${name}` });
+  return going.length;
 }

@@ -1,0 +1,79 @@
+// What the routes of this folder are given, and what each declares: that it reads or that it writes. Who may, and where
+// the answer comes from, is decided by whoever mounts them.
+import Type from 'typebox';
+import { readingOperations, type ResourceOperation, type ResourceOperations } from '#core/resource-call.ts';
+
+/** What is asked, beside the operation. */
+export interface ResourceQuestion<Operation extends ResourceOperation> {
+  /** `:id` of the path: a project. */
+  readonly project: string;
+  /** Of a preview; absent: production. */
+  readonly branch?: string | undefined;
+  readonly binding?: string;
+  readonly args: ResourceOperations[Operation]['takes'];
+  /** How long the answer may take. */
+  readonly waitMs?: number;
+}
+
+/** Why a question has no answer. */
+export type Refusal = 'not_found' | 'bad_request' | 'conflict' | 'payload_too_large';
+
+/** Answers questions about bindings. */
+export interface ResourceAccess {
+  /** Asks; refuses who may not. What changes something leaves its mark in the audit log, where there is one. */
+  ask<Operation extends ResourceOperation>(
+    operation: Operation,
+    question: ResourceQuestion<Operation>,
+  ): Promise<ResourceOperations[Operation]['gives']>;
+  /** An error that becomes an answer. */
+  refuse(why: Refusal, reason: string): Error;
+  /** A folder that exists, for files on their way; whoever answers reads and writes there. */
+  readonly transit: string;
+}
+
+/** What the routes find in `ctx.state`. */
+export interface ResourceState {
+  readonly resources: ResourceAccess;
+}
+
+type Permission = 'data:read' | 'data:write';
+
+/** What a route declares of access, as `needs` of control/api/needs.ts does. */
+interface Declared {
+  readonly security: readonly [{ readonly token: readonly [Permission] }, { readonly session: readonly [Permission] }];
+  readonly 'x-subject': 'project';
+}
+
+const declared = (permission: Permission): Declared => ({
+  security: [{ token: [permission] }, { session: [permission] }],
+  'x-subject': 'project',
+});
+
+/** Of a route that changes nothing. */
+export const reads = declared('data:read');
+/** Of a route that changes what a binding holds. */
+export const writes = declared('data:write');
+
+/** What an operation needs. */
+export function permissionOf(operation: ResourceOperation): Permission {
+  return readingOperations.includes(operation) ? 'data:read' : 'data:write';
+}
+
+/** Whose resources: production's, or those of a branch's previews. */
+export const branchQuery = {
+  branch: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 255, description: 'Of the previews of a branch; default: production' }),
+  ),
+};
+
+/** A binding's name in platform.yaml, or that of its resource. */
+export const BindingName = Type.String({ maxLength: 64, pattern: '^[A-Za-z][A-Za-z0-9_]*$' });
+
+export const NullableNumber = Type.Union([Type.Number(), Type.Null()]);
+export const NullableText = Type.Union([Type.String(), Type.Null()]);
+export const Done = { 204: null } as const;
+
+/** Nothing to say. */
+export function done(): Response {
+  return new Response(null, { status: 204 });
+}

@@ -1,0 +1,39 @@
+// The routes over bindings as one typed app, for control/api/app.ts and the dashboard of `platform dev`. Who mounts it
+// puts `resources` into the state (access.ts).
+import Type from 'typebox';
+import { platform } from '#packages/worker/index.ts';
+import { branchQuery, reads, type ResourceState } from './access.ts';
+import { databases } from './databases.ts';
+import { caches, files, state } from './storage.ts';
+import { users } from './users.ts';
+import { queues, schedules, timers, workflows } from './waiting.ts';
+
+const listing = platform<unknown, ResourceState>().get(
+  '/projects/:id/resources',
+  {
+    ...reads,
+    summary: 'What the bindings of a deployment are: databases, queues, workflows, state, files, timers, caches, users',
+    params: Type.Object({ id: Type.String() }),
+    query: Type.Object(branchQuery),
+    response: Type.Object({
+      items: Type.Array(Type.Object({ kind: Type.String(), binding: Type.String(), resource: Type.String() })),
+    }),
+  },
+  async (ctx) => {
+    const question = { project: ctx.params.id, branch: ctx.query.branch, args: {} };
+    return { items: [...(await ctx.state.resources.ask('resources.list', question)).resources] };
+  },
+);
+
+/** All of them. */
+export const resources = platform<unknown, ResourceState>()
+  .route('/', listing)
+  .route('/', databases)
+  .route('/', queues)
+  .route('/', workflows)
+  .route('/', state)
+  .route('/', files)
+  .route('/', timers)
+  .route('/', schedules)
+  .route('/', users)
+  .route('/', caches);

@@ -1,0 +1,28 @@
+// What an error of the engine is for clients of the API: the same code and status, whoever answers.
+
+/** Codes that answers of these routes may have, with their statuses. */
+export const refusalStatuses = {
+  bad_request: 400,
+  not_found: 404,
+  conflict: 409,
+  payload_too_large: 413,
+  not_available: 501,
+  unavailable: 503,
+} as const;
+export type RefusalCode = keyof typeof refusalStatuses;
+
+const codes: Readonly<Record<string, RefusalCode>> = {
+  binding_not_found: 'bad_request',
+  dashboard_not_found: 'not_found',
+  execution_not_found: 'not_found',
+  execution_state: 'conflict',
+  conflict: 'conflict',
+  not_supported: 'not_available',
+  body_too_large: 'payload_too_large',
+};
+
+/** @param code of core/errors.ts @param status its own */
+export function refusalOf(code: string, status: number): RefusalCode {
+  if (Object.hasOwn(codes, code)) return codes[code]!;
+  return status < 500 ? 'bad_request' : 'unavailable';
+}

@@ -1,0 +1,115 @@
+// The API over bindings (resources/) for the project of `platform dev`: the routes that the control plane serves,
+// answered in this process. server.ts asks; the app and its schemas are loaded with the first question.
+import { mkdirSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { errorMessage, errorTable, isErrorCode, PlatformError } from '#core/errors.ts';
+import type { ResourceAccess } from '#resources/access.ts';
+import { refusalOf, refusalStatuses } from '#resources/refusals.ts';
+import type { Asked, ResourceParts } from '../../engine/resources/asked.ts';
+import { askResource } from '../../engine/resources/resources.ts';
+
+/** What it is made of. */
+export interface ResourceApiParts {
+  readonly resources: ResourceParts;
+  /** Names that the project goes by. */
+  readonly names: () => readonly string[];
+  /** What is served; null before the first build. */
+  readonly served: () => Pick<Asked, 'route' | 'artifact'> | null;
+  readonly log: (level: 'warn' | 'error', message: string) => void;
+}
+
+/** Answers a request; its path begins with `/projects/`. */
+export type ResourceApi = (path: string, request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+const HEADERS = {
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'same-origin',
+};
+
+export function createResourceApi(parts: ResourceApiParts): ResourceApi {
+  let app: Promise<(request: Request) => Promise<Response>> | null = null;
+  return async (path, request, response) => {
+    app ??= open(parts);
+    const hasBody = request.method !== 'GET' && request.method !== 'HEAD';
+    const asked = new Request(`http://dashboard${path}`, {
+      method: request.method ?? 'GET',
+      headers: new Headers(Object.entries(request.headers).filter(isPlain)),
+      ...(hasBody && { body: Readable.toWeb(request) as ReadableStream, duplex: 'half' }),
+    });
+    const answer = await (await app)(asked);
+    // What was not read of the request's body stays in its connection, which ends.
+    const ending = request.readableEnded || !hasBody ? {} : { connection: 'close' };
+    response.writeHead(answer.status, { ...HEADERS, ...Object.fromEntries(answer.headers), ...ending });
+    if (answer.body === null) response.end();
+    else await pipeline(Readable.fromWeb(answer.body as Parameters<typeof Readable.fromWeb>[0]), response);
+  };
+}
+
+function isPlain(header: [string, string | string[] | undefined]): header is [string, string] {
+  return typeof header[1] === 'string' && !header[0].startsWith(':');
+}
+
+async function open(parts: ResourceApiParts): Promise<(request: Request) => Promise<Response>> {
+  const [{ platform, HttpError }, { resources }] = await Promise.all([
+    import('#packages/worker/index.ts'),
+    import('#resources/app.ts'),
+  ]);
+  const app = platform()
+    .state({ resources: accessOf(parts) })
+    .onError((error) => {
+      if (error instanceof PlatformError) {
+        const code = refusalOf(error.code, errorTable[error.code].status);
+        return Response.json({ message: error.message, code }, { status: refusalStatuses[code] });
+      }
+      if (error instanceof HttpError) {
+        const [first] = error.issues ?? [];
+        const where = first === undefined ? '' : `${first.in}${first.path.map((part) => `.${part}`).join('')}: `;
+        const message = first === undefined ? error.message : `${where}${first.message}`;
+        const code = error.status === 404 ? 'not_found' : 'bad_request';
+        return Response.json({ message, code }, { status: error.status });
+      }
+      parts.log('error', `The dashboard failed: ${error instanceof Error ? error.stack : String(error)}`);
+      return Response.json({ message: errorMessage('internal'), code: 'internal' }, { status: 500 });
+    })
+    .route('/', resources)
+    .build();
+  return async (request) => app.fetch(request, {});
+}
+
+function accessOf({ resources, names, served }: ResourceApiParts): ResourceAccess {
+  const refuse: ResourceAccess['refuse'] = (why, reason) => {
+    if (why === 'not_found') return new PlatformError('dashboard_not_found', { reason });
+    if (why === 'payload_too_large') return new PlatformError('body_too_large', { limit: reason });
+    return new PlatformError(why === 'conflict' ? 'conflict' : 'invalid_argument', { reason });
+  };
+  return {
+    async ask(operation, { project, branch, binding, args }) {
+      if (!names().includes(project)) throw refuse('not_found', 'There is no such project here');
+      if (branch !== undefined) throw refuse('bad_request', 'platform dev has one branch: leave out branch');
+      const found = served();
+      if (found === null)
+        throw new PlatformError('dashboard_not_ready', { reason: 'the project has not been built yet' });
+      try {
+        const { result } = await askResource(resources, found.route, found.artifact, { operation, binding, args });
+        // What an operation gives is what its row in core/resource-call.ts says.
+        return result as never;
+      } catch (error) {
+        // What SQLite and stores say in codes of their own.
+        if (isErrorCode((error as { code?: unknown }).code)) throw error;
+        const { name, message } = error as Error;
+        if (name === 'SqlRefusal') throw refuse('bad_request', message);
+        throw error;
+      }
+    },
+    refuse,
+    get transit() {
+      const folder = join(resources.folder, 'transit');
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      return folder;
+    },
+  };
+}

@@ -1,0 +1,347 @@
+// Databases asked from outside: tables, rows, statements, what took long, migrations, copies. What SQL may do decides
+// the database service (runtime/databases/sqlite/fence.ts).
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { databaseOps, type WireRefusal, type WireResult } from '#core/database-request.ts';
+import { PlatformError } from '#core/errors.ts';
+import type { DatabaseMigrations } from '#core/manifest.ts';
+import { copiesDatabases } from '#core/preview-settings.ts';
+import type { DescribedTable, TableColumn } from '#core/resource-call.ts';
+import { invalid, toName, toWhole } from '../bindings/arguments.ts';
+import { usersResource } from '../bindings/auth.ts';
+import type { DatabasePlace } from '../bindings/scope.ts';
+import {
+  apartNamespace,
+  bindingOf,
+  namespaceOf,
+  opened,
+  renamedPlace,
+  type Asked,
+  type OperationsOf,
+} from './asked.ts';
+import { dropSnapshot, isSnapshotName, listSnapshots, makeSnapshot, restoreSnapshot } from './snapshots.ts';
+
+const ROWS_MAX = 1000;
+const TABLES_MAX = 1000;
+/** Of a value in a page of rows. */
+const CELL_CHARS_MAX = 1000;
+const TABLES = `SELECT name, type, sql FROM sqlite_master WHERE type IN ('table', 'view')
+  AND name NOT LIKE 'sqlite@_%' ESCAPE '@' AND name NOT LIKE 'platform@_internal@_%' ESCAPE '@'`;
+
+type Databases = NonNullable<Asked['parts']['databases']>;
+
+interface Opened {
+  readonly databases: Databases;
+  readonly place: DatabasePlace;
+  readonly files: DatabaseMigrations['files'];
+}
+
+/** By their names. */
+export const databaseOperations: OperationsOf<'db'> = {
+  async 'db.tables'(asked) {
+    return { tables: await tables(asked) };
+  },
+  async 'db.rows'(asked) {
+    const { args } = asked;
+    const table = await tableOf(asked);
+    const limit = toWhole(args['limit'], 'limit', { least: 1, most: ROWS_MAX, otherwise: 100 });
+    const offset = toWhole(args['offset'], 'offset', { least: 0, most: Number.MAX_SAFE_INTEGER, otherwise: 0 });
+    const names = table.columns.map(({ name }) => name);
+    const key = keyOf(table);
+    const order = args['order'] == null ? null : columnOf(table, args['order']);
+    const search = args['search'] == null || args['search'] === '' ? null : toText(args['search'], 'search');
+    const where =
+      search === null
+        ? ''
+        : ` WHERE instr(lower(CAST(${quoted(columnOf(table, args['column']))} AS TEXT)), lower(?1)) > 0`;
+    const given = search === null ? [] : [search];
+    const from = ` FROM ${quoted(table.name)}${where}`;
+    const ordered = order === null ? '' : ` ORDER BY ${quoted(order)}${args['descending'] === true ? ' DESC' : ''}`;
+    const counted = await query(asked, `SELECT count(*)${from}`, given);
+    const selected = [
+      ...key.map(quoted),
+      ...names.map((name) => shortened(quoted(name))),
+      ...names.map((name) => lengthOf(quoted(name))),
+    ];
+    const { r } = await query(
+      asked,
+      `SELECT ${selected.join(', ')}${from}${ordered} LIMIT ${limit} OFFSET ${offset}`,
+      given,
+    );
+    const width = names.length;
+    return {
+      table,
+      total: Number(counted.r[0]?.[0] ?? 0),
+      key,
+      keys: r.map((row) => row.slice(0, key.length)),
+      rows: r.map((row) =>
+        row.slice(key.length, key.length + width).map((value, at) => {
+          const bytes = row[key.length + width + at];
+          return typeof bytes !== 'number'
+            ? value
+            : { cut: bytes, ...(typeof value === 'string' ? { t: value } : (value as object)) };
+        }),
+      ),
+    };
+  },
+  async 'db.cell'(asked) {
+    const table = await tableOf(asked);
+    const column = columnOf(table, asked.args['column']);
+    const names = keyOf(table);
+    const { key } = asked.args;
+    if (!Array.isArray(key) || key.length === 0 || key.length !== names.length)
+      throw invalid(`key must be the ${names.length} values of ${names.join(', ') || 'a key, which the table lacks'}`);
+    const where = names.map((name, at) => `${quoted(name)} IS ?${at + 1}`).join(' AND ');
+    const { r } = await query(asked, `SELECT ${quoted(column)} FROM ${quoted(table.name)} WHERE ${where}`, key);
+    if (r.length === 0) throw new PlatformError('dashboard_not_found', { reason: 'There is no such row any more' });
+    return { value: r[0]![0] };
+  },
+  async 'db.query'(asked) {
+    const { c, r, m } = await query(asked, toText(asked.args['sql'], 'sql'), toParams(asked));
+    const [durationMs, rowsRead, rowsWritten, changes] = m;
+    return {
+      columns: c,
+      rows: r.slice(0, ROWS_MAX),
+      truncated: r.length > ROWS_MAX,
+      meta: { durationMs, rowsRead, rowsWritten, changes },
+    };
+  },
+  async 'db.explain'(asked) {
+    const { r } = await query(asked, `EXPLAIN QUERY PLAN ${toText(asked.args['sql'], 'sql')}`, toParams(asked));
+    return {
+      plan: r.map(([id, parent, , detail]) => ({ id: Number(id), parent: Number(parent), detail: String(detail) })),
+    };
+  },
+  async 'db.slow'(asked) {
+    const { databases, place } = await database(asked);
+    return { statements: await databases.slow(place) };
+  },
+  async 'db.script'(asked) {
+    const { databases, place } = await database(asked);
+    const sql = toText(asked.args['sql'], 'sql');
+    const { t } = await request<{ t: number }>(databases, place, databaseOps.begin, [], 0);
+    try {
+      const { n, d } = await request<{ n: number; d: number }>(databases, place, databaseOps.exec, [sql], t);
+      await request(databases, place, databaseOps.commit, [], t);
+      return { count: n, durationMs: d };
+    } catch (error) {
+      await databases.run(place, databaseOps.rollback, t, '[]').catch(() => {});
+      throw error;
+    }
+  },
+  async 'db.migrations'(asked) {
+    const { databases, place, files } = await database(asked);
+    const { applied, pending } = await databases.migrations(place, files);
+    return { applied, pending };
+  },
+  async 'db.migrate'(asked) {
+    const { databases, place, files } = await database(asked);
+    return { applied: await databases.migrate(place, files) };
+  },
+  async 'db.copy'(asked) {
+    const { databases, place } = await database(asked);
+    return databases.backup(place, newFileIn(asked.parts.folder, asked.args['file']));
+  },
+  async 'db.copies'(asked) {
+    const { databases, namespace, resource } = production(asked);
+    const { bytes } = await databases.describe({ namespace, resource });
+    return { copies: await copiesOf(databases, namespace, resource), bytes, copiesMax: asked.parts.copiesMax };
+  },
+  async 'db.make-copy'(asked) {
+    const { databases, namespace, resource } = production(asked);
+    return makeCopy(asked, databases, namespace, resource, 'copy');
+  },
+  async 'db.restore'(asked) {
+    const { databases, namespace, resource } = production(asked);
+    const name = toCopyName(asked.args['name']);
+    if (!(await copiesOf(databases, namespace, resource)).some((copy) => copy.name === name)) throw noCopy(name);
+    // What is there now can be had back: of the oldest copy it takes the place, but never of the one that is wanted.
+    const room = Math.max(2, asked.parts.copiesMax);
+    const { copy } = await makeCopy(asked, databases, namespace, resource, 'before-restore', room, name);
+    await restoreSnapshot(databases, namespace, name, resource);
+    return { before: copy.name };
+  },
+  async 'db.drop-copy'(asked) {
+    const { databases, namespace, resource } = production(asked);
+    const name = toCopyName(asked.args['name']);
+    if ((await dropSnapshot(databases, namespace, name, resource)) === 0) throw noCopy(name);
+    return {};
+  },
+};
+
+/** Copies are of databases that are not copies themselves. */
+function production(asked: Asked): { databases: Databases; namespace: string; resource: string } {
+  if (asked.route.preview !== null)
+    throw invalid('Copies are made of production: the database of a preview is one already');
+  const { resource } = bindingOf(asked, 'db');
+  return { databases: opened(asked.parts.databases, 'db'), namespace: namespaceOf(asked), resource };
+}
+
+async function copiesOf(
+  databases: Databases,
+  namespace: string,
+  resource: string,
+): Promise<{ name: string; bytes: number; madeAt: number }[]> {
+  const found = await listSnapshots(databases, namespace);
+  return found
+    .flatMap(({ name, madeAt, databases: of }) =>
+      of.filter((one) => one.resource === resource).map(({ bytes }) => ({ name, bytes, madeAt })),
+    )
+    .toReversed();
+}
+
+async function makeCopy(
+  { parts }: Asked,
+  databases: Databases,
+  namespace: string,
+  resource: string,
+  prefix: string,
+  most: number = parts.copiesMax,
+  keep: string | null = null,
+): Promise<{ copy: { name: string; bytes: number; madeAt: number }; dropped: string[] }> {
+  const madeAt = Date.now();
+  const moment = new Date(madeAt).toISOString().replace(/\D/g, '').slice(0, 17);
+  const name = `${prefix}-${moment}`;
+  const made = await makeSnapshot(databases, namespace, name, [resource], most, keep);
+  const [first] = made.databases;
+  if (first === undefined) throw invalid('The database is empty: nobody has opened it yet');
+  return { copy: { name, bytes: first.bytes, madeAt }, dropped: made.dropped };
+}
+
+function toCopyName(value: unknown): string {
+  if (!isSnapshotName(value)) throw invalid('name is that of a copy');
+  return value;
+}
+
+function noCopy(name: string): PlatformError {
+  return new PlatformError('dashboard_not_found', { reason: `There is no copy ${name} of this database` });
+}
+
+/** Where auth keeps users: a name that no platform.yaml can declare, and nothing but a page of users leads to. */
+export function usersPlace(asked: Asked): DatabasePlace {
+  return { namespace: apartNamespace(asked), resource: usersResource };
+}
+
+async function tables(asked: Asked, name: string | null = null): Promise<DescribedTable[]> {
+  const wanted = name === null ? '' : ' AND name = ?1';
+  const { r } = await query(
+    asked,
+    `SELECT t.name, t.type, t.sql, c.name, c.type, c."notnull", c.pk FROM (${TABLES}${wanted} ORDER BY name LIMIT ${TABLES_MAX}) t
+     JOIN pragma_table_info(t.name) c ORDER BY t.name, c.cid`,
+    name === null ? [] : [name],
+    TABLES_MAX * 100,
+  );
+  const found = new Map<string, DescribedTable & { columns: TableColumn[] }>();
+  for (const [table, type, sql, column, declared, notNull, key] of r) {
+    const text = String(table);
+    let one = found.get(text);
+    if (one === undefined)
+      found.set(text, (one = { name: text, type: type as 'table' | 'view', sql: String(sql ?? ''), columns: [] }));
+    one.columns.push({
+      name: String(column),
+      type: String(declared ?? ''),
+      notNull: notNull === 1,
+      primaryKey: Number(key),
+    });
+  }
+  return [...found.values()];
+}
+
+async function tableOf(asked: Asked): Promise<DescribedTable> {
+  const name = toName(asked.args['table'], 'The name of the table', 256);
+  const [found] = await tables(asked, name);
+  if (found === undefined)
+    throw new PlatformError('dashboard_not_found', { reason: `The database has no table ${name.slice(0, 100)}` });
+  return found;
+}
+
+function columnOf({ name: table, columns }: DescribedTable, name: unknown): string {
+  const found = columns.find((column) => column.name === name);
+  if (found === undefined) throw invalid(`The table ${table} has no column ${String(name).slice(0, 100)}`);
+  return found.name;
+}
+
+/** The columns that name a row: of a table without a key the one that SQLite adds. */
+function keyOf({ type, columns }: DescribedTable): string[] {
+  if (type === 'view') return [];
+  const declared = columns.filter(({ primaryKey }) => primaryKey > 0);
+  if (declared.length > 0)
+    return declared.toSorted((one, other) => one.primaryKey - other.primaryKey).map(({ name }) => name);
+  return columns.some(({ name }) => name.toLowerCase() === 'rowid') ? [] : ['rowid'];
+}
+
+function shortened(column: string): string {
+  return `CASE WHEN typeof(${column}) IN ('text', 'blob') THEN substr(${column}, 1, ${CELL_CHARS_MAX}) ELSE ${column} END`;
+}
+
+/** Bytes of a value that does not fit. */
+function lengthOf(column: string): string {
+  return `CASE WHEN typeof(${column}) IN ('text', 'blob') AND length(${column}) > ${CELL_CHARS_MAX} THEN length(CAST(${column} AS BLOB)) END`;
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+async function database(asked: Asked): Promise<Opened> {
+  const { artifact, parts, route } = asked;
+  const databases = opened(parts.databases, 'db');
+  const { resource } = bindingOf(asked, 'db');
+  const place = renamedPlace(asked, 'db');
+  // Looked into before its copy is made, it would begin empty.
+  if (route.preview !== null && copiesDatabases(artifact.manifest, route.branch))
+    await databases.branch({ namespace: namespaceOf(asked), resource }, place.resource, { unlessThere: true });
+  const own = artifact.manifest.migrations === undefined ? [] : artifact.migrations();
+  return { databases, place, files: own.find((one) => one.resource === resource)?.files ?? [] };
+}
+
+async function query(
+  asked: Asked,
+  sql: string,
+  params: readonly unknown[] = [],
+  rowsMax = ROWS_MAX + 1,
+): Promise<WireResult> {
+  const { databases, place } = await database(asked);
+  return request<WireResult>(databases, place, databaseOps.query, [sql, params, rowsMax], 0);
+}
+
+async function request<Result>(
+  databases: Databases,
+  place: DatabasePlace,
+  op: number,
+  payload: readonly unknown[],
+  transaction: number,
+): Promise<Result> {
+  const text = (await databases.run(place, op, transaction, JSON.stringify(payload))) as string;
+  const answer = JSON.parse(text) as Result | WireRefusal;
+  const refusal = (answer as WireRefusal).e;
+  if (refusal !== undefined) {
+    const [code, message, line] = refusal;
+    throw invalid(`${message} (${code}${line === undefined ? '' : `, line ${line}`})`);
+  }
+  return answer as Result;
+}
+
+function toParams({ args }: Asked): readonly unknown[] {
+  const { params = [] } = args;
+  if (!Array.isArray(params)) throw invalid('params must be a list');
+  return params;
+}
+
+function toText(value: unknown, what: string): string {
+  if (typeof value !== 'string' || value.trim() === '') throw invalid(`${what} must be a text that is not empty`);
+  return value;
+}
+
+/** @throws {PlatformError} for a path that lies elsewhere, or where something is. */
+function newFileIn(folder: string, value: unknown): string {
+  const file = toText(value, 'file');
+  if (!isIn(folder, file) || existsSync(file))
+    throw invalid('file must be a path in the data folder where nothing is yet');
+  return file;
+}
+
+/** Whether a path is an absolute one in a folder. */
+export function isIn(folder: string, file: string): boolean {
+  return path.resolve(file) === file && file.startsWith(`${folder}${path.sep}`);
+}

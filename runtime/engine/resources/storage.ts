@@ -1,0 +1,183 @@
+// State, files and cached texts asked from outside. Files come and go in parts, or by a file of the data folder: their
+// size is no question of memory.
+import { createReadStream } from 'node:fs';
+import { fixedLimits } from '#core/limits.ts';
+import { PlatformError } from '#core/errors.ts';
+import type { StoredFile } from '#core/resource-call.ts';
+import type { BindingStores } from '../bindings/bindings.ts';
+import { invalid, toJsonText, toName, toWhole } from '../bindings/arguments.ts';
+import type { FileHead } from '../bindings/files.ts';
+import type { DatabasePlace } from '../bindings/scope.ts';
+import { apartNamespace, bindingOf, call, opened, renamedPlace, type Asked, type OperationsOf } from './asked.ts';
+import { isIn } from './databases.ts';
+
+const PART_BYTES_MAX = 8 * 1024 * 1024;
+const { state: ofState, files: ofFiles } = fixedLimits;
+
+export const stateOperations: OperationsOf<'state'> = {
+  async 'state.list'(asked) {
+    const { store, place } = state(asked);
+    const { prefix, cursor, limit } = asked.args;
+    const page = {
+      prefix: prefix === undefined || prefix === '' ? '' : toName(prefix, 'prefix', ofState.keyBytesMax),
+      after: cursor === undefined ? null : toName(cursor, 'cursor', ofState.keyBytesMax),
+      limit: toWhole(limit, 'limit', { least: 1, most: ofState.pageMax, otherwise: 100 }),
+    };
+    const { keys, more } = await store.list(place, page, Date.now());
+    return { keys, cursor: more ? keys.at(-1)!.name : null };
+  },
+  async 'state.get'(asked) {
+    const { store, place, key } = keyed(asked);
+    const [record] = await store.get(place, [key], Date.now());
+    if (record == null) return { entry: null };
+    const { value, metadata, version, expiresAt } = record;
+    return {
+      entry: {
+        key,
+        ...(typeof value === 'string' ? { value } : { base64: Buffer.from(value).toString('base64') }),
+        metadata: metadata === null ? null : (JSON.parse(metadata) as unknown),
+        version,
+        expiresAt,
+      },
+    };
+  },
+  async 'state.put'(asked) {
+    const { store, place, key } = keyed(asked);
+    const { value, base64, metadata, expirationTtl, version } = asked.args;
+    const bytes = typeof value === 'string' ? value : toBytes(base64);
+    if (Buffer.byteLength(bytes) > ofState.valueBytesMax)
+      throw invalid(`The value has more than ${ofState.valueBytesMax} bytes`);
+    if (version !== undefined && version !== null && (typeof version !== 'string' || version === ''))
+      throw invalid('version must be the one that was read, or null: only where there is nothing');
+    const ttl =
+      expirationTtl == null ? null : toWhole(expirationTtl, 'expirationTtl', { least: 1, most: 10 * 365 * 86_400 });
+    const now = Date.now();
+    const written = await store.put(
+      place,
+      key,
+      {
+        value: bytes,
+        metadata: metadata == null ? null : toJsonText(metadata, 'metadata', ofState.metadataBytesMax),
+        expiresAt: ttl === null ? null : now + ttl * 1000,
+      },
+      now,
+      version,
+    );
+    return { written };
+  },
+  async 'state.delete'(asked) {
+    const { store, place, key } = keyed(asked);
+    await store.delete(place, key);
+    return {};
+  },
+};
+
+export const fileOperations: OperationsOf<'fs'> = {
+  async 'fs.list'(asked) {
+    const { store, place } = files(asked);
+    const { prefix, delimiter, cursor, limit } = asked.args;
+    const page = await store.list(place, {
+      prefix: prefix === undefined || prefix === '' ? '' : toName(prefix, 'prefix', ofFiles.keyBytesMax),
+      delimiter: delimiter === undefined || delimiter === '' ? '' : toName(delimiter, 'delimiter', 64),
+      cursor: cursor === undefined ? null : toName(cursor, 'cursor', 2 * ofFiles.keyBytesMax),
+      limit: toWhole(limit, 'limit', { least: 1, most: ofFiles.pageMax, otherwise: 100 }),
+    });
+    return { ...page, files: page.files.map(toStored) };
+  },
+  async 'fs.get'(asked) {
+    const { store, place } = files(asked);
+    const key = toName(asked.args['key'], 'key', ofFiles.keyBytesMax);
+    const offset = toWhole(asked.args['offset'], 'offset', { least: 0, most: Number.MAX_SAFE_INTEGER });
+    const length = toWhole(asked.args['length'], 'length', { least: 1, most: PART_BYTES_MAX });
+    const head = await store.head(place, key);
+    if (head === null) return { file: null };
+    // Of nothing there is no range.
+    if (offset >= head.size) return { file: { ...toStored(head), base64: '' } };
+    const found = await store.get(place, key, { range: { offset, length }, onlyIf: null });
+    if (found === null || found.body === null) return { file: null };
+    const chunks: Buffer[] = [];
+    for await (const chunk of found.body) chunks.push(chunk as Buffer);
+    return { file: { ...toStored(found.head), base64: Buffer.concat(chunks).toString('base64') } };
+  },
+  async 'fs.put'(asked) {
+    const { store, place } = files(asked);
+    const { base64, contentType, file } = asked.args;
+    const key = toName(asked.args['key'], 'key', ofFiles.keyBytesMax);
+    if (file !== undefined && (typeof file !== 'string' || !isIn(asked.parts.folder, file)))
+      throw invalid('file must be a path in the data folder');
+    const head = await store.put(place, key, file === undefined ? toBytes(base64) : createReadStream(file), {
+      headers: contentType === undefined ? {} : { contentType: toHeader(contentType) },
+      metadata: {},
+      onlyIf: null,
+      digests: {},
+      bytesMax: ofFiles.putBytesMax,
+    });
+    return { file: toStored(head!) };
+  },
+  async 'fs.delete'(asked) {
+    const { store, place } = files(asked);
+    const { keys } = asked.args;
+    if (!Array.isArray(keys) || keys.length === 0 || keys.length > ofFiles.deleteMax)
+      throw invalid(`keys must be a list of 1 to ${ofFiles.deleteMax} keys`);
+    await store.delete(
+      place,
+      keys.map((key) => toName(key, 'A key', ofFiles.keyBytesMax)),
+    );
+    return {};
+  },
+};
+
+export const cacheOperations: OperationsOf<'cache'> = {
+  async 'cache.list'(asked) {
+    const { resource } = bindingOf(asked, 'cache');
+    const { cache } = asked.parts;
+    // Shared ones keep keys by their hash, or among those of everybody.
+    if (!('list' in cache)) throw new PlatformError('not_supported', { what: 'A list of what this cache keeps' });
+    const limit = toWhole(asked.args['limit'], 'limit', { least: 1, most: 1000, otherwise: 100 });
+    // As bindings/cache-values.ts names them.
+    const entries = cache.list(apartNamespace(asked), `value [${JSON.stringify(resource)},`, limit);
+    return {
+      entries: entries.map(({ key, bytes, expiresAt }) => ({
+        key: (JSON.parse(key.slice(6)) as string[])[1]!,
+        bytes,
+        expiresAt,
+      })),
+    };
+  },
+  async 'cache.get'(asked) {
+    const { parts = [] } = await call(asked, 'cache.get', { key: asked.args['key'] });
+    return { value: parts.length === 0 ? null : String(parts[0]) };
+  },
+  async 'cache.delete'(asked) {
+    await call(asked, 'cache.remove', { key: asked.args['key'] });
+    return {};
+  },
+};
+
+function state(asked: Asked): { store: NonNullable<BindingStores['state']>; place: DatabasePlace } {
+  return { store: opened(asked.parts.stores.state, 'state'), place: renamedPlace(asked, 'state') };
+}
+
+function keyed(asked: Asked): ReturnType<typeof state> & { key: string } {
+  return { ...state(asked), key: toName(asked.args['key'], 'key', ofState.keyBytesMax) };
+}
+
+function files(asked: Asked): { store: NonNullable<BindingStores['files']>; place: DatabasePlace } {
+  return { store: opened(asked.parts.stores.files, 'fs'), place: renamedPlace(asked, 'fs') };
+}
+
+function toStored({ key, size, etag, uploadedAt, headers }: FileHead): StoredFile {
+  const { contentType } = headers;
+  return { key, size, etag, uploadedAt, ...(contentType !== undefined && { contentType }) };
+}
+
+function toBytes(value: unknown): Buffer {
+  if (typeof value !== 'string' || !/^[\w+/-]*={0,2}$/.test(value)) throw invalid('base64 must be bytes in base64');
+  return Buffer.from(value, 'base64');
+}
+
+function toHeader(value: unknown): string {
+  if (typeof value !== 'string' || value.length > 256 || !/^[\x20-\x7e]+$/.test(value))
+    throw invalid('contentType must be visible ASCII of at most 256 characters');
+  return value;
+}
