@@ -74,7 +74,7 @@ test('a change needs the permission to write, and leaves a row that has names an
     SELECT action, details FROM control.audit_event WHERE action IN ('data.db.query', 'data.state.put')
     ORDER BY seq DESC LIMIT 2`;
   assert.deepEqual(
-    rows.map(({ action, details }) => [action, details]),
+    rows.map(({ action, details: { accountId: _by, ...details } }) => [action, details]),
     [
       ['data.state.put', { target: 'production', name: 'secret' }],
       ['data.db.query', { target: 'production', statement: 'UPDATE guests SET name = ? WHERE id = ? AND name <> ?' }],

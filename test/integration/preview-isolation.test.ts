@@ -119,7 +119,12 @@ test('the bindings of each are asked from outside, by binding or by resource', a
   assert.deepEqual([asked['columns'], asked['rows'], asked['truncated']], [['name'], [['talk']], false]);
   assert.deepEqual((await data(production!, 'db.query', 'guests', names))['rows'], []);
   assert.deepEqual((await data(production!, 'db.tables', 'DB'))['tables'], [
-    { name: 'guests', type: 'table', sql: 'CREATE TABLE guests (name TEXT)' },
+    {
+      name: 'guests',
+      type: 'table',
+      sql: 'CREATE TABLE guests (name TEXT)',
+      columns: [{ name: 'name', type: 'TEXT', notNull: false, primaryKey: 0 }],
+    },
   ]);
   const script = "INSERT INTO guests VALUES ('x'); INSERT INTO nobody VALUES (1)";
   const { status, code, error } = await data(preview, 'db.script', 'DB', { sql: script });
@@ -134,7 +139,7 @@ test('the bindings of each are asked from outside, by binding or by resource', a
 
   await data(preview, 'state.put', 'KV', { key: 'bytes', base64: 'AAE=', metadata: { a: 1 }, expirationTtl: 60 });
   const { entry } = await data(preview, 'state.get', 'KV', { key: 'bytes' });
-  const { expiresAt, ...rest } = entry as { expiresAt: number };
+  const { expiresAt, version: _changes, ...rest } = entry as { expiresAt: number; version: string };
   assert.deepEqual(rest, { key: 'bytes', base64: 'AAE=', metadata: { a: 1 } });
   assert.ok(expiresAt > Date.now());
   assert.deepEqual(await data(production!, 'state.get', 'KV', { key: 'bytes' }), { entry: null });
@@ -155,12 +160,12 @@ test('the bindings of each are asked from outside, by binding or by resource', a
   );
   await data(preview, 'fs.delete', 'FILES', { keys: ['a/b'] });
 
-  const dead = await data(preview, 'queue.dead', 'JOBS');
+  const dead = await data(preview, 'queue.list', 'JOBS', { dead: true });
   const [letter] = dead['messages'] as { payload: unknown; deadReason: string }[];
   assert.deepEqual([letter!.payload, dead['next']], [{ from: 'talk' }, null]);
   assert.deepEqual(await data(preview, 'queue.redrive', 'JOBS'), { count: 1 });
 
-  assert.deepEqual(((await data(preview, 'resources.list', null))['resources'] as object[]).length, 5);
+  assert.deepEqual(((await data(preview, 'resources.list', null))['resources'] as object[]).length, 7);
   for (const [operation, binding, wanted] of [
     ['state.get', 'NONE', 'binding_not_found'],
     ['state.get', 'DB', 'binding_not_found'],

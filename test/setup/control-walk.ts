@@ -104,7 +104,8 @@ export function sampleRequest({ ids, names }: Scene, { method, path, parameters,
   const [first = ''] = path.slice(1).split('/');
   const idOf = (name: string): string =>
     (name === 'id' ? ids[firstIds[first] ?? ''] : ids[name.replace(/Id$/, '')]) ?? names[name] ?? 'main';
-  if (path.endsWith('/cancel')) return { method, path: path.replace('{id}', ids['waiting']!), body: undefined };
+  if (path === '/deployments/{id}/cancel')
+    return { method, path: path.replace('{id}', ids['waiting']!), body: undefined };
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(idOf(name)));
   const query = new URLSearchParams();
   for (const { name, in: place, required, schema } of parameters) {
