@@ -18,6 +18,8 @@ import {
   type HandlerAddress,
 } from '../local/locations.ts';
 import { recordFile } from '../local/local-platform.ts';
+import { upgradeDone, upgradeOnStart } from '../local/start-upgrade.ts';
+import type { UpgradeState } from '#operations/upgrade/state.ts';
 import { noteHolder, notedHolder, takeLock } from '#deployments/file-lock.ts';
 import { nodeFlags } from '#core/node-flags.mjs';
 import { readRoutes } from '#deployments/route-records.ts';
@@ -81,8 +83,9 @@ export async function startPlatform(shell: Shell, { supervisor, examples }: Star
   noteHolder(lockFile, process.pid);
   const stopped = shell.untilStopped();
   try {
+    const upgrade = await upgradeOnStart(shell, folder);
     if (examples !== null && existsSync(examples) && !(await publishExamples(examples, folder, stopped))) return 0;
-    return await superviseUntil(stopped, supervisor, folder, shell);
+    return await superviseUntil(stopped, supervisor, folder, shell, upgrade);
   } finally {
     lock.release();
   }
@@ -110,6 +113,7 @@ async function superviseUntil(
   supervisor: string,
   folder: string,
   shell: Shell,
+  upgrade: UpgradeState | null,
 ): Promise<number> {
   const address = handlerAddress(shell);
   const child = fork(supervisor, {
@@ -121,6 +125,7 @@ async function superviseUntil(
       HANDLER_PORT: String(address.port),
       HANDLER_DOMAIN: address.domain,
       PLATFORM_LOCAL_RECORD: recordFile(shell, folder),
+      ...(upgrade !== null && { PLATFORM_UPGRADE: upgrade.id }),
     } as NodeJS.ProcessEnv,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     // A process group of its own: Ctrl-C in a terminal reaches this process only, which then asks it to end once.
@@ -135,6 +140,7 @@ async function superviseUntil(
   const asked = stopped.then(() => 'asked' as const);
   const serving = listening
     .then(async ({ port, hasControl }) => {
+      upgradeDone(folder, upgrade);
       await printAddresses(readRoutes(folder), { ...address, port }, shell);
       if (hasControl) printControl(await control, shell);
       shell.out(shell.paint('dim', 'Ctrl-C stops it'));

@@ -192,6 +192,10 @@ export const commands: Readonly<Record<string, Entry>> = {
     summary: 'Put a backup in the place of the platform on this machine',
     load: () => import('./restore.ts'),
   },
+  upgrade: {
+    summary: 'Take the data folder over to another version, with a backup and a way back',
+    load: () => import('./upgrade.ts'),
+  },
   doctor: {
     summary: 'Look at what may be wrong with this machine and the platform',
     load: () => import('./doctor.ts'),

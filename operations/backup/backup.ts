@@ -42,6 +42,8 @@ export interface BackupReport {
   readonly files: number;
   readonly artifacts: number;
   readonly isEncrypted: boolean;
+  /** Migrations that its tables are of; null: it has none. */
+  readonly schema: number | null;
   readonly hasKeys: boolean;
   /** What is not in it, in words. */
   readonly leftOut: readonly string[];
@@ -71,6 +73,7 @@ export async function makeBackup(options: BackupOptions): Promise<BackupReport> 
       createdAt,
       writtenBytes: bytes,
       isEncrypted: passphrase !== null,
+      schema: schema?.length ?? null,
     };
   } catch (error) {
     await target.sink.abort();

@@ -55,7 +55,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
   await checkBackup(options);
   mkdirSync(folder, { recursive: true, mode: 0o755 });
   const lock = takeLock(path.join(folder, 'locks', 'start'));
-  const other = lock === null ? null : takeLock(path.join(folder, 'locks', 'platform'));
+  const other = lock === null ? null : takeLock(path.join(folder, 'locks', 'databases'));
   if (lock === null || other === null) {
     lock?.release();
     throw new BackupError('running', `A platform runs on ${folder}`, 'Stop it, then restore.');

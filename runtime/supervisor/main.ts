@@ -26,7 +26,9 @@ import { privatePortToken } from './data-folder/private-port-token.ts';
 import { readLedger, writeLedger } from './quarantine/ledger-file.ts';
 import { removeLocalRecord, writeLocalRecord } from './data-folder/local-record.ts';
 import type { ToEngine } from './engines/messages.ts';
+import { checkDataFolder, leaveRecord as leavePlatformRecord } from './data-folder/platform-record.ts';
 import { keepPrivate } from './data-folder/private-folders.ts';
+import { startBackupSchedule } from './services/backup-schedule.ts';
 import { claimPort } from './engines/port.ts';
 import { openPrivatePort, type PrivatePort } from './private-port/private-port.ts';
 import { TelemetryBuffer } from './private-port/telemetry.ts';
@@ -91,6 +93,8 @@ async function start(config: SupervisorConfig): Promise<void> {
       );
     process.on('exit', () => lock.release());
   }
+  // With the lock, so that no restore begins behind it.
+  if (folder !== '') checkDataFolder(process.env, folder);
   // One of several handlers on the folder keeps its own.
   const ledgerFolder = folder === '' || parts.has('databases') ? folder : cacheFolder(process.env);
   const sockets = mkdtempSync(join(tmpdir().length <= SOCKET_PATH_MAX ? tmpdir() : '/tmp', 'platform-'));
@@ -128,6 +132,8 @@ async function start(config: SupervisorConfig): Promise<void> {
     heldBytesMax: limits.telemetry.heldBytesMax,
     onRecording: (isOn) => engines.broadcast({ type: 'recording', isOn }),
   });
+  const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
+  const backups = parts.has('databases') ? startBackupSchedule(process.env, folder) : null;
   const engines = new Engines({
     create: (parts) =>
       new EngineProcess({
@@ -417,6 +423,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     stopping = true;
     if (localRecord !== '') removeLocalRecord(localRecord);
     clearInterval(watch);
+    backups?.stop();
     await control.stop();
     await engines.stop();
     await services.stop();
@@ -439,7 +446,7 @@ async function start(config: SupervisorConfig): Promise<void> {
       localToken,
       usage,
       telemetry,
-      version: (createRequire(import.meta.url)('../../package.json') as { version: string }).version,
+      version,
       state,
       isStopping: () => stopping,
       ...(serves ? {} : { isReady: () => isUp }),
@@ -489,6 +496,8 @@ async function start(config: SupervisorConfig): Promise<void> {
   }
   if (stopping) return;
   rememberDatabase(folder, databaseUrl);
+  if (folder !== '' && parts.has('databases'))
+    leavePlatformRecord(process.env, folder, { version, program: join(import.meta.dirname, '../..') });
   if (!isServing) engines.start();
   try {
     await control.start();

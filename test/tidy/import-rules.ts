@@ -113,6 +113,7 @@ const zones: readonly Zone[] = [
       'deployments/file-lock.ts',
       'runtime/engine/metrics/',
       'postgres/engine-role.ts',
+      'postgres/schema-version.ts',
       'runtime/engine/cluster/homes.ts',
     ],
   },

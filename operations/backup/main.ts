@@ -1,0 +1,32 @@
+// Root of the process that makes one backup of a schedule: reads the environment, and says in the log how it went.
+// Started by the supervisor (runtime/supervisor/services/backup-schedule.ts), and ends with it.
+import { createRequire } from 'node:module';
+import { setPriority } from 'node:os';
+import { openLog } from '#core/log/log.ts';
+import { BackupError } from '../archive/backup-error.ts';
+import { keepOf, runBackup } from './run.ts';
+
+const log = openLog('backup', process.env);
+const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
+
+// What is unfinished is taken away by the next one.
+process.on('disconnect', () => process.exit(1));
+process.on('SIGTERM', () => process.exit(1));
+
+try {
+  // Requests go first.
+  setPriority(10);
+} catch {
+  // Not allowed here.
+}
+try {
+  const { folder, environment } = { folder: process.env['FS_PATH'] ?? '', environment: process.env };
+  const report = await runBackup({ folder, environment, cwd: folder, version, keep: keepOf(environment) });
+  const { location, bytes, writtenBytes, rows, databases, files, removed, leftOut } = report;
+  log.info({ location, bytes, writtenBytes, rows, databases, files, removed, leftOut }, 'Backup made');
+  process.exit(0);
+} catch (error) {
+  const { message } = error as Error;
+  log.error({ error: message, advice: error instanceof BackupError ? error.advice : null }, 'Backup failed');
+  process.exit(1);
+}

