@@ -12,6 +12,7 @@ import { recordTime } from './times.ts';
 /** Folders of tests that another command runs. */
 export const elsewhere: Readonly<Record<string, string>> = {
   'test/e2e/': 'npm run test:e2e',
+  'test/browser/': 'npm run test:browser',
   'test/durability/': 'npm run test:durability',
   'test/hostile/builds/': 'npm test -- hostile/builds',
   'test/types/': 'npm run check',

@@ -23,7 +23,7 @@ export function configuration(out: string): InlineConfig {
     configFile: false,
     envFile: false,
     logLevel: 'error',
-    plugins: [react(), withoutWrittenStyles],
+    plugins: [react(), withoutWrittenStyles, withPlainMarkers],
     resolve: {
       alias: { 'react-remove-scroll': join(sources, 'components/scroll-lock.tsx') },
     },
@@ -47,6 +47,21 @@ const withoutWrittenStyles: Plugin = {
   transform: {
     filter: { id: /\/sonner\/dist\/index\.mjs/ },
     handler: (code) => ({ code: code.replace(/^__insertCSS\(.*$/m, ''), map: null }),
+  },
+};
+
+/**
+ * Rolldown 1.3 writes a hash behind the marker of each lazy import, which this Vite, made for 1.2, leaves in the code:
+ * it would not parse.
+ */
+const withPlainMarkers: Plugin = {
+  name: 'with-plain-markers',
+  generateBundle: {
+    order: 'pre',
+    handler(_options, bundle) {
+      for (const chunk of Object.values(bundle))
+        if (chunk.type === 'chunk') chunk.code = chunk.code.replace(/(__VITE_PRELOAD__)[0-9a-f]{32}/g, '$1');
+    },
   },
 };
 

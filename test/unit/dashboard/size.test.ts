@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { parseSync } from 'rolldown/experimental';
 import { buildDashboard } from '#dashboard/build/build.ts';
 
 const FIRST_LOAD_BYTES_MAX = 200_000;
@@ -17,6 +18,14 @@ test('the first load is less than 200 KB of compressed script', (context) => {
   const bytes = first.map((file) => gzipSync(readFileSync(path.join(folder, file))).length).reduce((a, b) => a + b, 0);
   context.diagnostic(`first load: ${(bytes / 1000).toFixed(1)} KB of script, gzip`);
   assert.ok(bytes > 10_000 && bytes < FIRST_LOAD_BYTES_MAX, `${bytes} bytes`);
+});
+
+test('every file of script parses', () => {
+  const scripts = readdirSync(path.join(folder, 'assets')).filter((name) => name.endsWith('.js'));
+  for (const file of scripts) {
+    const { errors } = parseSync(file, readFileSync(path.join(folder, 'assets', file), 'utf8'));
+    assert.deepEqual(errors, [], file);
+  }
 });
 
 test('nothing is written into the page but the addresses of its files', () => {

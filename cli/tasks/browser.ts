@@ -1,0 +1,18 @@
+// `npm run test:browser`: the dashboard of a whole platform in a real Chromium. DASHBOARD_SHOTS=<folder> keeps
+// screenshots of each page. Words pick files.
+import { existsSync } from 'node:fs';
+import { run as runTests } from './test.ts';
+
+export async function run(words: readonly string[]): Promise<number> {
+  if (!['/usr/bin/chromium', '/usr/bin/chromium-browser'].some((file) => existsSync(file))) {
+    process.stdout.write('The browser tests cannot run: Chromium is not installed (apt-get install chromium)\n');
+    // CI installs it: there it is a failure.
+    return process.env['CI'] === undefined ? 0 : 1;
+  }
+  const flags = words.filter((word) => word.startsWith('--'));
+  const files = words.filter((word) => !word.startsWith('--'));
+  return runTests([
+    ...(files.length === 0 ? ['test/browser/'] : files.map((file) => `test/browser/${file}`)),
+    ...flags,
+  ]);
+}

@@ -1,0 +1,188 @@
+// The dashboard of a whole platform in a real Chromium: signed in, at any width, in any theme, judged by axe. For
+// test/browser/. Screenshots go to DASHBOARD_SHOTS, a folder outside of the repository, where that is set.
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { chromium as engine, type Browser, type BrowserContext, type Page } from 'playwright-core';
+import { dashboardFolder } from '#dashboard/build/folder.ts';
+import { openFront } from './dashboard-front.ts';
+import { freePort } from './free-port.ts';
+import { startWholePlatform, type WholePlatform } from './whole-platform.ts';
+
+/** Where Chromium is; null: it is not installed. */
+export const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((file) => existsSync(file)) ?? null;
+
+/** Widths that every page is looked at in. */
+export const WIDTHS = [1440, 820, 390] as const;
+export type Theme = 'light' | 'dark';
+
+// Functions that run in the page see it by this name.
+// oxlint-disable-next-line typescript/no-explicit-any -- the tests have no types of browsers
+declare const document: any;
+
+const HEIGHTS: Readonly<Record<number, number>> = { 1440: 900, 820: 1100, 390: 844 };
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const shots = process.env['DASHBOARD_SHOTS'] ?? null;
+
+/** A browser on a dashboard. */
+export interface DashboardBrowser {
+  /** Origin of the dashboard. */
+  readonly origin: string;
+  readonly browser: Browser;
+  /** Errors of all its pages: uncaught, written to the console, refused by the policy. */
+  readonly complaints: string[];
+  /**
+   * Opens a path in a page of its own and waits until it has read what it shows.
+   *
+   * @param width 1440 by default; 390 is a phone.
+   */
+  visit(at: string, look?: { readonly width?: number; readonly theme?: Theme }): Promise<Page>;
+  /** Looks at a path in each width and theme: takes a screenshot, asks whether it fits, and axe. */
+  inspect(name: string, at: string, ready?: (page: Page) => Promise<void>): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** With the platform behind it. */
+export interface PlatformDashboard extends DashboardBrowser {
+  readonly platform: WholePlatform;
+}
+
+/** Starts a platform, a browser, and signs in as the first admin by the token of the first start. */
+export async function startDashboard(variables: Readonly<Record<string, string>> = {}): Promise<PlatformDashboard> {
+  const front = await freePort();
+  const origin = `http://localhost:${front}`;
+  const [folder, platform] = await Promise.all([
+    dashboardFolder(process.env),
+    startWholePlatform({ AUTH_URL: origin, ...variables }),
+  ]);
+  const server = await openFront(folder, front, platform.ports.ui);
+  const opened = await openDashboardBrowser(origin, (page) => signIn(page, origin, platform.token));
+  return {
+    ...opened,
+    platform,
+    async close() {
+      await opened.close();
+      await server.close();
+      await platform.close();
+    },
+  };
+}
+
+/** A browser on a dashboard that runs, such as that of `platform dev`. @param enter signs in, where that is needed. */
+export async function openDashboardBrowser(
+  origin: string,
+  enter: (page: Page) => Promise<void> = () => Promise.resolve(),
+): Promise<DashboardBrowser> {
+  assert.ok(chromium !== null, 'Chromium is not installed: apt-get install chromium');
+  const browser = await engine.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+  const complaints: string[] = [];
+  const contexts: BrowserContext[] = [];
+  let state: Awaited<ReturnType<BrowserContext['storageState']>> | undefined;
+
+  const open = async ({ width = 1440, theme = 'light' as Theme } = {}): Promise<Page> => {
+    const context = await browser.newContext({
+      viewport: { width, height: HEIGHTS[width] ?? 900 },
+      colorScheme: theme,
+      reducedMotion: 'reduce',
+      timezoneId: 'Europe/Berlin',
+      ...(width < 500 && { hasTouch: true, isMobile: true, deviceScaleFactor: 2 }),
+      ...(state !== undefined && { storageState: state }),
+    });
+    contexts.push(context);
+    const page = await context.newPage();
+    page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.message}`));
+    page.on('console', (message) => {
+      // What the API refuses is the page's to show, and the tests' to look for.
+      if (message.type() === 'error' && !/Failed to load resource/.test(message.text()))
+        complaints.push(`${page.url()}: ${message.text()}`);
+    });
+    return page;
+  };
+
+  const first = await open();
+  await enter(first);
+  state = await first.context().storageState();
+  await first.context().close();
+
+  const visit: DashboardBrowser['visit'] = async (at, look) => {
+    const page = await open(look);
+    await page.goto(new URL(at, origin).href);
+    await settled(page);
+    return page;
+  };
+  return {
+    origin,
+    browser,
+    complaints,
+    visit,
+    async inspect(name, at, ready) {
+      for (const theme of ['light', 'dark'] as const) {
+        for (const width of WIDTHS) {
+          const page = await visit(at, { width, theme });
+          await ready?.(page);
+          await settled(page);
+          await assertFits(page, `${name} at ${width}`);
+          if (shots !== null) {
+            mkdirSync(shots, { recursive: true });
+            await page.screenshot({ path: path.join(shots, `${name}-${width}-${theme}.png`) });
+          }
+          if (width !== 820) await assertAccessible(page, `${name} at ${width}, ${theme}`);
+          await page.context().close();
+        }
+      }
+    },
+    async close() {
+      await Promise.all(contexts.map((context) => context.close()));
+      await browser.close();
+    },
+  };
+}
+
+/** Signs in by the form, as a person does. */
+export async function signIn(page: Page, origin: string, token: string): Promise<void> {
+  await page.goto(`${origin}/`);
+  await page.getByLabel('Token').fill(token);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL(`${origin}/`);
+  await settled(page);
+}
+
+/** Nothing is being read any more: no placeholder is shown, the heading is there. */
+export async function settled(page: Page): Promise<void> {
+  await page.getByRole('heading', { level: 1 }).first().waitFor();
+  await page.waitForFunction(() => document.querySelector('[role=status][aria-label=Loading]') === null);
+  await page.evaluate(() => document.fonts.ready.then(() => undefined));
+}
+
+/** Nothing is cut off at the side. */
+async function assertFits(page: Page, what: string): Promise<void> {
+  const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.ok(over <= 0, `${what} is ${over} pixels wider than the screen`);
+}
+
+/** Axe finds no fault that is serious or worse. */
+export async function assertAccessible(page: Page, what: string): Promise<void> {
+  // Over the protocol: the policy of the page lets no script in.
+  const session = await page.context().newCDPSession(page);
+  await session.send('Runtime.evaluate', { expression: axe });
+  const { result } = await session.send('Runtime.evaluate', {
+    expression: 'axe.run().then(({ violations }) => violations)',
+    awaitPromise: true,
+    returnByValue: true,
+  });
+  const found = (result.value as Violation[])
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(describe).join(' | ')}`);
+  assert.deepEqual(found, [], what);
+}
+
+interface Violation {
+  readonly id: string;
+  readonly impact: string;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
+}
+
+function describe({ html, failureSummary }: Violation['nodes'][number]): string {
+  return `${html.slice(0, 160)} (${failureSummary.slice(0, 240)})`;
+}
