@@ -1,11 +1,13 @@
 // Root of the API process (port 4002, and a private address for web/): reads the environment, opens Postgres, serves
 // the API. Started by the supervisor, which hears `{type: 'ready', port}`; runs no tenant code.
+import { createEdgeStateReader } from '#core/edge-state.ts';
 import { limitsFrom } from '#core/limits.ts';
 import { openLog } from '#core/log/log.ts';
 import { openSql } from '#postgres/sql.ts';
 import { createApi } from './api/app.ts';
 import { createClientAddress } from './api/client-address.ts';
 import { sweepApi } from './api/sweep.ts';
+import { recheckDomains } from './domains/recheck.ts';
 import { startDeployments } from './deployments/start.ts';
 import { watchBuilds } from './deployments/want-builder.ts';
 import { openGitPush } from './git-push/git-push.ts';
@@ -14,7 +16,7 @@ import type { Parts } from './parts.ts';
 import { readConfiguration } from './process/configuration.ts';
 import { openPrivatePort } from './process/private-port.ts';
 import { createTurns } from './process/turns.ts';
-import { resolveTxt } from './process/txt-records.ts';
+import { openNameRecords } from './process/name-records.ts';
 import { serveApi } from './process/servers.ts';
 import { behindWeb, webClient } from './process/web-hop.ts';
 import { ensureFirstRun } from './sign-in/first-run.ts';
@@ -47,7 +49,8 @@ async function start(): Promise<() => Promise<void>> {
     limits: limits.control,
     cpuLimits: limits.cpu,
     telemetryLimits: limits.telemetry,
-    resolveTxt,
+    names: openNameRecords(config.dnsServers),
+    edgeState: createEdgeStateReader(config.folder),
     signIn: await openSignIn(config, sql, log),
     clientAddress: createClientAddress(config.trustedProxies),
     // The API's own origin takes tokens alone; that of AUTH_URL finds sessions itself (sign-in/ui.ts).
@@ -75,6 +78,7 @@ async function start(): Promise<() => Promise<void>> {
   await watchBuilds(parts, () => process.connected && process.send?.({ type: 'want', service: 'builder' }));
   startGitHost(parts);
   startWebhooks(parts);
+  parts.background('Looking at domains', () => recheckDomains(parts));
   parts.background('Collecting usage', () => collectUsage(parts));
   parts.background('Collecting lines and invocations', () => collectTelemetry(parts));
   const api = createApi();

@@ -1,10 +1,12 @@
 // What the parts of the control plane are given: made once by main.ts (and test/setup/control.ts), `ctx.env` of routes.
 import type { Logger } from 'pino';
+import type { EdgeState } from '#core/edge-state.ts';
 import type { EncryptionKeys } from '#core/encryption.ts';
 import type { GitConfiguration } from '#git/configuration.ts';
 import type { ControlLimits, CpuLimits, TelemetryLimits } from '#core/limits.ts';
 import type { Sql } from '#postgres/sql.ts';
 import type { UploadLimits } from './deployments/uploads.ts';
+import type { NameRecords } from './process/name-records.ts';
 import type { PrivatePort } from './process/private-port.ts';
 import type { SignInParts } from './sign-in/parts.ts';
 import type { Turns } from './process/turns.ts';
@@ -27,8 +29,10 @@ export interface Parts {
   readonly cpuLimits: CpuLimits;
   /** Bounds of what is kept of lines, invocations and traces. */
   readonly telemetryLimits: TelemetryLimits;
-  /** TXT records of a name. @throws {Error} with the code of DNS, such as `ENOTFOUND`. */
-  readonly resolveTxt: (name: string) => Promise<readonly string[]>;
+  /** DNS of the Internet. */
+  readonly names: NameRecords;
+  /** The certificates that the edge has; null where none runs on this data folder. */
+  readonly edgeState: () => EdgeState | null;
   /** Address of a request's client, by `TRUSTED_PROXIES`; null where it is not known. */
   readonly clientAddress: (request: Request) => string | null;
   /** The account of a request's session cookie; null without a session. Does not look at the request's origin. */
@@ -68,4 +72,10 @@ export interface Addresses {
   readonly protocol: 'http' | 'https';
   /** Port in URLs of deployments; null where it is the protocol's own. */
   readonly port: number | null;
+  /** All of the platform's domains, that one among them. */
+  readonly domains?: readonly string[];
+  /** `PUBLIC_ADDRESSES`: IP addresses at which the world reaches the platform; none: what its domain leads to. */
+  readonly publicAddresses?: readonly string[];
+  /** `PUBLIC_HTTPS`: the platform gets certificates itself. */
+  readonly issuesCertificates?: boolean;
 }

@@ -128,6 +128,10 @@ export interface RouteRecord {
   readonly branchVars?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Custom hosts, lower case, without port. */
   readonly domains: readonly string[];
+  /** Custom host -> branch whose deployment it serves; a preview like that branch's own host. */
+  readonly branchDomains?: Readonly<Record<string, string>>;
+  /** Custom host -> host that its visitors are sent on to, path and query kept. */
+  readonly redirects?: Readonly<Record<string, string>>;
   /** Deployment that `<project>.<domain>` and the custom hosts serve. */
   readonly production: string | null;
   /** Of production's visitors, those that another deployment serves: it works on production's resources too. */

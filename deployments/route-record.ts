@@ -16,6 +16,8 @@ const schema = Compile(
       previewVars: Type.Optional(Type.Record(Type.String(), Type.String())),
       branchVars: Type.Optional(Type.Record(Type.String(), Type.Record(Type.String(), Type.String()))),
       domains: Type.Array(Type.String()),
+      branchDomains: Type.Optional(Type.Record(Type.String(), Type.String())),
+      redirects: Type.Optional(Type.Record(Type.String(), Type.String())),
       production: Type.Union([Type.String(), Type.Null()]),
       split: Type.Optional(
         Type.Union([
@@ -82,9 +84,15 @@ export function parseRouteRecord(text: string): RouteRecord {
   if (record.split != null) exists(record.split.deployment, '/split');
   for (const id of record.productionHistory ?? []) exists(id, '/productionHistory');
   for (const [branch, id] of Object.entries(record.branches)) exists(id, `/branches/${branch}`);
-  for (const domain of record.domains) {
-    if (!/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/.test(domain))
-      throw new Error(`/domains "${domain}" is no host name in lower case`);
-  }
+  const { domains, branchDomains = {}, redirects = {} } = record;
+  checkHosts('/domains', domains);
+  checkHosts('/branchDomains', Object.keys(branchDomains));
+  checkHosts('/redirects', Object.entries(redirects).flat());
   return record;
+}
+
+function checkHosts(where: string, hosts: readonly string[]): void {
+  for (const host of hosts)
+    if (!/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/.test(host))
+      throw new Error(`${where} "${host}" is no host name in lower case`);
 }

@@ -88,4 +88,16 @@ export interface Domain {
   readonly redirectTo: string | null;
   readonly status: string;
   readonly verification?: { readonly type?: string; readonly name?: string; readonly value?: string };
+  readonly unicode?: string;
+  /** What to make in the DNS. */
+  readonly records?: readonly { readonly type: string; readonly name: string; readonly value: string }[];
+  readonly problem?: string | null;
+  readonly verifiedAt?: string | null;
+  readonly removedAfter?: string | null;
+  readonly certificate?: {
+    readonly issuer: string | null;
+    readonly expiresAt: string | null;
+    readonly renewsAt: string | null;
+    readonly problem: string | null;
+  } | null;
 }

@@ -26,16 +26,16 @@ export async function readProjectRows(sql: Sql, ids: readonly string[]): Promise
       tx<VariableRow[]>`
         SELECT project_id, key, scope, branch, value FROM control.variable
         WHERE project_id = ANY(${wanted}) AND scope <> 'dev' ORDER BY branch, key`,
-      tx<{ project_id: string; hostname: string }[]>`
-        SELECT project_id, hostname FROM control.domain
-        WHERE project_id = ANY(${wanted}) AND verified_at IS NOT NULL AND branch IS NULL AND redirect_to IS NULL`,
+      tx<(ProjectRows['domains'][number] & { project_id: string })[]>`
+        SELECT project_id, hostname, branch, redirect_to FROM control.domain
+        WHERE project_id = ANY(${wanted}) AND verified_at IS NOT NULL ORDER BY hostname COLLATE "C"`,
     ]);
     for (const project of projects)
       found.set(project.id, { project, branches: [], deployments: [], variables: [], domains: [] });
     for (const { project_id: id, ...branch } of branches) found.get(id)?.branches.push(branch);
     for (const { project_id: id, ...deployment } of deployments) found.get(id)?.deployments.push(deployment);
     for (const variable of variables) found.get(variable.project_id)?.variables.push(variable);
-    for (const { project_id: id, hostname } of domains) found.get(id)?.domains.push(hostname);
+    for (const { project_id: id, ...domain } of domains) found.get(id)?.domains.push(domain);
   });
   return [...found.values()];
 }

@@ -13,8 +13,12 @@ export interface ProjectRows {
   /** Those that are kept, in the order in which they were made. */
   readonly deployments: readonly DeploymentRow[];
   readonly variables: readonly VariableRow[];
-  /** Hosts that were verified. */
-  readonly domains: readonly string[];
+  /** Those that were verified, in the order of their names. */
+  readonly domains: readonly {
+    readonly hostname: string;
+    readonly branch: string | null;
+    readonly redirect_to: string | null;
+  }[];
 }
 
 /** A row of `control.project`, with its organization's plan. */
@@ -70,7 +74,7 @@ export function toRouteRecord(keys: EncryptionKeys, rows: ProjectRows): RouteRec
     vars: scoped.production,
     ...(isNotEmpty(scoped.preview) && { previewVars: scoped.preview }),
     ...(isNotEmpty(scoped.branches) && { branchVars: scoped.branches }),
-    domains: [...rows.domains].sort(),
+    ...hostsOf(rows.domains),
     production,
     ...(split !== null && { split: { deployment: split.deploymentId, percent: split.percent } }),
     ...protectionOf(project.settings),
@@ -101,6 +105,22 @@ export function toRouteRecord(keys: EncryptionKeys, rows: ProjectRows): RouteRec
     if (own !== null && !isSame(own, variablesOf(bare, id))) deployments[id] = { ...deployments[id]!, vars: own };
   }
   return { ...bare, deployments };
+}
+
+function hostsOf(domains: ProjectRows['domains']): Pick<RouteRecord, 'domains' | 'branchDomains' | 'redirects'> {
+  const own: string[] = [];
+  const branchDomains: Record<string, string> = {};
+  const redirects: Record<string, string> = {};
+  for (const { hostname, branch, redirect_to: target } of domains) {
+    if (target !== null) redirects[hostname] = target;
+    else if (branch !== null) branchDomains[hostname] = branch;
+    else own.push(hostname);
+  }
+  return {
+    domains: own,
+    ...(isNotEmpty(branchDomains) && { branchDomains }),
+    ...(isNotEmpty(redirects) && { redirects }),
+  };
 }
 
 function protectionOf({ previewPassword, previewBypassHash }: ProjectSettings): Pick<RouteRecord, 'protection'> {

@@ -1,6 +1,8 @@
 // The API process's environment, read and checked once (docs/sign-in.md). Everything that is wrong is said in one
 // error, with the command that makes a secret; no value is in it.
 import { createPrivateKey } from 'node:crypto';
+import { isIP } from 'node:net';
+import { isHttpsOn } from '#core/public-https.ts';
 import { encryptionKeys, type EncryptionKeys } from '#core/encryption.ts';
 import { encryptionKeyProblem, secretProblem } from '#core/process/generated-secrets.ts';
 import { parseInteger, parsePort } from '#core/parse-integer.ts';
@@ -32,6 +34,8 @@ export interface Configuration {
   readonly signUp: SignUp;
   /** `TRUSTED_PROXIES`: whose word on a client's address is taken. */
   readonly trustedProxies: readonly string[];
+  /** `API_DNS_SERVERS`: whom custom domains are looked up at; '': the system's. */
+  readonly dnsServers: string;
   /** `WORKER_CONCURRENCY`: null where it is not set. */
   readonly workerConcurrency: number | null;
   /** What is allowed and deserves a line in the log. */
@@ -93,7 +97,9 @@ export function readConfiguration(environment: Environment): Configuration {
   const sealing = encryptionKeyProblem(get('ENCRYPTION_KEY'));
   demand(sealing);
   const production = environment['NODE_ENV'] === 'production';
-  const protocol = choice('PUBLIC_PROTOCOL', production ? ['https', 'http'] : ['http', 'https']);
+  const issuesCertificates = checked(() => isHttpsOn(get('PUBLIC_HTTPS')), false);
+  const isSecure = production || issuesCertificates;
+  const protocol = choice('PUBLIC_PROTOCOL', isSecure ? ['https', 'http'] : ['http', 'https']);
   const handlerPort = port('HANDLER_PORT', 4001);
   const publicPort = get('PUBLIC_PORT') === '' ? (protocol === 'https' ? 443 : handlerPort) : port('PUBLIC_PORT', 443);
   const apiPort = port('API_PORT', 4002);
@@ -104,6 +110,12 @@ export function readConfiguration(environment: Environment): Configuration {
     domain: get('HANDLER_DOMAIN').split(',')[0]!.trim().toLowerCase() || 'localhost',
     protocol,
     port: publicPort === (protocol === 'https' ? 443 : 80) ? null : publicPort,
+    domains: listOf(get('HANDLER_DOMAIN').toLowerCase() || 'localhost'),
+    publicAddresses: listOf(get('PUBLIC_ADDRESSES')).filter((address) => {
+      if (isIP(address) === 0) problems.push(`PUBLIC_ADDRESSES has "${address}", which is no IP address`);
+      return isIP(address) !== 0;
+    }),
+    issuesCertificates,
   };
   const configuration: Configuration = {
     databaseUrl: get('DATABASE_URL'),
@@ -124,10 +136,8 @@ export function readConfiguration(environment: Environment): Configuration {
     git: checked(() => gitConfigurationFrom(environment), { gitHost: null, webhookSecret: null, privateHosts: [] }),
     gitHost: checked(() => gitHostSettings(environment), { url: '', apiUrl: '', oauth: null }),
     signUp: choice('SIGN_UP', ['invited', 'open']),
-    trustedProxies: get('TRUSTED_PROXIES')
-      .split(',')
-      .map((entry) => entry.trim())
-      .filter(Boolean),
+    trustedProxies: listOf(get('TRUSTED_PROXIES')),
+    dnsServers: get('API_DNS_SERVERS'),
     workerConcurrency:
       get('WORKER_CONCURRENCY') === ''
         ? null
@@ -179,6 +189,10 @@ export function gitHostSettings(environment: Environment): GitHostSettings {
     apiUrl: get('GITHOST_API_URL') === '' ? usual : parseAddress('GITHOST_API_URL', get('GITHOST_API_URL')),
     oauth: clientId === '' ? null : { clientId, clientSecret: get('GITHOST_CLIENT_SECRET') },
   };
+}
+
+function listOf(text: string): string[] {
+  return text.split(',').flatMap((entry) => entry.trim() || []);
 }
 
 function groupProblem(environment: Environment, names: readonly string[]): string | null {

@@ -1,43 +1,61 @@
-// Custom domains: a project may ask for a hostname, and has it when a TXT record proves that it may.
+// Custom domains: a project may ask for a hostname, and has it when the DNS proves that it may. Who looks is
+// control/domains/; what was found is written down here.
 import { randomBytes } from 'node:crypto';
 import type { Sql, Transaction } from '#postgres/sql.ts';
+import type { Proof } from '../domains/proof.ts';
 import { newId } from './ids.ts';
 
-/** A row of control.domain, with its project's organization. */
+/** A row of control.domain, with its project's name and organization. */
 export interface DomainRow {
   readonly id: string;
   readonly project_id: string;
+  readonly project_name: string;
+  readonly organization_id: string;
   readonly hostname: string;
   readonly branch: string | null;
   readonly redirect_to: string | null;
-  readonly status: 'pending_verification' | 'verifying' | 'issuing' | 'active' | 'error';
+  /** `error`: it was proved once, and is not any more. */
+  readonly status: 'pending_verification' | 'active' | 'error';
   readonly verification: { readonly name: string; readonly value: string; readonly problem?: string };
-  readonly certificate: { readonly issuer: string; readonly expiresAt: string } | null;
   readonly created_at: Date;
+  /** It leads to the project while this is set. */
   readonly verified_at: Date | null;
+  readonly checked_at: Date | null;
+  readonly failing_since: Date | null;
 }
 
-export const toDomain = (row: DomainRow) => ({
-  id: row.id,
-  projectId: row.project_id,
-  hostname: row.hostname,
-  branch: row.branch,
-  redirectTo: row.redirect_to,
-  status: row.status,
-  verification: { type: 'TXT' as const, name: row.verification.name, value: row.verification.value },
-  problem: row.verification.problem ?? null,
-  certificate: row.certificate,
-  createdAt: row.created_at.toISOString(),
-  verifiedAt: row.verified_at?.toISOString() ?? null,
-});
+const COLUMNS = [
+  'id',
+  'project_id',
+  'hostname',
+  'branch',
+  'redirect_to',
+  'status',
+  'verification',
+  'created_at',
+  'verified_at',
+  'checked_at',
+  'failing_since',
+] as const;
+
+const ofDomains = (sql: Sql | Transaction) => sql`
+  SELECT ${sql(COLUMNS.map((name) => `d.${name}`))}, p.name AS project_name, p.organization_id
+  FROM control.domain d JOIN control.project p ON p.id = d.project_id`;
 
 export async function listDomains(sql: Sql, projectId: string): Promise<DomainRow[]> {
-  return sql<DomainRow[]>`SELECT * FROM control.domain WHERE project_id = ${projectId} ORDER BY hostname LIMIT 1000`;
+  return sql<DomainRow[]>`${ofDomains(sql)} WHERE d.project_id = ${projectId} ORDER BY d.hostname LIMIT 1000`;
 }
 
-/** One, with the project it is of; null where there is none. */
+/** One; null where there is none. */
 export async function readDomain(sql: Sql | Transaction, id: string): Promise<DomainRow | null> {
-  const [row] = await sql<DomainRow[]>`SELECT * FROM control.domain WHERE id = ${id}`;
+  const [row] = await sql<DomainRow[]>`${ofDomains(sql)} WHERE d.id = ${id}`;
+  return row ?? null;
+}
+
+/** The one that has proved a host; null where none has. */
+export async function provedDomain(sql: Sql | Transaction, hostname: string): Promise<DomainRow | null> {
+  const [row] = await sql<DomainRow[]>`
+    ${ofDomains(sql)} WHERE d.hostname = ${hostname} AND d.verified_at IS NOT NULL`;
   return row ?? null;
 }
 
@@ -56,11 +74,12 @@ export async function addDomain(tx: Transaction, given: NewDomain): Promise<Doma
     name: `_platform.${hostname}`,
     value: `platform-verify=${randomBytes(20).toString('hex')}`,
   };
-  const [row] = await tx<DomainRow[]>`
+  const id = newId('domain');
+  const made = await tx`
     INSERT INTO control.domain (id, project_id, hostname, branch, redirect_to, verification)
-    VALUES (${newId('domain')}, ${projectId}, ${hostname}, ${branch}, ${redirectTo}, ${tx.json(verification)})
-    ON CONFLICT (project_id, hostname) DO NOTHING RETURNING *`;
-  return row ?? null;
+    VALUES (${id}, ${projectId}, ${hostname}, ${branch}, ${redirectTo}, ${tx.json(verification)})
+    ON CONFLICT (project_id, hostname) DO NOTHING RETURNING id`;
+  return made.length === 0 ? null : readDomain(tx, id);
 }
 
 export async function countDomains(tx: Transaction, projectId: string): Promise<number> {
@@ -69,25 +88,93 @@ export async function countDomains(tx: Transaction, projectId: string): Promise<
   return row!.count;
 }
 
-/** Writes down how its verification went; it is then routed. @returns null when another project has proved it. */
-export async function settleDomain(tx: Transaction, row: DomainRow, problem: string | null): Promise<DomainRow | null> {
-  if (problem === null) {
-    await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`domain:${row.hostname}`}, 0))`;
-    const taken = await tx`
-      SELECT 1 FROM control.domain WHERE hostname = ${row.hostname} AND verified_at IS NOT NULL AND id <> ${row.id}`;
-    if (taken.length > 0) return null;
+/** Takes those that are due, so that nobody else looks at them for a while. */
+export async function takeDueDomains(sql: Sql, most: number, leaseMs: number): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    UPDATE control.domain SET next_check_at = now() + ${leaseMs} * interval '1 ms'
+    WHERE id IN (
+      SELECT id FROM control.domain WHERE next_check_at <= now() ORDER BY next_check_at LIMIT ${most}
+      FOR UPDATE SKIP LOCKED)
+    RETURNING id`;
+  return rows.map(({ id }) => id);
+}
+
+/** When a domain is looked at again, and how long it may be without a proof. Milliseconds. */
+export interface CheckTimes {
+  readonly recheckMs: number;
+  readonly graceMs: number;
+}
+
+/** Of one that waits: often at first, since its owner waits as well, and not for ever. */
+const PENDING_MS = { least: 60_000, most: 3_600_000, end: 14 * 24 * 3_600_000 };
+
+/**
+ * Writes down what a look at the DNS found.
+ *
+ * @param loses whether the host goes away from the one that has it, since that one has no proof any more
+ * @returns whether it serves from now on, or no longer; null when another project has proved the host.
+ */
+export async function settleDomain(
+  tx: Transaction,
+  row: DomainRow,
+  proof: Proof,
+  times: CheckTimes,
+  loses: DomainRow | null = null,
+): Promise<{ readonly changed: 'proved' | 'lost' | null } | null> {
+  const { id, hostname, organization_id: organizationId, verification } = row;
+  const isProved = 'problem' in proof ? false : true;
+  if (isProved) {
+    await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`domain:${hostname}`}, 0))`;
+    const other = await provedDomain(tx, hostname);
+    if (other !== null && other.id !== id) {
+      if (other.id !== loses?.id) return null;
+      await loseDomain(tx, other, 'Another project has proved this host');
+    }
+    await tx`
+      INSERT INTO control.domain_owner (hostname, organization_id) VALUES (${hostname}, ${organizationId})
+      ON CONFLICT (hostname) DO UPDATE SET organization_id = ${organizationId}, proved_at = now()`;
+    await tx`
+      UPDATE control.domain SET status = 'active', verified_at = coalesce(verified_at, now()), checked_at = now(),
+        failing_since = NULL, next_check_at = now() + ${times.recheckMs} * interval '1 ms',
+        verification = ${tx.json({ name: verification.name, value: verification.value })}
+      WHERE id = ${id}`;
+    return { changed: row.verified_at === null ? 'proved' : null };
   }
-  const verification = {
-    name: row.verification.name,
-    value: row.verification.value,
-    ...(problem !== null && { problem }),
-  };
-  const [changed] = await tx<DomainRow[]>`
-    UPDATE control.domain SET verification = ${tx.json(verification)},
-      status = CASE WHEN ${problem === null} THEN 'active' ELSE status END,
-      verified_at = CASE WHEN ${problem === null} THEN coalesce(verified_at, now()) ELSE verified_at END
-    WHERE id = ${row.id} RETURNING *`;
-  return changed ?? null;
+  const { problem } = proof as { problem: string };
+  const isFailing = proof.by === 'none' && row.verified_at !== null;
+  const failingMs = row.failing_since === null ? 0 : Date.now() - row.failing_since.getTime();
+  if (isFailing && row.failing_since !== null && failingMs >= times.graceMs) {
+    await loseDomain(tx, row, problem);
+    return { changed: 'lost' };
+  }
+  const ageMs = Date.now() - row.created_at.getTime();
+  const againMs =
+    row.verified_at !== null
+      ? Math.min(times.recheckMs, PENDING_MS.most, Math.max(1000, times.graceMs / 4))
+      : ageMs > PENDING_MS.end
+        ? null
+        : Math.min(PENDING_MS.most, Math.max(PENDING_MS.least, ageMs / 10));
+  await tx`
+    UPDATE control.domain SET checked_at = now(),
+      failing_since = CASE WHEN ${isFailing} THEN coalesce(failing_since, now()) ELSE failing_since END,
+      next_check_at = now() + ${againMs}::float8 * interval '1 ms',
+      verification = ${tx.json({ name: verification.name, value: verification.value, problem })}
+    WHERE id = ${id}`;
+  return { changed: null };
+}
+
+async function loseDomain(tx: Transaction, { id, verification }: DomainRow, problem: string): Promise<void> {
+  await tx`
+    UPDATE control.domain SET status = 'error', verified_at = NULL, failing_since = NULL, checked_at = now(),
+      next_check_at = NULL, verification = ${tx.json({ name: verification.name, value: verification.value, problem })}
+    WHERE id = ${id}`;
+}
+
+/** The organization that proved a host last; null where none ever did. */
+export async function lastOwner(sql: Sql, hostname: string): Promise<string | null> {
+  const [row] = await sql<{ organization_id: string }[]>`
+    SELECT organization_id FROM control.domain_owner WHERE hostname = ${hostname}`;
+  return row?.organization_id ?? null;
 }
 
 export async function deleteDomain(tx: Transaction, id: string): Promise<void> {

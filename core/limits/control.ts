@@ -20,6 +20,12 @@ export const controlBounds = {
   tokensMax: ['API_TOKENS_MAX', 100, 'Valid tokens of an account'],
   webhooksMax: ['API_WEBHOOKS_MAX', 20, 'Webhooks of an organization'],
   domainsMax: ['API_DOMAINS_MAX', 50, 'Custom domains of a project'],
+  domainRecheckMs: ['API_DOMAIN_RECHECK_MS', DAY_MS / 4, 'After which a custom domain that serves is looked up again'],
+  domainGraceMs: [
+    'API_DOMAIN_GRACE_MS',
+    3 * DAY_MS,
+    'How long a custom domain serves that has no proof in the DNS any more',
+  ],
   variablesMax: ['API_VARIABLES_MAX', 128, 'Variables of a project in one scope; of a branch, for that branch'],
   variableBytesMax: ['API_VARIABLE_BYTES_MAX', 5 * KB, 'The value of a variable'],
 } satisfies Bounds;

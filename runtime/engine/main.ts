@@ -64,7 +64,7 @@ function openLog(): EngineLog {
 
 /** What they do not understand is a matter of configuration. */
 async function openStores(
-  { folder, limits, protocol, trustedProxies }: EngineConfig,
+  { folder, limits, protocol, publicPort, trustedProxies }: EngineConfig,
   work: HostWork,
 ): Promise<EngineStores> {
   try {
@@ -73,6 +73,7 @@ async function openStores(
       folder,
       limits,
       protocol,
+      publicPort,
       trustedProxies,
       work,
       log: (level, message) => log[level](message),

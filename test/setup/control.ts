@@ -51,6 +51,7 @@ export interface TestControl {
   close(): Promise<void>;
 }
 
+const none = (): Promise<string[]> => Promise.resolve([]);
 const AUTH_SECRET = 'abcdefabcdefabcdef0123456789abcdef0123456789';
 
 /** Starts it. @param overrides of its parts, such as another private port. */
@@ -78,7 +79,8 @@ export async function startControl(overrides: Partial<Parts> = {}): Promise<Test
     limits: defaultLimits.control,
     cpuLimits: defaultLimits.cpu,
     telemetryLimits: defaultLimits.telemetry,
-    resolveTxt: () => Promise.resolve([]),
+    names: { txt: none, cname: none, addresses: none },
+    edgeState: () => null,
     clientAddress: () => null,
     findSession: () => Promise.resolve(null),
     signIn: {

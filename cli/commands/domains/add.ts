@@ -37,11 +37,12 @@ export const command = defineCommand({
     });
     print(shell, args.json, domain, () => {
       shell.out(`${shell.paint('green', 'Added')} ${domain.hostname} to ${project.name}: ${domain.status}`);
-      const { verification } = domain;
-      if (verification?.value !== undefined && domain.status !== 'active') {
-        shell.out(`  make this DNS record: ${verification.type} ${verification.name} ${verification.value}`);
-        shell.out(`  then: platform domains verify ${domain.hostname}`);
-      }
+      if (domain.verifiedAt != null) return;
+      const [proof, ...way] = domain.records ?? [];
+      if (proof !== undefined) shell.out(`  make this DNS record: ${proof.type} ${proof.name} ${proof.value}`);
+      for (const { type, name, value } of way) shell.out(`  and let it lead here: ${type} ${name} ${value}`);
+      if (way.some(({ type }) => type === 'CNAME')) shell.out('  (the CNAME alone is proof enough)');
+      shell.out(`  then: platform domains verify ${domain.hostname}`);
     });
   },
 });

@@ -15,11 +15,13 @@ export const command = defineCommand({
     const domains = await allOf<Domain>(api, `/projects/${encodeURIComponent(project.id)}/domains`);
     print(shell, args.json, { project: project.name, domains }, () =>
       printTable(shell, {
-        columns: ['hostname', 'status', 'leads to', 'id'],
-        rows: domains.map(({ hostname, status, branch, redirectTo, id }) => [
-          hostname,
+        columns: ['hostname', 'status', 'leads to', 'certificate', 'problem', 'id'],
+        rows: domains.map(({ hostname, unicode, status, branch, redirectTo, certificate, problem, id }) => [
+          unicode === undefined || unicode === hostname ? hostname : `${hostname} (${unicode})`,
           status,
           redirectTo ?? branch ?? 'production',
+          certificate?.expiresAt == null ? '' : `until ${certificate.expiresAt.slice(0, 10)}`,
+          problem ?? '',
           id,
         ]),
         empty: `${project.name} has no custom domains: \`platform domains add <hostname>\``,

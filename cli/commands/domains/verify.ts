@@ -20,17 +20,19 @@ export const command = defineCommand({
     const { api, project } = await needProject(shell, args, 'platform domains verify');
     const { id, hostname } = await domainOf(api, project, args.hostname);
     const domain = await ask<Domain>(api, 'POST', `/domains/${encodeURIComponent(id)}/verify`);
-    if (domain.status === 'pending_verification' || domain.status === 'error') {
+    if (domain.verifiedAt === null) {
       const { type, name, value } = domain.verification ?? {};
-      throw new CliError(`${hostname} is not verified yet: its DNS record was not found`, {
+      throw new CliError(`${hostname} is not verified yet: ${domain.problem ?? 'its DNS record was not found'}`, {
         advice:
           value === undefined
             ? 'Try again in some minutes.'
             : `It is to be: ${type} ${name} ${value}. DNS may take some minutes.`,
       });
     }
-    print(shell, args.json, domain, () =>
-      shell.out(`${shell.paint('green', 'Verified')} ${hostname}: ${domain.status}`),
-    );
+    print(shell, args.json, domain, () => {
+      shell.out(`${shell.paint('green', 'Verified')} ${hostname}: ${domain.status}`);
+      const problem = domain.problem ?? domain.certificate?.problem;
+      if (problem != null) shell.out(`  ${shell.paint('yellow', problem)}`);
+    });
   },
 });

@@ -1,8 +1,10 @@
 // What stands between a host and what serves it: previews say that no search engine is to keep them and may want a
-// password, and production may be split between two deployments. Called by handler.ts for hosts with a gate only.
+// password, production may be split between two deployments, and a custom domain may send on to another one. Called by
+// handler.ts for hosts with a gate only.
 import { AlteredExchange } from './altered-exchange.ts';
 import { cookieValues, withoutSecrets } from './cookies.ts';
 import type { Exchange } from './listener.ts';
+import { publicOrigin } from './public-origin.ts';
 import { BYPASS_NAME, createProtection, type ProtectionParts } from './preview-protection.ts';
 import type { Lead, Route } from '../router/route-table.ts';
 
@@ -14,6 +16,8 @@ const NO_INDEX = 'x-robots-tag\0noindex\0';
 
 /** What gates need. */
 export interface GateParts extends ProtectionParts {
+  /** `PUBLIC_PORT`; null: that of the request. */
+  readonly publicPort: number | null;
   readonly random?: () => number;
 }
 
@@ -25,6 +29,10 @@ export function createGates(parts: GateParts): PassGate {
   const { random = Math.random } = parts;
   return (exchange, { route, gate }, serve) => {
     if (gate === null) return serve(exchange, route);
+    if (gate.redirectTo !== null) {
+      const [port = ''] = parts.publicPort === null ? (/:\d+$/.exec(exchange.host) ?? []) : [];
+      return sendOn(exchange, publicOrigin(parts.protocol, parts.publicPort, gate.redirectTo + port));
+    }
     if (gate.split !== null) {
       const { percent, route: other } = gate.split;
       const [kept] = cookieValues(exchange.headerBlock, SPLIT_COOKIE);
@@ -40,4 +48,10 @@ export function createGates(parts: GateParts): PassGate {
     const block = withoutSecrets(exchange.headerBlock, [protection.cookieName], [BYPASS_NAME]);
     serve(new AlteredExchange(exchange, block, gate.isPreview ? NO_INDEX : ''), route);
   };
+}
+
+/** Method and body go with it; a target in absolute form, which only proxies get, leads to the root. */
+function sendOn(exchange: Exchange, origin: string): void {
+  const path = exchange.target.startsWith('/') ? exchange.target : '/';
+  exchange.send(308, `location\0${origin}${path}\0cache-control\0max-age=300\0`, null);
 }

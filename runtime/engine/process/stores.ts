@@ -53,6 +53,8 @@ interface EngineStoresParts {
   readonly work: HostWork;
   /** In which visitors reach apps. */
   readonly protocol: 'http' | 'https';
+  /** `PUBLIC_PORT`; null: that of the request. */
+  readonly publicPort: number | null;
   /** Addresses and CIDR ranges. */
   readonly trustedProxies: readonly string[];
   readonly log: (level: 'warn' | 'error', message: string) => void;
@@ -64,6 +66,7 @@ export async function openEngineStores({
   folder,
   limits,
   protocol,
+  publicPort,
   trustedProxies,
   work,
   log,
@@ -176,6 +179,7 @@ export async function openEngineStores({
       // An engine that stands alone: what it has signed ends with it.
       secret: secret === '' ? randomBytes(32) : keyFor('previews'),
       protocol,
+      publicPort,
       attempts: new PreviewAttempts(),
       addressOf: createClientAddress(trustedProxies),
     }),

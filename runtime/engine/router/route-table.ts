@@ -22,7 +22,7 @@ export interface Route {
   readonly preview: string | null;
 }
 
-/** What stands between a host and what serves it: of previews, and of production while it is split. */
+/** What stands between a host and what serves it: of previews, of production while it is split, of a redirect. */
 export interface Gate {
   readonly project: string;
   /** No search engine is to keep what it answers. */
@@ -30,6 +30,8 @@ export interface Gate {
   readonly protection: RouteProtection | null;
   /** Who serves so much of a hundred instead. */
   readonly split: { readonly route: Route; readonly percent: number } | null;
+  /** Host that visitors are sent on to. */
+  readonly redirectTo: string | null;
 }
 
 /** Where a host leads; the gate is null where nothing stands before it. */
@@ -87,7 +89,8 @@ export function createRouteTable(domains: readonly string[]): RouteTable {
     const conflicts: RouteConflict[] = [];
     const claimed = new Map<string, string>();
     const sorted = records.toSorted((a, b) => (a.project < b.project ? -1 : 1));
-    const productions: (Lead | null)[] = [];
+    const productions: (Route | null)[] = [];
+    const custom: [host: string, project: string, to: Lead | null][] = [];
     for (const record of sorted) {
       const { project, plan } = record;
       const route = (id: string | null | undefined): Route | null => {
@@ -108,7 +111,13 @@ export function createRouteTable(domains: readonly string[]): RouteTable {
         return same;
       };
       const production = route(record.production);
-      const ofPreviews: Gate = { project, isPreview: true, protection: record.protection ?? null, split: null };
+      const ofPreviews: Gate = {
+        project,
+        isPreview: true,
+        protection: record.protection ?? null,
+        split: null,
+        redirectTo: null,
+      };
       const add = (label: string, to: Route | null): void => {
         if (to === null) return;
         const leads = { route: to, gate: to === production ? null : ofPreviews };
@@ -121,27 +130,35 @@ export function createRouteTable(domains: readonly string[]): RouteTable {
       // Visitors of production never come to the data of a preview.
       const isSplit = other !== null && other !== production && other.preview === null;
       const split = isSplit ? { route: other, percent: record.split!.percent } : null;
-      const gate: Gate | null = split === null ? null : { project, isPreview: false, protection: null, split };
+      const open = { project, isPreview: false, protection: null };
+      const gate: Gate | null = split === null ? null : { ...open, split, redirectTo: null };
       const own: Lead | null = production === null ? null : { route: production, gate };
       if (own !== null) for (const domain of domains) nextHosts.set(`${project}.${domain}`, own);
-      productions.push(own);
-    }
-    for (const [index, { project, domains: customHosts }] of sorted.entries()) {
-      const production = productions[index];
-      if (production === null || production === undefined) continue;
-      for (const host of customHosts) {
-        const other = isOwnHost(host) ? 'the platform' : claimed.get(host);
-        if (other !== undefined) {
-          conflicts.push({ host, project, other });
-          continue;
-        }
-        claimed.set(host, project);
-        nextHosts.set(host, production);
+      productions.push(own?.route ?? null);
+      for (const host of record.domains) custom.push([host, project, own]);
+      for (const [host, branch] of Object.entries(record.branchDomains ?? {})) {
+        const to = route(Object.hasOwn(record.branches, branch) ? record.branches[branch] : null);
+        custom.push([host, project, to === null ? null : { route: to, gate: to === production ? gate : ofPreviews }]);
       }
+      for (const [host, redirectTo] of Object.entries(record.redirects ?? {})) {
+        // Sends on without a worker: whichever deployment there is.
+        const to = production ?? route(Object.keys(record.deployments)[0]);
+        custom.push([host, project, to === null ? null : { route: to, gate: { ...open, split: null, redirectTo } }]);
+      }
+    }
+    for (const [host, project, to] of custom) {
+      if (to === null) continue;
+      const other = isOwnHost(host) ? 'the platform' : claimed.get(host);
+      if (other !== undefined) {
+        conflicts.push({ host, project, other });
+        continue;
+      }
+      claimed.set(host, project);
+      nextHosts.set(host, to);
     }
     hosts = nextHosts;
     known = nextKnown;
-    served = new Set(productions.flatMap((own) => own?.route ?? []));
+    served = new Set(productions.flatMap((own) => own ?? []));
     deployments = new Map([...nextKnown.values()].map((route) => [route.deployment, route]));
     return conflicts;
   }

@@ -34,6 +34,8 @@ test('a password as it is, a part of nobody or of more than all are refused', as
     [{ split: { deployment: 'd000000000002', percent: 1 } }, /\/split names deployment "d000000000002"/],
     [{ split: { deployment: 'd000000000001', percent: 101 } }, /split/],
     [{ split: { deployment: 'd000000000001', percent: 0.5 } }, /split/],
+    [{ branchDomains: { 'Shop.example.com': 'main' } }, /branchDomains "Shop/],
+    [{ redirects: { 'www.example.com': 'example.com/evil' } }, /redirects "example.com\/evil"/],
   ] as const)
     assert.throws(() => parseRouteRecord(record(more)), where);
 });

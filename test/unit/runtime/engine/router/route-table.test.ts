@@ -122,3 +122,35 @@ test('a project without production answers only on branches and deployments', ()
   assert.equal(table.find('shop.example.com'), null);
   assert.equal(table.find('shop--main.localhost')?.deployment, 'd000000000001');
 });
+
+test('a custom host of a branch leads to that branch as its own host does, and behind the same gate', () => {
+  const table = createRouteTable(['localhost']);
+  table.replace([
+    record('shop', {
+      branchDomains: { 'main.example.com': 'main', 'x.example.com': 'Feature/X', 'y.example.com': 'gone' },
+    }),
+  ]);
+  assert.deepEqual(table.lead('x.example.com'), table.lead(`shop--${branchSlug('Feature/X', 'shop')}.localhost`));
+  assert.equal(table.lead('x.example.com')?.gate?.isPreview, true);
+  assert.deepEqual(table.lead('main.example.com'), { route: table.find('shop.localhost'), gate: null });
+  assert.equal(table.lead('y.example.com'), null);
+});
+
+test('a custom host that sends on leads to where it says, also while nothing is production', () => {
+  const table = createRouteTable(['localhost']);
+  const redirects = {
+    'www.example.com': 'example.com',
+    'shop.localhost': 'example.com',
+    'a.example.com': 'b.example.com',
+  };
+  const conflicts = table.replace([
+    record('shop', { production: null, domains: ['example.com'], redirects }),
+    record('alpha', { domains: ['a.example.com'] }),
+  ]);
+  assert.equal(table.lead('www.example.com')?.gate?.redirectTo, 'example.com');
+  assert.equal(table.lead('a.example.com')?.gate, null);
+  assert.deepEqual(conflicts, [
+    { host: 'shop.localhost', project: 'shop', other: 'the platform' },
+    { host: 'a.example.com', project: 'shop', other: 'alpha' },
+  ]);
+});

@@ -1,0 +1,73 @@
+// Looks at the DNS for one domain and does what follows from it: it serves, goes on, or is lost. Called by the route
+// that people ask by, and by recheck.ts.
+import type { Parts } from '../parts.ts';
+import {
+  lastOwner,
+  provedDomain,
+  readDomain,
+  settleDomain,
+  type CheckTimes,
+  type DomainRow,
+} from '../records/domains.ts';
+import { changeProject } from '../records/projects.ts';
+import { enqueueEvent } from '../webhooks/events.ts';
+import { findProof, type Proof } from './proof.ts';
+import { publicAddresses } from './public-addresses.ts';
+import type { Transaction } from '#postgres/sql.ts';
+
+type CheckParts = Pick<Parts, 'sql' | 'names' | 'addresses' | 'limits' | 'log'>;
+
+/** How it went. */
+export interface Checked {
+  /** As it is now; null: it was deleted meanwhile. */
+  readonly row: DomainRow | null;
+  readonly proof: Proof;
+  /** Another project has proved the host, and still has its proof. */
+  readonly isTaken: boolean;
+}
+
+/** @param note writes to the audit log, in the transaction of the change. */
+export async function checkDomain(
+  parts: CheckParts,
+  row: DomainRow,
+  note: (tx: Transaction, proof: Proof) => Promise<void> = () => Promise.resolve(),
+): Promise<Checked> {
+  let proof = await prove(parts, row);
+  let loses: DomainRow | null = null;
+  if (!('problem' in proof)) {
+    const other = await provedDomain(parts.sql, row.hostname);
+    if (other !== null && other.id !== row.id) {
+      // Its owner's word in the DNS goes before what was proved once.
+      if (proof.by === 'txt' && (await prove(parts, other)).by === 'none') loses = other;
+    } else if (proof.by === 'cname' && row.verified_at === null) {
+      const owner = await lastOwner(parts.sql, row.hostname);
+      if (owner !== null && owner !== row.organization_id)
+        proof = {
+          by: 'none',
+          problem: `Another organization had ${row.hostname} before, so that its CNAME proves nothing: make the TXT record ${row.verification.name}`,
+        };
+    }
+  }
+  const times: CheckTimes = { recheckMs: parts.limits.domainRecheckMs, graceMs: parts.limits.domainGraceMs };
+  return parts.sql.begin(async (tx) => {
+    const settled = await settleDomain(tx, row, proof, times, loses);
+    if (settled === null) return { row, proof, isTaken: true };
+    const { project_id: projectId, organization_id: organizationId, hostname } = row;
+    if (settled.changed !== null) await changeProject(tx, projectId, { settings: {} });
+    if (loses !== null) await changeProject(tx, loses.project_id, { settings: {} });
+    if (settled.changed === 'proved')
+      await enqueueEvent(tx, { organizationId, projectId, event: 'domain.active', data: { hostname } });
+    await note(tx, proof);
+    return { row: await readDomain(tx, row.id), proof, isTaken: false };
+  });
+}
+
+async function prove({ names, addresses }: CheckParts, row: DomainRow): Promise<Proof> {
+  const domains = [...new Set([addresses.domain, ...(addresses.domains ?? [])])];
+  return findProof(names, {
+    hostname: row.hostname,
+    verification: row.verification,
+    projectHosts: domains.map((domain) => `${row.project_name}.${domain}`),
+    ownAddresses: row.verified_at === null ? [] : await publicAddresses({ names, addresses }).catch(() => []),
+  });
+}

@@ -1,0 +1,115 @@
+// A custom domain as the API shows it: what to make in the DNS, how its proof stands, and its certificate as the edge
+// has it. Called by the routes of domains.
+import Type from 'typebox';
+import { Id, nullable, Timestamp } from '../api/schemas.ts';
+import type { Parts } from '../parts.ts';
+import type { DomainRow } from '../records/domains.ts';
+import { dnsRecords, unicodeOf } from './hostname.ts';
+import { publicAddresses } from './public-addresses.ts';
+
+const certificateSchema = Type.Object({
+  issuer: nullable(Type.String()),
+  notBefore: nullable(Timestamp),
+  expiresAt: nullable(Timestamp),
+  renewsAt: nullable(Timestamp),
+  // The authority's words.
+  problem: nullable(Type.String()),
+  nextAttemptAt: nullable(Timestamp),
+});
+
+export const domainSchema = Type.Object({
+  id: Id,
+  projectId: Id,
+  // As DNS has it; in other scripts, Punycode.
+  hostname: Type.String(),
+  // As people write it.
+  unicode: Type.String(),
+  branch: nullable(Type.String()),
+  redirectTo: nullable(Type.String()),
+  status: Type.Enum(['pending_verification', 'verifying', 'issuing', 'active', 'error']),
+  verification: Type.Object({ type: Type.Literal('TXT'), name: Type.String(), value: Type.String() }),
+  // What to make in the DNS: the proof, and the way here. A CNAME to the project's host is both.
+  records: Type.Array(
+    Type.Object({
+      type: Type.Enum(['TXT', 'CNAME', 'A', 'AAAA']),
+      name: Type.String(),
+      value: Type.String(),
+      purpose: Type.Enum(['verify', 'route']),
+    }),
+  ),
+  // What the last look at the DNS found wrong, or why there is no certificate.
+  problem: nullable(Type.String()),
+  checkedAt: nullable(Timestamp),
+  // It serves, but its proof is gone since then: after `removedAfter` it does not any more.
+  failingSince: nullable(Timestamp),
+  removedAfter: nullable(Timestamp),
+  certificate: nullable(certificateSchema),
+  note: Type.String(),
+  createdAt: Timestamp,
+  verifiedAt: nullable(Timestamp),
+});
+
+const ISSUES =
+  'Point the host at this platform. Its certificate is had at the first visit by https, or within minutes of its proof.';
+const ISSUES_NONE =
+  'Point the host at this platform (CNAME or A). Certificates are not issued by this platform (PUBLIC_HTTPS is off): it answers by http, or by https where a proxy in front has a certificate.';
+
+/** Of several, what the platform's addresses are is asked once. */
+export async function showDomains(parts: ViewParts, rows: readonly DomainRow[]): Promise<DomainView[]> {
+  const addresses = rows.length === 0 ? [] : await Promise.race([publicAddresses(parts).catch(() => []), waited()]);
+  return rows.map((row) => show(parts, row, addresses));
+}
+
+export async function showDomain(parts: ViewParts, row: DomainRow): Promise<DomainView> {
+  const [shown] = await showDomains(parts, [row]);
+  return shown!;
+}
+
+type ViewParts = Pick<Parts, 'names' | 'addresses' | 'edgeState' | 'limits'>;
+type DomainView = Type.Static<typeof domainSchema>;
+
+/** A page is shown without what slow name servers would add to it. */
+const DNS_MS_MAX = 1000;
+const waited = (): Promise<readonly string[]> =>
+  new Promise((resolve) => setTimeout(() => resolve([]), DNS_MS_MAX).unref());
+
+function show(parts: ViewParts, row: DomainRow, ownAddresses: readonly string[]): DomainView {
+  const { addresses, limits } = parts;
+  const { hostname, verification, verified_at: verifiedAt, failing_since: failingSince } = row;
+  const isIssued = addresses.issuesCertificates === true;
+  const certificate = (isIssued ? parts.edgeState()?.certificates[hostname] : undefined) ?? null;
+  const hasValid = certificate?.expiresAt != null && Date.parse(certificate.expiresAt) > Date.now();
+  const problem = verification.problem ?? (verifiedAt === null ? null : (certificate?.problem ?? null));
+  const isServing = verifiedAt !== null && (!isIssued || hasValid);
+  const isIssuing = verifiedAt !== null && !isServing && certificate?.problem == null;
+  return {
+    id: row.id,
+    projectId: row.project_id,
+    hostname,
+    unicode: unicodeOf(hostname),
+    branch: row.branch,
+    redirectTo: row.redirect_to,
+    status: isServing
+      ? 'active'
+      : isIssuing
+        ? 'issuing'
+        : verifiedAt !== null || row.status === 'error'
+          ? 'error'
+          : 'pending_verification',
+    verification: { type: 'TXT', name: verification.name, value: verification.value },
+    records: dnsRecords({
+      hostname,
+      verification,
+      projectHost: `${row.project_name}.${addresses.domain}`,
+      publicAddresses: ownAddresses,
+    }),
+    problem,
+    checkedAt: row.checked_at?.toISOString() ?? null,
+    failingSince: failingSince?.toISOString() ?? null,
+    removedAfter: failingSince === null ? null : new Date(failingSince.getTime() + limits.domainGraceMs).toISOString(),
+    certificate,
+    note: isIssued ? ISSUES : ISSUES_NONE,
+    createdAt: row.created_at.toISOString(),
+    verifiedAt: verifiedAt?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,44 @@
+// Looks at custom domains again from time to time, as long as the process runs: those that wait for their proof, and
+// those that have proved themselves, since a domain can go to somebody else. Called by main.ts.
+import type { Parts } from '../parts.ts';
+import { readDomain, takeDueDomains } from '../records/domains.ts';
+import { checkDomain } from './check-domain.ts';
+
+const LOOK_MS = 15_000;
+const LEASE_MS = 10 * 60_000;
+const TOGETHER = 10;
+
+export async function recheckDomains(parts: Parts): Promise<void> {
+  const { stopping, log } = parts;
+  while (!stopping.aborted) {
+    const found = await recheckDueDomains(parts).catch((error: unknown) => {
+      log.error({ err: error }, 'Domains not looked at');
+      return 0;
+    });
+    if (found < TOGETHER) await pause(LOOK_MS, stopping);
+  }
+}
+
+/** One round. @returns how many were looked at. */
+export async function recheckDueDomains(parts: Parts): Promise<number> {
+  const ids = await takeDueDomains(parts.sql, TOGETHER, LEASE_MS);
+  await Promise.all(
+    ids.map(async (id) => {
+      const row = await readDomain(parts.sql, id);
+      if (row === null) return;
+      const { row: now, proof } = await checkDomain(parts, row);
+      const details = { domain: row.hostname, project: row.project_name };
+      if (row.verified_at !== null && now?.verified_at === null)
+        parts.log.warn({ ...details, reason: 'problem' in proof ? proof.problem : '' }, 'Domain lost');
+      else if (row.verified_at === null && now?.verified_at != null) parts.log.info(details, 'Domain proved');
+    }),
+  );
+  return ids.length;
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
+  });
+}
