@@ -171,6 +171,7 @@ const zones: readonly Zone[] = [
       'dashboard/build/',
       'deployments/',
       'operations/',
+      'packages/create/project.ts',
       'packages/worker/client.ts',
       'runtime/dev/dev.ts',
     ],
