@@ -171,7 +171,6 @@ const zones: readonly Zone[] = [
       'dashboard/build/',
       'deployments/',
       'operations/',
-      'packages/create/project.ts',
       'packages/worker/client.ts',
       'runtime/dev/dev.ts',
     ],

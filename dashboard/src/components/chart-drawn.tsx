@@ -88,9 +88,12 @@ export default function ChartDrawn(props: ChartProps & { readonly height: number
 
 /** A colour as canvas takes it: variables and light-dark() are for styles alone. */
 function toneOf(element: HTMLElement, name: string): string {
+  // Where motion is reduced everything has a transition, however short: the colour would be the one before.
+  element.style.transition = 'none';
   element.style.color = `var(${name})`;
   const { color } = getComputedStyle(element);
   element.style.color = '';
+  element.style.transition = '';
   return color;
 }
 

@@ -3,12 +3,16 @@
 import { createRouter } from '@tanstack/react-router';
 import { deploymentRoutes } from './deployments.ts';
 import { homeRoute, projectRoute, rootRoute } from './root.ts';
+import { logRoutes } from './logs.ts';
+import { organizationRoutes } from './organization.ts';
 import { settingsRoutes } from './settings.ts';
+import { analyticsRoute } from './usage.ts';
 
 const routeTree = rootRoute.addChildren([
   homeRoute,
-  projectRoute.addChildren([...deploymentRoutes.ofProject, ...settingsRoutes]),
+  projectRoute.addChildren([...deploymentRoutes.ofProject, ...settingsRoutes, ...logRoutes, analyticsRoute]),
   ...deploymentRoutes.ofRoot,
+  ...organizationRoutes,
 ]);
 
 export const router = createRouter({

@@ -1,5 +1,5 @@
 // The left: project switcher, the entries of the project, who is signed in. shell.tsx shows it, at the side or in a sheet.
-import { CaretSortIcon, CubeIcon, FileTextIcon } from '@radix-ui/react-icons';
+import { CaretSortIcon, CubeIcon, FileTextIcon, HeartIcon, LockClosedIcon, PersonIcon } from '@radix-ui/react-icons';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useRouterState } from '@tanstack/react-router';
 import { Button } from '../components/button.tsx';
@@ -38,11 +38,30 @@ export function Navigation() {
 }
 
 function PlatformEntries() {
+  const { data: user } = useQuery({ ...userQuery, enabled: mode === 'production' });
   return (
-    <Link to="/" className={styles.entry} activeOptions={{ exact: true }}>
-      <CubeIcon />
-      Projects
-    </Link>
+    <>
+      <Link to="/" className={styles.entry} activeOptions={{ exact: true }}>
+        <CubeIcon />
+        Projects
+      </Link>
+      {user?.organizations.map(({ id, slug, name }) => (
+        <Link key={id} to="/orgs/$org" params={{ org: slug }} className={styles.entry}>
+          <PersonIcon />
+          {name}
+        </Link>
+      ))}
+      <Link to="/account" className={styles.entry}>
+        <LockClosedIcon />
+        Account
+      </Link>
+      {user?.isOperator === true && (
+        <Link to="/operator/health" className={styles.entry}>
+          <HeartIcon />
+          Health
+        </Link>
+      )}
+    </>
   );
 }
 
@@ -160,6 +179,14 @@ function PersonMenu() {
   return (
     <Menu trigger={trigger} align="start">
       <MenuTitle>{user === undefined ? 'Signed in' : `Signed in as ${user.login}`}</MenuTitle>
+      {user?.organizations.map(({ id, slug, name }) => (
+        <MenuLink key={id} to="/orgs/$org" params={{ org: slug }}>
+          {name}
+        </MenuLink>
+      ))}
+      <MenuLink to="/account">Tokens and sessions</MenuLink>
+      {user?.isOperator === true && <MenuLink to="/operator/health">Health of the platform</MenuLink>}
+      <MenuLine />
       <Choices />
       <MenuLine />
       <form method="post" action="/api/auth/sign-out" style={{ padding: 4 }}>

@@ -4,6 +4,7 @@ import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
+import { useChange } from '../../api/use-change.ts';
 import { Button, IconButton } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Input, Select } from '../../components/field.tsx';
@@ -81,6 +82,7 @@ function Variables({
   const { data, error, isPending, refetch } = useQuery(variablesQuery(project.id));
   const { search = '', scope } = useSearch({ from: '/projects/$project/settings/variables' });
   const navigate = useNavigate({ from: '/projects/$project/settings/variables' });
+  const everywhere = useNavigate();
   const client = useQueryClient();
   const removed = useRemoved();
   const live = useQuery({
@@ -88,6 +90,13 @@ function Variables({
     queryFn: ({ signal }) =>
       dataOf(api.get('/deployments/:id', { params: { id: project.productionDeploymentId! }, signal })),
     enabled: project.productionDeploymentId !== null,
+  });
+  const redeploy = useChange({
+    queryKey: ['project'],
+    act: (id: string) => dataOf(api.post('/deployments/:id/redeploy', { params: { id } })),
+    failed: 'Production was not deployed again',
+    onDone: ({ deploymentId }) =>
+      void everywhere({ to: '/deployments/$deployment', params: { deployment: deploymentId } }),
   });
   if (isPending) return <SkeletonRows />;
   if (data === undefined)
@@ -197,8 +206,15 @@ function Variables({
           <p>
             {project.settings.redeployOnVariables
               ? 'Production is deployed again by itself.'
-              : 'What is live keeps the values it was deployed with. Redeploy it to have the new ones.'}
+              : 'What is live keeps the values it was deployed with. A redeployment builds nothing and takes seconds.'}
           </p>
+          {!project.settings.redeployOnVariables && live.data !== undefined && (
+            <div>
+              <Button size="small" onClick={() => redeploy.mutate(live.data.id)} isPending={redeploy.isPending}>
+                Redeploy now
+              </Button>
+            </div>
+          )}
         </Notice>
       )}
       <Filters>

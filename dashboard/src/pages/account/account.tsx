@@ -1,0 +1,196 @@
+// The account: its tokens, where it is signed in, what it is invited to.
+import { PlusIcon } from '@radix-ui/react-icons';
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, dataOf } from '../../api/client.ts';
+import { useChange } from '../../api/use-change.ts';
+import { Button } from '../../components/button.tsx';
+import { CursorList, byCursor } from '../../components/cursor-list.tsx';
+import { EmptyState } from '../../components/notice.tsx';
+import { Page, Section } from '../../components/page.tsx';
+import { Badge } from '../../components/state.tsx';
+import { Table, type Column } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import { noteDone } from '../../components/toast.tsx';
+import { removeLater, useRemoved } from '../../state/removals.ts';
+import { Secret } from '../settings/secret.tsx';
+import { NewToken, TokenTable } from './token-list.tsx';
+
+export function AccountPage() {
+  const [isMaking, setMaking] = useState(false);
+  const [made, setMade] = useState<string | null>(null);
+  return (
+    <Page
+      title="Account"
+      description="Your tokens, sessions and invitations"
+      actions={
+        <Button variant="primary" onClick={() => setMaking(true)}>
+          <PlusIcon /> New token
+        </Button>
+      }
+    >
+      {made !== null && (
+        <Secret
+          title="The token"
+          value={made}
+          hint="For PLATFORM_API_TOKEN, or as the password of git push."
+          onClose={() => setMade(null)}
+        />
+      )}
+      <Invited />
+      <Tokens />
+      <Sessions />
+      {isMaking && <NewToken queryKey={['tokens']} onMade={setMade} onClose={() => setMaking(false)} />}
+    </Page>
+  );
+}
+
+function Tokens() {
+  const client = useQueryClient();
+  const removed = useRemoved();
+  const query = useInfiniteQuery({
+    queryKey: ['tokens'],
+    queryFn: ({ signal, pageParam }) =>
+      dataOf(
+        api.get('/tokens', { query: { limit: 100, ...(pageParam !== undefined && { cursor: pageParam }) }, signal }),
+      ),
+    ...byCursor,
+  });
+  return (
+    <Section title="Tokens">
+      <CursorList
+        name="tokens"
+        query={query}
+        empty={
+          <EmptyState title="No tokens yet" commands={['platform login']}>
+            <code>platform login</code> makes one for the command line; make others for programs.
+          </EmptyState>
+        }
+      >
+        {(items) => (
+          <TokenTable
+            tokens={items.filter(({ id }) => !removed.has(id))}
+            onRevoke={(token) =>
+              removeLater(
+                token.id,
+                `${token.name} revoked`,
+                () => dataOf(api.delete('/tokens/:id', { params: { id: token.id } })),
+                () => client.invalidateQueries({ queryKey: ['tokens'] }),
+              )
+            }
+          />
+        )}
+      </CursorList>
+    </Section>
+  );
+}
+
+const readSessions = (signal: AbortSignal) => dataOf(api.get('/user/sessions', { signal }));
+type Session = Awaited<ReturnType<typeof readSessions>>[number];
+
+function Sessions() {
+  const { data = [] } = useQuery({ queryKey: ['sessions'], queryFn: ({ signal }) => readSessions(signal) });
+  const end = useChange<Session[], string, unknown>({
+    queryKey: ['sessions'],
+    show: (all, id) => all.filter((one) => one.id !== id),
+    act: (id) => dataOf(api.delete('/user/sessions/:id', { params: { id } })),
+    failed: 'The session did not end',
+    onDone: () => noteDone('Signed out there'),
+  });
+  const columns: readonly Column<Session>[] = [
+    {
+      id: 'agent',
+      header: 'Browser',
+      phone: 'first',
+      cell: ({ userAgent }) => <span title={userAgent ?? undefined}>{browserOf(userAgent)}</span>,
+    },
+    { id: 'address', header: 'Address', isFitted: true, cell: ({ address }) => <code>{address ?? 'unknown'}</code> },
+    { id: 'since', header: 'Since', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { id: 'ends', header: 'Ends', isFitted: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+    {
+      id: 'actions',
+      header: 'Actions',
+      isHeaderHidden: true,
+      isFitted: true,
+      phone: 'first-end',
+      cell: ({ id, userAgent }) => (
+        <Button size="small" aria-label={`Sign out ${browserOf(userAgent)}`} onClick={() => end.mutate(id)}>
+          Sign out
+        </Button>
+      ),
+    },
+  ];
+  return (
+    <Section title="Signed in">
+      <Table label="Sessions" columns={columns} rows={data} rowKey={({ id }) => id} />
+    </Section>
+  );
+}
+
+/** @example browserOf('Mozilla/5.0 (X11; Linux x86_64) ... Firefox/128.0') // 'Firefox on Linux' */
+function browserOf(agent: string | null): string {
+  if (agent === null) return 'Unknown';
+  const name = /Edg\//.exec(agent) ? 'Edge' : (/(Firefox|Chrome|Safari)\//.exec(agent)?.[1] ?? 'A browser');
+  const system = /(Windows|Mac OS X|Android|iPhone|Linux)/.exec(agent)?.[1];
+  return system === undefined ? name : `${name} on ${system.replace('Mac OS X', 'macOS')}`;
+}
+
+function Invited() {
+  const client = useQueryClient();
+  const { data } = useQuery({
+    queryKey: ['my-invitations'],
+    queryFn: ({ signal }) => dataOf(api.get('/invitations', { signal })),
+  });
+  const answer = useChange({
+    queryKey: ['my-invitations'],
+    act: ({ id, isYes }: { id: string; isYes: boolean }) =>
+      isYes
+        ? dataOf(api.post('/invitations/:id/accept', { params: { id } }))
+        : dataOf(api.post('/invitations/:id/decline', { params: { id } })),
+    failed: 'The invitation was not answered',
+    onDone: () => void client.invalidateQueries(),
+  });
+  const rows = data?.items ?? [];
+  if (rows.length === 0) return null;
+  const columns: readonly Column<(typeof rows)[number]>[] = [
+    {
+      id: 'name',
+      header: 'Organization',
+      phone: 'first',
+      cell: ({ organizationName }) => <strong dir="auto">{organizationName}</strong>,
+    },
+    { id: 'role', header: 'Role', isFitted: true, cell: ({ role }) => <Badge>{role}</Badge> },
+    { id: 'ends', header: 'Ends', isFitted: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+    {
+      id: 'actions',
+      header: 'Actions',
+      isHeaderHidden: true,
+      isFitted: true,
+      phone: 'first-end',
+      cell: ({ id, organizationName }) => (
+        <>
+          <Button
+            size="small"
+            aria-label={`Join ${organizationName}`}
+            onClick={() => answer.mutate({ id, isYes: true })}
+          >
+            Join
+          </Button>{' '}
+          <Button
+            size="small"
+            variant="ghost"
+            aria-label={`Decline ${organizationName}`}
+            onClick={() => answer.mutate({ id, isYes: false })}
+          >
+            Decline
+          </Button>
+        </>
+      ),
+    },
+  ];
+  return (
+    <Section title="Invitations">
+      <Table label="Invitations" columns={columns} rows={rows} rowKey={({ id }) => id} />
+    </Section>
+  );
+}

@@ -1,0 +1,122 @@
+// CPU and requests of a project, and of one route the invocations that came nearest to their budget.
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { Sheet } from '../../components/dialog.tsx';
+import { Id } from '../../components/id.tsx';
+import { EmptyState, ErrorState } from '../../components/notice.tsx';
+import { Page } from '../../components/page.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { State } from '../../components/state.tsx';
+import { Table, type Column } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import type { Project } from '../../queries/account.ts';
+import { costliestQuery, cpuText, type Invocation } from '../../queries/usage.ts';
+import { useProject } from '../../shell/use-place.ts';
+import { Share, UsageView, type UsageSearch } from './usage.tsx';
+
+export function AnalyticsPage() {
+  const { data: project, error, refetch } = useProject();
+  const search = useSearch({ from: '/projects/$project/analytics' });
+  const navigate = useNavigate({ from: '/projects/$project/analytics' });
+  const onSearch = (next: UsageSearch): void => void navigate({ search: next });
+  return (
+    <Page title="Analytics" description="Requests and CPU, counted for every invocation">
+      {project === undefined ? (
+        error === null ? (
+          <SkeletonRows />
+        ) : (
+          <ErrorState title="The project could not be read" error={error} onRetry={() => void refetch()} />
+        )
+      ) : (
+        <>
+          <UsageView
+            of={{ projectId: project.id }}
+            search={search}
+            onSearch={onSearch}
+            onOpen={({ route }) => onSearch({ ...search, route: route ?? '' })}
+          />
+          {search.route !== undefined && (
+            <Costliest project={project} search={search} onClose={() => onSearch({ ...search, route: undefined })} />
+          )}
+        </>
+      )}
+    </Page>
+  );
+}
+
+interface CostliestProps {
+  readonly project: Project;
+  readonly search: UsageSearch;
+  readonly onClose: () => void;
+}
+
+function Costliest({ project, search: { range = 'day', kind = 'http', route = '' }, onClose }: CostliestProps) {
+  const { data, error, isPending, refetch } = useQuery(costliestQuery(project.id, range, kind, route));
+  const limit = data?.budget.cpuMs[kind] ?? 0;
+  const columns: readonly Column<Invocation>[] = [
+    {
+      id: 'id',
+      header: 'Invocation',
+      phone: 'first',
+      cell: ({ id }) => (
+        <Link
+          to="/projects/$project/logs"
+          params={{ project: project.name }}
+          search={{ invocation: id }}
+          className="link"
+          title="Its log"
+        >
+          <Id id={id} chars={22} isPlain />
+        </Link>
+      ),
+    },
+    { id: 'at', header: 'When', isFitted: true, cell: ({ at }) => <Time at={at} /> },
+    {
+      id: 'end',
+      header: 'Ended',
+      isFitted: true,
+      phone: 'hidden',
+      cell: ({ isFailure }) => <State tone={isFailure ? 'failed' : 'ok'}>{isFailure ? 'failed' : 'well'}</State>,
+    },
+    { id: 'cpu', header: 'CPU', align: 'end', isFitted: true, cell: ({ cpuMs }) => cpuText(cpuMs) },
+    {
+      id: 'deployment',
+      header: 'Deployment',
+      isFitted: true,
+      cell: ({ deploymentId }) => (
+        <Link to="/deployments/$deployment" params={{ deployment: deploymentId }} className="link">
+          <Id id={deploymentId} isPlain />
+        </Link>
+      ),
+    },
+    {
+      id: 'share',
+      header: 'Of the budget',
+      align: 'end',
+      isFitted: true,
+      phone: 'first-end',
+      cell: ({ cpuMs }) => <Share share={limit === 0 ? null : cpuMs / limit} />,
+    },
+  ];
+  return (
+    <Sheet
+      isOpen
+      onClose={onClose}
+      title={<code>{route === '' ? kind : route}</code>}
+      description={`The invocations that came nearest to ${limit === 0 ? 'a limit' : `the limit of ${cpuText(limit)}`}`}
+    >
+      {isPending && <SkeletonRows />}
+      {error !== null && data === undefined && (
+        <ErrorState title="They could not be read" error={error} onRetry={() => void refetch()} />
+      )}
+      {data !== undefined &&
+        (data.items.length === 0 ? (
+          <EmptyState title="None is named">
+            Those of the last versions of this platform are; older ones are counted alone.
+          </EmptyState>
+        ) : (
+          <Table label="Costliest invocations" columns={columns} rows={data.items} rowKey={({ id }) => id} />
+        ))}
+    </Sheet>
+  );
+}

@@ -1,0 +1,332 @@
+// CPU and requests against the plan's budget: a bar for each kind, charts with the limit, a table of routes sorted by who
+// comes nearest to it. For a project and for an organization.
+import { BarChartIcon } from '@radix-ui/react-icons';
+import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { Chart } from '../../components/chart.tsx';
+import { Select } from '../../components/field.tsx';
+import { EmptyState, ErrorState } from '../../components/notice.tsx';
+import { Filters, Section } from '../../components/page.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Table, type Column } from '../../components/table.tsx';
+import {
+  cpuText,
+  kinds,
+  ranges,
+  shareText,
+  usageQuery,
+  type Kind,
+  type Range,
+  type Usage,
+  type UsageItem,
+  type UsageOf,
+} from '../../queries/usage.ts';
+import styles from './usage.module.css';
+
+/** What an address holds of it. */
+export interface UsageSearch {
+  readonly range?: Range | undefined;
+  readonly kind?: Kind | undefined;
+  /** The route whose costliest invocations are shown. */
+  readonly route?: string | undefined;
+}
+
+const kindWords: Readonly<Record<Kind, string>> = {
+  http: 'Requests',
+  queue: 'Queue messages',
+  timer: 'Timers',
+  cron: 'Schedules',
+  workflow: 'Workflows',
+};
+
+interface UsageProps {
+  readonly of: UsageOf;
+  readonly search: UsageSearch;
+  readonly onSearch: (search: UsageSearch) => void;
+  /** Name of a project by its id, where there are several. */
+  readonly nameOf?: (projectId: string) => string;
+  readonly onOpen?: (item: UsageItem) => void;
+}
+
+export function UsageView({ of, search, onSearch, nameOf, onOpen }: UsageProps) {
+  const { range = 'day', kind = 'http' } = search;
+  const byKind = useQuery(usageQuery(of, range, { groupBy: 'kind' }));
+  const { data, error, refetch } = byKind;
+  if (data === undefined)
+    return error === null ? (
+      <SkeletonRows />
+    ) : (
+      <ErrorState title="The usage could not be read" error={error} onRetry={() => void refetch()} />
+    );
+  const filters = (
+    <Filters>
+      <Select
+        aria-label="Time"
+        value={range}
+        onChange={({ target }) => onSearch({ ...search, range: target.value as Range })}
+      >
+        {Object.entries(ranges).map(([id, [words]]) => (
+          <option key={id} value={id}>
+            Last {words}
+          </option>
+        ))}
+      </Select>
+      <Select
+        aria-label="Kind"
+        value={kind}
+        onChange={({ target }) => onSearch({ ...search, kind: target.value as Kind })}
+      >
+        {kinds.map((id) => (
+          <option key={id} value={id}>
+            {kindWords[id]}
+          </option>
+        ))}
+      </Select>
+    </Filters>
+  );
+  if (data.totals.invocations === 0)
+    return (
+      <>
+        {filters}
+        <EmptyState icon={<BarChartIcon />} title="Nothing ran in this time">
+          Requests and events are counted as they end; they are here within ten seconds.
+        </EmptyState>
+      </>
+    );
+  return (
+    <>
+      {filters}
+      <Totals usage={data} />
+      <Section title={`CPU of one invocation, against the plan ${data.budget.plan}`}>
+        <div className={styles.bars}>
+          {data.items.map((item) => (
+            <Budget key={item.kind} item={item} limit={data.budget.cpuMs[item.kind ?? ''] ?? 0} />
+          ))}
+        </div>
+      </Section>
+      <Charts of={of} range={range} kind={kind} />
+      <Routes of={of} range={range} kind={kind} {...(nameOf && { nameOf })} {...(onOpen && { onOpen })} />
+    </>
+  );
+}
+
+function Totals({ usage }: { readonly usage: Usage }) {
+  const { invocations, failures, cpuMs, hostCpuMs } = usage.totals;
+  const facts = [
+    ['Invocations', invocations.toLocaleString('en')],
+    ['Failed', failures === 0 ? '0' : `${failures.toLocaleString('en')} (${shareText(failures / invocations)})`],
+    ['CPU', cpuText(cpuMs + hostCpuMs)],
+    ['CPU of one, on average', cpuText((cpuMs + hostCpuMs) / invocations)],
+  ];
+  return (
+    <dl className={styles.totals}>
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+const toneOf = (share: number): 'ok' | 'warning' | 'failed' =>
+  share >= 0.9 ? 'failed' : share >= 0.6 ? 'warning' : 'ok';
+const within = (share: number): string => `${Math.min(100, Math.max(share * 100, 0.5))}%`;
+
+function Budget({ item, limit }: { readonly item: UsageItem; readonly limit: number }) {
+  const share = limit === 0 ? 0 : item.cpuMsMax / limit;
+  const words = kindWords[(item.kind ?? 'http') as Kind];
+  return (
+    <div className={styles.budget}>
+      <div className={styles.top}>
+        <strong>{words}</strong>
+        <span className={styles.share}>{limit === 0 ? 'no limit' : `${shareText(share)} at worst`}</span>
+      </div>
+      <div
+        className={styles.track}
+        role="img"
+        aria-label={`${words}: the worst used ${shareText(share)} of ${cpuText(limit)}`}
+      >
+        <div className={styles.fill} data-tone={toneOf(share)} style={{ width: within(share) }} />
+      </div>
+      <div className={styles.small}>
+        <span>median {cpuText(item.cpuMsP50)}</span>
+        <span>99 % {cpuText(item.cpuMsP99)}</span>
+        <span>worst {cpuText(item.cpuMsMax)}</span>
+        <span>limit {limit === 0 ? 'none' : cpuText(limit)}</span>
+      </div>
+    </div>
+  );
+}
+
+interface PartProps {
+  readonly of: UsageOf;
+  readonly range: Range;
+  readonly kind: Kind;
+}
+
+const countText = (value: number): string => Math.round(value).toLocaleString('en', { notation: 'compact' });
+
+function Charts({ of, range, kind }: PartProps) {
+  const [, hours, step] = ranges[range];
+  const { data } = useQuery(usageQuery(of, range, { groupBy: step, kind }));
+  const drawn = useMemo(() => (data === undefined ? null : seriesOf(data, step, hours)), [data, step, hours]);
+  if (drawn === null || data === undefined) return <SkeletonRows rows={4} />;
+  const limit = data.budget.cpuMs[kind] ?? 0;
+  const { times, ok, failed, worst, p99 } = drawn;
+  return (
+    <div className={styles.charts}>
+      <Section title={`${kindWords[kind]} by ${step}`}>
+        <Chart
+          label={`${kindWords[kind]} by ${step}`}
+          times={times}
+          format={countText}
+          series={[
+            { label: 'Well', color: '--accent', values: ok, isBars: true },
+            { label: 'Failed', color: '--failed', values: failed, isBars: true },
+          ]}
+        />
+      </Section>
+      <Section title="CPU of one, with its limit">
+        <Chart
+          label={`CPU of the most expensive invocation by ${step}, with the limit of the plan`}
+          times={times}
+          format={cpuText}
+          {...(limit > 0 && { limit: { value: limit, label: 'Limit' } })}
+          series={[
+            { label: 'Worst', color: '--warning', values: worst, isBars: true },
+            { label: '99 %', color: '--accent', values: p99, isBars: true },
+          ]}
+        />
+      </Section>
+    </div>
+  );
+}
+
+const HOUR_MS = 3_600_000;
+
+/** One value for each hour or day of the time, also where nothing ran. */
+function seriesOf({ items, to }: Usage, step: 'hour' | 'day', hours: number) {
+  const ms = step === 'hour' ? HOUR_MS : 24 * HOUR_MS;
+  const last = Math.floor((Date.parse(to) - 1) / ms) * ms;
+  const count = step === 'hour' ? hours : hours / 24;
+  const times = Array.from({ length: count }, (_, at) => last - (count - 1 - at) * ms);
+  const byTime = new Map(items.map((item) => [Date.parse(item.at ?? ''), item]));
+  const of = <Value,>(read: (item: UsageItem) => Value, none: Value): Value[] =>
+    times.map((at) => {
+      const item = byTime.get(at);
+      return item === undefined ? none : read(item);
+    });
+  return {
+    times,
+    ok: of((item): number | null => item.invocations - item.failures, 0),
+    failed: of((item): number | null => item.failures, 0),
+    worst: of((item): number | null => item.cpuMsMax, null),
+    p99: of((item) => item.cpuMsP99, null),
+  };
+}
+
+function Routes({ of, range, kind, nameOf, onOpen }: PartProps & Pick<UsageProps, 'nameOf' | 'onOpen'>) {
+  const { data, error, refetch } = useQuery(usageQuery(of, range, { groupBy: 'route', kind }));
+  if (data === undefined)
+    return error === null ? (
+      <SkeletonRows />
+    ) : (
+      <ErrorState title="The routes could not be read" error={error} onRetry={() => void refetch()} />
+    );
+  const limit = data.budget.cpuMs[kind] ?? 0;
+  const rows = data.items.toSorted((one, other) => other.cpuMsMax - one.cpuMsMax);
+  const columns: readonly Column<UsageItem>[] = [
+    ...(nameOf === undefined
+      ? []
+      : [
+          {
+            id: 'project',
+            header: 'Project',
+            cell: (item: UsageItem) => <strong>{nameOf(item.projectId ?? '')}</strong>,
+          },
+        ]),
+    {
+      id: 'route',
+      header: kind === 'http' ? 'Route' : 'Kind',
+      phone: 'first',
+      cell: ({ route }) => (
+        <span className={styles.route} title={route ?? undefined}>
+          {route === '' || route === null ? kindWords[kind] : route}
+        </span>
+      ),
+    },
+    {
+      id: 'count',
+      header: kind === 'http' ? 'Requests' : 'Runs',
+      align: 'end',
+      isFitted: true,
+      cell: (item) => item.invocations.toLocaleString('en'),
+    },
+    {
+      id: 'failures',
+      header: 'Failed',
+      align: 'end',
+      isFitted: true,
+      cell: (item) =>
+        item.failures === 0 ? (
+          '0'
+        ) : (
+          <span style={{ color: 'var(--failed)' }}>{item.failures.toLocaleString('en')} failed</span>
+        ),
+    },
+    {
+      id: 'p50',
+      header: 'Median',
+      align: 'end',
+      isFitted: true,
+      phone: 'hidden',
+      cell: (item) => cpuText(item.cpuMsP50),
+    },
+    {
+      id: 'p99',
+      header: '99 %',
+      align: 'end',
+      isFitted: true,
+      phone: 'hidden',
+      cell: (item) => cpuText(item.cpuMsP99),
+    },
+    { id: 'worst', header: 'Worst', align: 'end', isFitted: true, cell: (item) => cpuText(item.cpuMsMax) },
+    {
+      id: 'share',
+      header: 'Of the budget',
+      align: 'end',
+      isFitted: true,
+      phone: 'first-end',
+      cell: (item) => <Share share={limit === 0 ? null : item.cpuMsMax / limit} />,
+    },
+  ];
+  return (
+    <Section title={kind === 'http' ? 'Routes, nearest to the limit first' : 'Nearest to the limit'}>
+      {rows.length === 0 ? (
+        <EmptyState title={`No ${kindWords[kind].toLowerCase()} in this time`} />
+      ) : (
+        <Table
+          label="Routes"
+          columns={columns}
+          rows={rows}
+          rowKey={(item) => `${item.projectId} ${item.kind} ${item.route}`}
+          {...(onOpen && { onOpen })}
+        />
+      )}
+    </Section>
+  );
+}
+
+export function Share({ share }: { readonly share: number | null }) {
+  if (share === null) return <>no limit</>;
+  return (
+    <span className={styles.meter}>
+      <span className={styles.track} aria-hidden>
+        <span className={styles.fill} data-tone={toneOf(share)} style={{ width: within(share), display: 'block' }} />
+      </span>
+      {shareText(share)}
+    </span>
+  );
+}

@@ -1,0 +1,262 @@
+// Lines that workers wrote: a histogram to choose a time from, the lines, and live what comes.
+import { ActivityLogIcon, PauseIcon, PlayIcon } from '@radix-ui/react-icons';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useCallback, useEffect, useMemo, useState } from 'react';
+import { useEvents } from '../../api/events.ts';
+import { Button } from '../../components/button.tsx';
+import { Chart } from '../../components/chart.tsx';
+import { byCursor } from '../../components/cursor-list.tsx';
+import { Select } from '../../components/field.tsx';
+import { EmptyState, ErrorState, Notice } from '../../components/notice.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { State } from '../../components/state.tsx';
+import { VirtualList } from '../../components/virtual-list.tsx';
+import type { Project } from '../../queries/account.ts';
+import {
+  levels,
+  lineHistogramQuery,
+  lineKey,
+  linesQuery,
+  streamPath,
+  type Level,
+  type Line,
+  type LogSearch,
+} from '../../queries/logs.ts';
+import { usePreferences } from '../../state/preferences.ts';
+import { LogsPage, type Narrow } from './logs-page.tsx';
+import styles from './logs.module.css';
+
+/** Lines that are kept of what comes live. */
+const LIVE_MAX = 20_000;
+/** Characters of a line in the list; the sheet has all of it. */
+const CHARS_SHOWN = 400;
+const ROW_PX = 24;
+
+export function LogsLinesPage() {
+  const [isLive, setLive] = useState(false);
+  return (
+    <LogsPage
+      title="Logs"
+      from="/projects/$project/logs"
+      searchWords="Search the text"
+      actions={
+        <Button onClick={() => setLive(!isLive)} aria-pressed={isLive}>
+          {isLive ? <PauseIcon /> : <PlayIcon />} {isLive ? 'Stop following' : 'Follow live'}
+        </Button>
+      }
+      filters={(search, narrow) => (
+        <Select
+          aria-label="Level"
+          value={search.level ?? ''}
+          onChange={({ target }) => narrow({ level: (target.value || undefined) as Level | undefined })}
+        >
+          <option value="">Every level</option>
+          {levels.slice(1).map((level) => (
+            <option key={level} value={level}>
+              {level === 'error' ? 'Errors' : `${level} and above`}
+            </option>
+          ))}
+        </Select>
+      )}
+    >
+      {(project, search, narrow) => (
+        // Made anew when something else is searched for: what came live belongs to the search before.
+        <Lines
+          key={JSON.stringify([project.id, lineKey(search)])}
+          project={project}
+          search={search}
+          narrow={narrow}
+          isLive={isLive}
+        />
+      )}
+    </LogsPage>
+  );
+}
+
+interface LinesProps {
+  readonly project: Project;
+  readonly search: LogSearch;
+  readonly narrow: Narrow;
+  readonly isLive: boolean;
+}
+
+function Lines({ project, search, narrow, isLive }: LinesProps) {
+  const query = useInfiniteQuery({ ...linesQuery(project.id, search), ...byCursor, staleTime: Infinity });
+  const { data, error, isPending, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = query;
+  const [live, setLive] = useState<readonly Line[]>([]);
+  const [isAtEnd, setAtEnd] = useState(true);
+  const isOpen = useEvents(isLive ? streamPath(project.id, search) : null, {
+    names: ['line'],
+    onEvent({ name, text }) {
+      if (name !== 'line') return;
+      const line = JSON.parse(text) as Line;
+      setLive((all) => [...all, line].slice(-LIVE_MAX));
+    },
+  });
+  // Following begins at the end.
+  useEffect(() => {
+    if (isLive) setAtEnd(true);
+  }, [isLive]);
+  const items = useMemo(() => {
+    const stored = data?.pages.flatMap((page) => page.items).toReversed() ?? [];
+    const last = Number(stored.at(-1)?.id ?? 0);
+    return [...stored, ...live.filter(({ id }) => Number(id) > last)];
+  }, [data, live]);
+  const onFollow = useCallback((isNear: boolean) => setAtEnd(isNear), []);
+  if (isPending) return <SkeletonRows rows={10} />;
+  if (data === undefined)
+    return <ErrorState title="The lines could not be read" error={error} onRetry={() => void refetch()} />;
+  const isNarrowed = search.search !== undefined || search.level !== undefined || search.route !== undefined;
+  return (
+    <>
+      <Histogram project={project} search={search} narrow={narrow} />
+      <div className={styles.bar}>
+        <span aria-live="polite">
+          {items.length.toLocaleString('en')} {items.length === 1 ? 'line' : 'lines'}
+          {hasNextPage && ', there are older ones'}
+        </span>
+        {isLive && (
+          <State tone={isOpen ? (isAtEnd ? 'running' : 'warning') : 'neutral'}>
+            {isOpen ? (isAtEnd ? 'Live' : 'Live, held where you are') : 'Connecting'}
+          </State>
+        )}
+        {isLive && !isAtEnd && (
+          <Button size="small" onClick={() => setAtEnd(true)}>
+            To the newest
+          </Button>
+        )}
+        {hasNextPage && (
+          <Button size="small" onClick={() => void fetchNextPage()} isPending={isFetchingNextPage}>
+            Show older
+          </Button>
+        )}
+      </div>
+      {items.length === 0 ? (
+        isNarrowed ? (
+          <EmptyState title="No line says that">Look at a longer time, or take a filter away.</EmptyState>
+        ) : (
+          <EmptyState
+            icon={<ActivityLogIcon />}
+            title="Nothing was written in this time"
+            commands={['platform logs --follow']}
+          >
+            What a worker writes with <code>console.log</code> is here a second later, beside its request.
+          </EmptyState>
+        )
+      ) : (
+        <VirtualList
+          label="Lines"
+          className={styles.list ?? ''}
+          items={items}
+          itemKey={({ id }) => id}
+          rowPx={ROW_PX}
+          height="max(320px, calc(100dvh - 420px))"
+          isFollowing={isAtEnd}
+          onFollow={onFollow}
+        >
+          {(line) => (
+            <LineRow
+              line={line}
+              isSame={line.invocation !== null && line.invocation === search.invocation}
+              onOpen={() => narrow({ invocation: line.invocation ?? undefined })}
+            />
+          )}
+        </VirtualList>
+      )}
+    </>
+  );
+}
+
+interface LineRowProps {
+  readonly line: Line;
+  /** It is of the invocation that is open. */
+  readonly isSame: boolean;
+  readonly onOpen: () => void;
+}
+
+function LineRow({ line, isSame, onOpen }: LineRowProps) {
+  const { timeZone } = usePreferences();
+  return (
+    <button
+      type="button"
+      className={styles.line}
+      data-level={line.level}
+      data-same={isSame}
+      onClick={onOpen}
+      disabled={line.invocation === null}
+    >
+      <time dateTime={line.at} title={line.at}>
+        {clockOf(line.at, timeZone === 'UTC')}
+      </time>
+      <span className={styles.level}>{line.level}</span>
+      <span className={styles.text}>{line.text.slice(0, CHARS_SHOWN)}</span>
+      <span className={styles.route}>{line.route}</span>
+    </button>
+  );
+}
+
+/** @example clockOf('2026-01-01T08:30:05.120Z', true) // '08:30:05.120' */
+function clockOf(at: string, isUtc: boolean): string {
+  const date = new Date(at);
+  if (isUtc) return date.toISOString().slice(11, 23);
+  const two = (value: number): string => String(value).padStart(2, '0');
+  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, '0')}`;
+}
+
+function Histogram({ project, search, narrow }: Omit<LinesProps, 'isLive'>) {
+  const { data } = useQuery({ ...lineHistogramQuery(project.id, search), staleTime: Infinity });
+  const drawn = useMemo(() => {
+    if (data === undefined) return null;
+    const first = Date.parse(data.from);
+    const count = Math.ceil((Date.parse(data.to) - first) / data.bucketMs);
+    const { items } = data;
+    const byTime = new Map(items.map((item) => [Math.round((Date.parse(item.at) - first) / data.bucketMs), item]));
+    const times = Array.from({ length: count }, (_, at) => first + at * data.bucketMs);
+    const sum = (pick: (item: (typeof items)[number]) => number) =>
+      times.map((_, at) => (byTime.has(at) ? pick(byTime.get(at)!) : 0));
+    return {
+      times,
+      series: [
+        // The bars stand before each other: each holds those after it.
+        {
+          label: 'Lines',
+          color: '--line-strong',
+          isBars: true,
+          values: sum(({ debug, info, warn, error }) => debug + info + warn + error),
+        },
+        {
+          label: 'Warnings and errors',
+          color: '--warning',
+          isBars: true,
+          values: sum(({ warn, error }) => warn + error),
+        },
+        { label: 'Errors', color: '--failed', isBars: true, values: sum(({ error }) => error) },
+      ],
+    };
+  }, [data]);
+  const onRange = useCallback(
+    (from: number, to: number) => narrow({ from: new Date(from).toISOString(), to: new Date(to).toISOString() }),
+    [narrow],
+  );
+  if (drawn === null || data === undefined) return null;
+  const { lines, invocations, spans } = data.dropped;
+  return (
+    <>
+      <Chart
+        label="Lines over time; drag to choose a time"
+        times={drawn.times}
+        series={drawn.series}
+        height={110}
+        onRange={onRange}
+      />
+      {lines + invocations + spans > 0 && (
+        <Notice
+          tone="warning"
+          title={`${lines.toLocaleString('en')} lines and ${invocations.toLocaleString('en')} requests of this time were not kept`}
+        >
+          <p>The project wrote more than is kept of it: see LOG_* in the limits.</p>
+        </Notice>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,152 @@
+// The frame of lines and requests of a project: tabs, filters, the project once it is read.
+import { Cross2Icon } from '@radix-ui/react-icons';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useEffect, useState, type ReactNode } from 'react';
+import { IconButton } from '../../components/button.tsx';
+import { Input, Select } from '../../components/field.tsx';
+import { ErrorState } from '../../components/notice.tsx';
+import { Filters, Page } from '../../components/page.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Badge } from '../../components/state.tsx';
+import { TabLink, TabLinks } from '../../components/tabs.tsx';
+import type { Project } from '../../queries/account.ts';
+import { logRanges, type LogRange, type LogSearch } from '../../queries/logs.ts';
+import { useProject } from '../../shell/use-place.ts';
+import styles from './logs.module.css';
+import { RequestSheet } from './request-sheet.tsx';
+
+const TYPED_MS = 300;
+
+/** Changes what the address holds; undefined takes it away. */
+export type Narrow = (change: LogSearch, isReplacing?: boolean) => void;
+
+interface LogsPageProps {
+  readonly title: string;
+  readonly from: '/projects/$project/logs' | '/projects/$project/logs/requests';
+  readonly actions?: ReactNode;
+  readonly searchWords: string;
+  /** More fields, behind the search and the time. */
+  readonly filters: (search: LogSearch, narrow: Narrow) => ReactNode;
+  readonly children: (project: Project, search: LogSearch, narrow: Narrow) => ReactNode;
+}
+
+export function LogsPage({ title, from, actions, searchWords, filters, children }: LogsPageProps) {
+  const { data: project, error, refetch } = useProject();
+  const search: LogSearch = useSearch({ from });
+  const navigate = useNavigate({ from });
+  const narrow: Narrow = (change, isReplacing = false) =>
+    void navigate({ search: (now: LogSearch) => ({ ...now, ...change }), replace: isReplacing });
+  return (
+    <Page title={title} heading="Logs" isWide actions={actions}>
+      <TabLinks label="Logs">
+        <TabLink
+          to="/projects/$project/logs"
+          from="/projects/$project"
+          activeOptions={{ exact: true, includeSearch: false }}
+        >
+          Lines
+        </TabLink>
+        <TabLink
+          to="/projects/$project/logs/requests"
+          from="/projects/$project"
+          activeOptions={{ includeSearch: false }}
+        >
+          Requests
+        </TabLink>
+      </TabLinks>
+      <Filters>
+        <Typed
+          label={searchWords}
+          value={search.search ?? ''}
+          onType={(word) => narrow({ search: word || undefined }, true)}
+        />
+        <Select
+          aria-label="Time"
+          value={search.from === undefined ? (search.range ?? '1h') : 'chosen'}
+          onChange={({ target }) => narrow({ range: target.value as LogRange, from: undefined, to: undefined })}
+        >
+          {search.from !== undefined && <option value="chosen">Chosen time</option>}
+          {Object.entries(logRanges).map(([id, [words]]) => (
+            <option key={id} value={id}>
+              Last {words}
+            </option>
+          ))}
+        </Select>
+        {filters(search, narrow)}
+        <Chips search={search} narrow={narrow} />
+      </Filters>
+      {project === undefined ? (
+        error === null ? (
+          <SkeletonRows />
+        ) : (
+          <ErrorState title="The project could not be read" error={error} onRetry={() => void refetch()} />
+        )
+      ) : (
+        <>
+          {children(project, search, narrow)}
+          {search.invocation !== undefined && (
+            <RequestSheet
+              project={project}
+              id={search.invocation}
+              narrow={narrow}
+              onClose={() => narrow({ invocation: undefined })}
+            />
+          )}
+        </>
+      )}
+    </Page>
+  );
+}
+
+/** A field whose word is in the address a moment after it was typed. */
+function Typed({
+  label,
+  value,
+  onType,
+}: {
+  readonly label: string;
+  readonly value: string;
+  readonly onType: (word: string) => void;
+}) {
+  const [typed, setTyped] = useState(value);
+  const [known, setKnown] = useState(value);
+  // The address was changed by something else.
+  if (known !== value) {
+    setKnown(value);
+    setTyped(value);
+  }
+  useEffect(() => {
+    if (typed === value) return;
+    const timer = setTimeout(() => onType(typed), TYPED_MS);
+    return () => clearTimeout(timer);
+  });
+  return (
+    <Input
+      aria-label={label}
+      placeholder={label}
+      maxLength={200}
+      value={typed}
+      onChange={({ target }) => setTyped(target.value)}
+    />
+  );
+}
+
+/** What narrows the list besides the fields: each can be taken away. */
+function Chips({ search, narrow }: { readonly search: LogSearch; readonly narrow: Narrow }) {
+  const given = (['route', 'branch', 'deployment', 'trace'] as const).filter((name) => search[name] !== undefined);
+  if (given.length === 0) return null;
+  return (
+    <div className={styles.chips}>
+      {given.map((name) => (
+        <span key={name} className={styles.chip}>
+          <Badge tone="running">
+            {name} {search[name]}
+          </Badge>
+          <IconButton label={`Of every ${name}`} size="small" onClick={() => narrow({ [name]: undefined })}>
+            <Cross2Icon />
+          </IconButton>
+        </span>
+      ))}
+    </div>
+  );
+}

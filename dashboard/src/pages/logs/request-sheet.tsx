@@ -1,0 +1,140 @@
+// One request or event at the side of the list: how it went, and all of its lines together.
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { Button } from '../../components/button.tsx';
+import { CopyButton } from '../../components/copy-button.tsx';
+import { Sheet } from '../../components/dialog.tsx';
+import { Id } from '../../components/id.tsx';
+import { EmptyState, ErrorState, Notice } from '../../components/notice.tsx';
+import { Facts, Section } from '../../components/page.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { State } from '../../components/state.tsx';
+import { durationText, Time } from '../../components/time.tsx';
+import type { Project } from '../../queries/account.ts';
+import { invocationQuery, type Line } from '../../queries/logs.ts';
+import { cpuText } from '../../queries/usage.ts';
+import type { Narrow } from './logs-page.tsx';
+import styles from './logs.module.css';
+
+/** Characters of a line that are shown at once. */
+const CHARS_SHOWN = 5000;
+
+interface RequestSheetProps {
+  readonly project: Project;
+  readonly id: string;
+  readonly narrow: Narrow;
+  readonly onClose: () => void;
+}
+
+export function RequestSheet({ project, id, narrow, onClose }: RequestSheetProps) {
+  const { data, error, isPending, refetch } = useQuery(invocationQuery(project.id, id));
+  return (
+    <Sheet
+      isOpen
+      onClose={onClose}
+      title={data === undefined ? 'Request' : <code>{titleOf(data)}</code>}
+      description={<Id id={id} chars={36} />}
+    >
+      {isPending && <SkeletonRows />}
+      {data === undefined && error !== null && (
+        <ErrorState title="The request could not be read" error={error} onRetry={() => void refetch()} />
+      )}
+      {data !== undefined && (
+        <>
+          {data.error !== '' && <Notice tone="failed" title={data.error} />}
+          <Facts
+            facts={[
+              ['When', <Time key="at" at={data.at} isExact />],
+              [
+                'Ended',
+                <State key="end" tone={data.outcome === 'ok' ? 'ok' : 'failed'}>
+                  {data.outcome === 'ok' ? 'well' : data.outcome}
+                </State>,
+              ],
+              ['Status', data.status === 0 ? null : String(data.status)],
+              ['Took', durationText(data.wallMs)],
+              ['CPU', cpuText(data.cpuMs)],
+              [
+                'Route',
+                <button
+                  key="route"
+                  type="button"
+                  className="link"
+                  style={{ border: 0, background: 'none', padding: 0 }}
+                  onClick={() => narrow({ route: data.route, invocation: undefined })}
+                >
+                  <code>{data.route}</code>
+                </button>,
+              ],
+              [
+                'Deployment',
+                <Link
+                  key="deployment"
+                  to="/deployments/$deployment"
+                  params={{ deployment: data.deploymentId }}
+                  className="link"
+                >
+                  <Id id={data.deploymentId} isPlain />
+                </Link>,
+              ],
+              ['Branch', data.branch],
+              ['Trace', data.traceId === null ? null : <Id key="trace" id={data.traceId} chars={24} />],
+            ]}
+          />
+          {data.traceId !== null && (
+            <div>
+              <Button size="small" onClick={() => narrow({ trace: data.traceId!, invocation: undefined })}>
+                All of its trace
+              </Button>
+            </div>
+          )}
+          <Section title={data.lines.length === 1 ? '1 line' : `${data.lines.length} lines`}>
+            {data.lines.length === 0 ? (
+              <EmptyState title="It wrote nothing" />
+            ) : (
+              <div className={styles.lines}>
+                {data.lines.map((line) => (
+                  <WholeLine key={line.id} line={line} />
+                ))}
+              </div>
+            )}
+          </Section>
+        </>
+      )}
+    </Sheet>
+  );
+}
+
+function titleOf({
+  method,
+  path,
+  kind,
+  route,
+}: {
+  readonly method: string;
+  readonly path: string;
+  readonly kind: string;
+  readonly route: string;
+}): string {
+  return method === '' ? `${kind} ${route}` : `${method} ${path}`;
+}
+
+function WholeLine({ line }: { readonly line: Pick<Line, 'level' | 'text' | 'at'> }) {
+  const [isWhole, setWhole] = useState(false);
+  const { text } = line;
+  const isCut = text.length > CHARS_SHOWN && !isWhole;
+  return (
+    <div className={styles.whole} data-level={line.level}>
+      <small>
+        <Time at={line.at} /> {line.level} <CopyButton text={text} label="Copy the line" />
+      </small>
+      <div dir="auto">{isCut ? text.slice(0, CHARS_SHOWN) : text}</div>
+      {isCut && (
+        <Button size="small" onClick={() => setWhole(true)}>
+          Show all {text.length.toLocaleString('en')} characters
+        </Button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,107 @@
+// Requests and events of a project that have ended, the newest, the slowest or the most costly first.
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { CursorList, byCursor } from '../../components/cursor-list.tsx';
+import { Select } from '../../components/field.tsx';
+import { EmptyState } from '../../components/notice.tsx';
+import { State, type Tone } from '../../components/state.tsx';
+import { Table, type Column } from '../../components/table.tsx';
+import { durationText, Time } from '../../components/time.tsx';
+import type { Project } from '../../queries/account.ts';
+import { invocationsQuery, type LogSearch, type StoredInvocation } from '../../queries/logs.ts';
+import { cpuText } from '../../queries/usage.ts';
+import { LogsPage, type Narrow } from './logs-page.tsx';
+
+const LOOK_MS = 10_000;
+
+export function LogsRequestsPage() {
+  return (
+    <LogsPage
+      title="Requests"
+      from="/projects/$project/logs/requests"
+      searchWords="Path begins with"
+      filters={(search, narrow) => (
+        <>
+          <Select
+            aria-label="Ended"
+            value={search.outcome ?? ''}
+            onChange={({ target }) => narrow({ outcome: (target.value || undefined) as 'failed' | undefined })}
+          >
+            <option value="">Every end</option>
+            <option value="failed">Failed</option>
+          </Select>
+          <Select
+            aria-label="Order"
+            value={search.order ?? ''}
+            onChange={({ target }) => narrow({ order: (target.value || undefined) as 'cpu' | 'wall' | undefined })}
+          >
+            <option value="">Newest first</option>
+            <option value="wall">Slowest first</option>
+            <option value="cpu">Most CPU first</option>
+          </Select>
+        </>
+      )}
+    >
+      {(project, search, narrow) => <Requests project={project} search={search} narrow={narrow} />}
+    </LogsPage>
+  );
+}
+
+function toneOf({ outcome, status }: StoredInvocation): Tone {
+  if (outcome !== 'ok' || status >= 500) return 'failed';
+  return status >= 400 ? 'warning' : 'ok';
+}
+
+const columns: readonly Column<StoredInvocation>[] = [
+  {
+    id: 'what',
+    header: 'Request',
+    phone: 'first',
+    cell: ({ method, path, kind, route }) => (
+      <code title={path}>{method === '' ? `${kind} ${route}` : `${method} ${path}`}</code>
+    ),
+  },
+  {
+    id: 'status',
+    header: 'Ended',
+    isFitted: true,
+    phone: 'first-end',
+    cell: (one) => (
+      <State tone={toneOf(one)}>
+        {one.outcome === 'ok' ? (one.status === 0 ? 'well' : String(one.status)) : one.outcome.replaceAll('_', ' ')}
+      </State>
+    ),
+  },
+  { id: 'wall', header: 'Took', align: 'end', isFitted: true, cell: ({ wallMs }) => durationText(wallMs) },
+  { id: 'cpu', header: 'CPU', align: 'end', isFitted: true, cell: ({ cpuMs }) => cpuText(cpuMs) },
+  { id: 'at', header: 'When', isFitted: true, cell: ({ at }) => <Time at={at} /> },
+];
+
+function Requests({
+  project,
+  search,
+  narrow,
+}: {
+  readonly project: Project;
+  readonly search: LogSearch;
+  readonly narrow: Narrow;
+}) {
+  const query = useInfiniteQuery({ ...invocationsQuery(project.id, search), ...byCursor, refetchInterval: LOOK_MS });
+  return (
+    <CursorList
+      name="requests"
+      query={query}
+      empty={<EmptyState title="No request in this time">Look at a longer time, or take a filter away.</EmptyState>}
+    >
+      {(items) => (
+        <Table
+          label="Requests"
+          columns={columns}
+          rows={items}
+          rowKey={({ id }) => id}
+          onOpen={({ id }) => narrow({ invocation: id })}
+          selectedKey={search.invocation ?? null}
+        />
+      )}
+    </CursorList>
+  );
+}

@@ -1,0 +1,94 @@
+// The health of the installation, for its operator: what the platform finds of itself, the worst first.
+import { useQuery } from '@tanstack/react-query';
+import { api, dataOf } from '../../api/client.ts';
+import { Button } from '../../components/button.tsx';
+import { CodeBlock } from '../../components/code-block.tsx';
+import { ErrorState, Notice } from '../../components/notice.tsx';
+import { Page, Section } from '../../components/page.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { State, type Tone } from '../../components/state.tsx';
+import { Table, type Column } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import styles from '../settings/settings.module.css';
+
+const LOOK_MS = 15_000;
+const tones: Readonly<Record<Finding['status'], readonly [tone: Tone, word: string]>> = {
+  fail: ['failed', 'Failing'],
+  warn: ['warning', 'Look at it'],
+  ok: ['ok', 'Good'],
+};
+const order = ['fail', 'warn', 'ok'];
+
+const readHealth = (signal: AbortSignal) => dataOf(api.get('/operator/health', { signal }));
+type Finding = Awaited<ReturnType<typeof readHealth>>['findings'][number];
+
+const columns: readonly Column<Finding>[] = [
+  { id: 'name', header: 'Part', isFitted: true, phone: 'first', cell: ({ name }) => <strong>{name}</strong> },
+  {
+    id: 'status',
+    header: 'State',
+    isFitted: true,
+    phone: 'first-end',
+    cell: ({ status }) => <State tone={tones[status][0]}>{tones[status][1]}</State>,
+  },
+  {
+    id: 'message',
+    header: 'Found',
+    cell: ({ message, advice }) => (
+      <div style={{ whiteSpace: 'normal', padding: '4px 0' }}>
+        {message}
+        {advice !== null && <p className={styles.soft}>{advice}</p>}
+      </div>
+    ),
+  },
+];
+
+export function HealthPage() {
+  const { data, error, isPending, isFetching, refetch, dataUpdatedAt } = useQuery({
+    queryKey: ['operator-health'],
+    queryFn: ({ signal }) => readHealth(signal),
+    refetchInterval: LOOK_MS,
+  });
+  const findings =
+    data?.findings.toSorted((one, other) => order.indexOf(one.status) - order.indexOf(other.status)) ?? [];
+  const bad = findings.filter(({ status }) => status !== 'ok');
+  return (
+    <Page
+      title="Health"
+      description="What the platform finds of its own parts"
+      actions={
+        <Button onClick={() => void refetch()} isPending={isFetching}>
+          Look again
+        </Button>
+      }
+    >
+      {isPending && <SkeletonRows />}
+      {data === undefined && error !== null && (
+        <ErrorState title="The health could not be read" error={error} onRetry={() => void refetch()} />
+      )}
+      {data !== undefined && (
+        <>
+          <Notice
+            tone={bad.length === 0 ? 'ok' : bad.some(({ status }) => status === 'fail') ? 'failed' : 'warning'}
+            title={bad.length === 0 ? 'All parts are well' : `${bad.length} of ${findings.length} ask for a look`}
+          >
+            <p>
+              Looked <Time at={dataUpdatedAt} />
+            </p>
+          </Notice>
+          <Table
+            label="Findings"
+            columns={columns}
+            rows={findings}
+            rowKey={({ name, message }) => `${name} ${message}`}
+          />
+        </>
+      )}
+      <Section title="On the machine itself">
+        <p className={styles.soft}>It also looks at programs, ports, file modes and the DNS.</p>
+        <CodeBlock code="platform doctor" isCommand />
+        <CodeBlock code="platform backup" isCommand />
+      </Section>
+    </Page>
+  );
+}

@@ -1,0 +1,56 @@
+// The frame of the pages of an organization: its tabs, and the organization once it is read.
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { ErrorState } from '../../components/notice.tsx';
+import { Page } from '../../components/page.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { TabLink, TabLinks } from '../../components/tabs.tsx';
+import { organizationQuery, type FullOrganization } from '../../queries/organization.ts';
+
+interface OrganizationPageProps {
+  /** Of the tab. */
+  readonly title: string;
+  readonly actions?: ReactNode;
+  readonly children: (organization: FullOrganization) => ReactNode;
+}
+
+const tabs = [
+  ['Members', '/orgs/$org', null],
+  ['Usage', '/orgs/$org/usage', null],
+  ['Tokens', '/orgs/$org/tokens', 'admin'],
+  ['Webhooks', '/orgs/$org/webhooks', 'admin'],
+  ['Audit log', '/orgs/$org/audit', 'admin'],
+  ['Settings', '/orgs/$org/settings', null],
+] as const;
+
+/** Whether a role may administer: what others do not see is left out. */
+export const isAdmin = (organization: FullOrganization): boolean =>
+  organization.role === 'owner' || organization.role === 'admin';
+
+export function OrganizationPage({ title, actions, children }: OrganizationPageProps) {
+  const { org } = useParams({ from: '/orgs/$org' });
+  const { data: organization, error, refetch } = useQuery(organizationQuery(org));
+  return (
+    <Page title={`${title}, ${organization?.name ?? org}`} heading={organization?.name ?? org} actions={actions}>
+      <TabLinks label="Organization">
+        {tabs
+          .filter(([, , role]) => role === null || organization === undefined || isAdmin(organization))
+          .map(([name, to]) => (
+            <TabLink key={to} to={to} params={{ org }} activeOptions={{ exact: true }}>
+              {name}
+            </TabLink>
+          ))}
+      </TabLinks>
+      {organization === undefined ? (
+        error === null ? (
+          <SkeletonRows />
+        ) : (
+          <ErrorState title="The organization could not be read" error={error} onRetry={() => void refetch()} />
+        )
+      ) : (
+        children(organization)
+      )}
+    </Page>
+  );
+}

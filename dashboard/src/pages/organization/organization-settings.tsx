@@ -1,0 +1,309 @@
+// Settings of an organization: its name, its plan, its owner, leaving it, its end.
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api, dataOf } from '../../api/client.ts';
+import { wordsOf } from '../../api/failure.ts';
+import { useChange } from '../../api/use-change.ts';
+import { Button } from '../../components/button.tsx';
+import { byCursor } from '../../components/cursor-list.tsx';
+import { Confirm, ConfirmByName } from '../../components/confirm.tsx';
+import { Field, FieldRow, Input, Select } from '../../components/field.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { Section } from '../../components/page.tsx';
+import { Badge } from '../../components/state.tsx';
+import { Table, type Column } from '../../components/table.tsx';
+import { noteDone } from '../../components/toast.tsx';
+import { userQuery } from '../../queries/account.ts';
+import type { FullOrganization } from '../../queries/organization.ts';
+import styles from '../settings/settings.module.css';
+import { isAdmin, OrganizationPage } from './organization-page.tsx';
+
+export function OrganizationSettingsPage() {
+  return (
+    <OrganizationPage title="Settings">
+      {(organization) => (
+        <>
+          <Names key={organization.id} organization={organization} />
+          <Plan organization={organization} />
+          {organization.role === 'owner' ? (
+            <Ownership organization={organization} />
+          ) : (
+            <Leave organization={organization} />
+          )}
+        </>
+      )}
+    </OrganizationPage>
+  );
+}
+
+interface PartProps {
+  readonly organization: FullOrganization;
+}
+
+function Names({ organization }: PartProps) {
+  const [name, setName] = useState(organization.name);
+  const [slug, setSlug] = useState(organization.slug);
+  const [error, setError] = useState<string | null>(null);
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const isChanged = name !== organization.name || slug !== organization.slug;
+  const save = useChange({
+    queryKey: ['organization'],
+    failed: 'The organization was not renamed',
+    act: async () => {
+      setError(null);
+      try {
+        return await dataOf(api.patch('/orgs/:id', { params: { id: organization.id }, body: { name, slug } }));
+      } catch (failure) {
+        setError(wordsOf(failure));
+        throw failure;
+      }
+    },
+    onDone: async (made) => {
+      noteDone('Organization renamed');
+      await client.invalidateQueries({ queryKey: ['user'] });
+      if (made.slug !== organization.slug) await navigate({ to: '/orgs/$org/settings', params: { org: made.slug } });
+    },
+  });
+  return (
+    <Section title="Name">
+      <form
+        className={styles.form}
+        onSubmit={(event) => {
+          event.preventDefault();
+          save.mutate(undefined);
+        }}
+      >
+        <FieldRow>
+          <Field label="Name" error={error}>
+            {(control) => (
+              <Input
+                {...control}
+                required
+                maxLength={80}
+                dir="auto"
+                disabled={!isAdmin(organization)}
+                value={name}
+                onChange={({ target }) => setName(target.value)}
+              />
+            )}
+          </Field>
+          <Field label="In addresses" hint="Lower-case letters, digits, hyphens">
+            {(control) => (
+              <Input
+                {...control}
+                isCode
+                required
+                maxLength={40}
+                disabled={!isAdmin(organization)}
+                value={slug}
+                onChange={({ target }) => setSlug(target.value)}
+              />
+            )}
+          </Field>
+        </FieldRow>
+        <div className={styles.buttons}>
+          <Button type="submit" variant="primary" disabled={!isChanged} isPending={save.isPending}>
+            Rename
+          </Button>
+        </div>
+      </form>
+    </Section>
+  );
+}
+
+const kinds = ['http', 'queue', 'timer', 'cron', 'workflow'] as const;
+type PlanName = FullOrganization['plan'];
+interface PlanRow {
+  readonly id: PlanName;
+  readonly cpuMs: Readonly<Record<string, number>>;
+}
+
+function Plan({ organization }: PartProps) {
+  const { data: user } = useQuery(userQuery);
+  const { data } = useQuery({
+    queryKey: ['plans'],
+    queryFn: ({ signal }) => dataOf(api.get('/plans', { signal })),
+    staleTime: Infinity,
+  });
+  const give = useChange({
+    queryKey: ['organization'],
+    act: (plan: PlanName) => dataOf(api.put('/orgs/:id/plan', { params: { id: organization.id }, body: { plan } })),
+    failed: 'The plan was not given',
+    onDone: ({ plan }) =>
+      noteDone(`${organization.name} has the plan ${plan}`, 'Its deployments have it within a second.'),
+  });
+  const columns: readonly Column<PlanRow>[] = [
+    {
+      id: 'plan',
+      header: 'Plan',
+      phone: 'first',
+      cell: ({ id }) => (
+        <>
+          <strong>{id}</strong> {id === organization.plan && <Badge tone="running">yours</Badge>}
+        </>
+      ),
+    },
+    ...kinds.map((kind): Column<PlanRow> => ({
+      id: kind,
+      header: kind === 'http' ? 'Request' : kind,
+      align: 'end',
+      cell: ({ cpuMs }) => (cpuMs[kind] === 0 ? 'no limit' : `${((cpuMs[kind] ?? 0) / 1000).toLocaleString('en')} s`),
+    })),
+  ];
+  return (
+    <Section
+      title="Plan"
+      actions={
+        user?.isOperator === true && (
+          <Select
+            aria-label="Give a plan"
+            value={organization.plan}
+            style={{ width: 'auto' }}
+            onChange={({ target }) => give.mutate(target.value as PlanName)}
+          >
+            {data?.items.map(({ id }) => (
+              <option key={id}>{id}</option>
+            ))}
+          </Select>
+        )
+      }
+    >
+      <p className={styles.soft}>
+        CPU that one invocation may use, by what started it. The operator of the platform gives plans.
+      </p>
+      <Table label="Plans" columns={columns} rows={(data?.items ?? []) as readonly PlanRow[]} rowKey={({ id }) => id} />
+    </Section>
+  );
+}
+
+function Ownership({ organization }: PartProps) {
+  const [next, setNext] = useState('');
+  const [opened, setOpened] = useState<'transfer' | 'delete' | null>(null);
+  const [error, setError] = useState<string | null>(null);
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const { data } = useInfiniteQuery({
+    queryKey: ['members', organization.id],
+    queryFn: ({ signal }) =>
+      dataOf(api.get('/orgs/:id/members', { params: { id: organization.id }, query: { limit: 100 }, signal })),
+    ...byCursor,
+  });
+  const others = data?.pages.flatMap(({ items }) => items).filter(({ role }) => role !== 'owner') ?? [];
+  const act = async (work: () => Promise<unknown>, words: string): Promise<void> => {
+    setError(null);
+    try {
+      await work();
+    } catch (failure) {
+      setError(wordsOf(failure));
+      return;
+    }
+    setOpened(null);
+    noteDone(words);
+    await client.invalidateQueries();
+  };
+  return (
+    <Section title="Owner">
+      <div className={styles.danger}>
+        <p>Hand the organization to another member. You become an admin.</p>
+        <Select
+          aria-label="Next owner"
+          value={next}
+          style={{ width: 'auto' }}
+          onChange={({ target }) => setNext(target.value)}
+        >
+          <option value="">Choose a member</option>
+          {others.map(({ accountId, login }) => (
+            <option key={accountId} value={accountId}>
+              {login}
+            </option>
+          ))}
+        </Select>
+        <Button disabled={next === ''} onClick={() => setOpened('transfer')}>
+          Hand over
+        </Button>
+      </div>
+      <div className={styles.danger}>
+        <p>Delete the organization. Its projects have to be deleted first.</p>
+        <Button variant="danger" onClick={() => setOpened('delete')}>
+          Delete organization
+        </Button>
+      </div>
+      <Confirm
+        isOpen={opened === 'transfer'}
+        onClose={() => setOpened(null)}
+        title={`Hand ${organization.name} to ${others.find(({ accountId }) => accountId === next)?.login ?? ''}?`}
+        action="Hand over"
+        isDanger
+        error={error}
+        onConfirm={() =>
+          void act(
+            () =>
+              dataOf(api.post('/orgs/:id/transfer', { params: { id: organization.id }, body: { accountId: next } })),
+            'Handed over',
+          )
+        }
+      >
+        Only the next owner can give it back.
+      </Confirm>
+      <ConfirmByName
+        isOpen={opened === 'delete'}
+        onClose={() => setOpened(null)}
+        name={organization.slug}
+        title={`Delete ${organization.name}?`}
+        action="Delete organization"
+        error={error}
+        onConfirm={() =>
+          void act(async () => {
+            await dataOf(
+              api.delete('/orgs/:id', { params: { id: organization.id }, query: { slug: organization.slug } }),
+            );
+            await navigate({ to: '/' });
+          }, `${organization.name} deleted`)
+        }
+      >
+        Its members lose it, its tokens end. This cannot be undone.
+      </ConfirmByName>
+    </Section>
+  );
+}
+
+function Leave({ organization }: PartProps) {
+  const [isAsking, setAsking] = useState(false);
+  const [error, setError] = useState<string | null>(null);
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const leave = async (): Promise<void> => {
+    try {
+      await dataOf(api.post('/orgs/:id/leave', { params: { id: organization.id } }));
+      await navigate({ to: '/' });
+      noteDone(`You have left ${organization.name}`);
+      await client.invalidateQueries();
+    } catch (failure) {
+      setError(wordsOf(failure));
+    }
+  };
+  return (
+    <Section title="Leave">
+      <div className={styles.danger}>
+        <p>You no longer see its projects. An admin can invite you again.</p>
+        <Button variant="danger" onClick={() => setAsking(true)}>
+          Leave
+        </Button>
+      </div>
+      {error !== null && <Notice tone="failed" title={error} />}
+      <Confirm
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        title={`Leave ${organization.name}?`}
+        action="Leave"
+        isDanger
+        error={error}
+        onConfirm={() => void leave()}
+      >
+        Your tokens that are bound to it reach it no longer.
+      </Confirm>
+    </Section>
+  );
+}

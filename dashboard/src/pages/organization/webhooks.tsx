@@ -1,0 +1,241 @@
+// Webhooks of an organization: made with a secret that is shown once, switched off, tried; their deliveries in a sheet.
+import { DotsHorizontalIcon, PaperPlaneIcon, PlusIcon } from '@radix-ui/react-icons';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api, dataOf } from '../../api/client.ts';
+import { wordsOf } from '../../api/failure.ts';
+import { useChange } from '../../api/use-change.ts';
+import { Button, IconButton } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Checkbox, Field, Input } from '../../components/field.tsx';
+import { Menu, MenuItem } from '../../components/menu.tsx';
+import { EmptyState, ErrorState } from '../../components/notice.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { State } from '../../components/state.tsx';
+import { Table, type Column } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import { noteDone } from '../../components/toast.tsx';
+import type { FullOrganization } from '../../queries/organization.ts';
+import { removeLater, useRemoved } from '../../state/removals.ts';
+import { Secret } from '../settings/secret.tsx';
+import { OrganizationPage } from './organization-page.tsx';
+import { Deliveries } from './webhook-deliveries.tsx';
+
+const events = [
+  ['deployment.created', 'A deployment begins'],
+  ['deployment.succeeded', 'A deployment is ready'],
+  ['deployment.failed', 'A deployment failed'],
+  ['deployment.canceled', 'A deployment was canceled'],
+  ['deployment.promoted', 'Production leads to another deployment'],
+  ['domain.active', 'A domain serves'],
+] as const;
+type EventName = (typeof events)[number][0];
+
+const readWebhooks = (id: string, signal: AbortSignal) =>
+  dataOf(api.get('/orgs/:id/webhooks', { params: { id }, signal }));
+type Webhook = Awaited<ReturnType<typeof readWebhooks>>[number];
+
+export function WebhooksPage() {
+  const [isMaking, setMaking] = useState(false);
+  const [secret, setSecret] = useState<string | null>(null);
+  return (
+    <OrganizationPage
+      title="Webhooks"
+      actions={
+        <Button variant="primary" onClick={() => setMaking(true)}>
+          <PlusIcon /> New webhook
+        </Button>
+      }
+    >
+      {(organization) => (
+        <>
+          {secret !== null && (
+            <Secret
+              title="Secret of the webhook"
+              value={secret}
+              hint="What is sent is signed with it."
+              onClose={() => setSecret(null)}
+            />
+          )}
+          <Webhooks organization={organization} />
+          {isMaking && <NewWebhook id={organization.id} onMade={setSecret} onClose={() => setMaking(false)} />}
+        </>
+      )}
+    </OrganizationPage>
+  );
+}
+
+function Webhooks({ organization: { id } }: { readonly organization: FullOrganization }) {
+  const queryKey = ['webhooks', id];
+  const client = useQueryClient();
+  const removed = useRemoved();
+  const { webhook: openId } = useSearch({ from: '/orgs/$org/webhooks' });
+  const navigate = useNavigate({ from: '/orgs/$org/webhooks' });
+  const open = (webhook: string | undefined): void => void navigate({ search: { webhook } });
+  const { data, error, isPending, refetch } = useQuery({ queryKey, queryFn: ({ signal }) => readWebhooks(id, signal) });
+  const change = useChange<Webhook[], { webhookId: string; enabled: boolean }, unknown>({
+    queryKey,
+    show: (all, { webhookId, enabled }) => all.map((one) => (one.id === webhookId ? { ...one, enabled } : one)),
+    act: ({ webhookId, enabled }) =>
+      dataOf(api.patch('/orgs/:id/webhooks/:webhookId', { params: { id, webhookId }, body: { enabled } })),
+    failed: 'The webhook was not changed',
+  });
+  const ping = useChange({
+    queryKey: ['webhook-deliveries'],
+    act: (webhookId: string) => dataOf(api.post('/orgs/:id/webhooks/:webhookId/test', { params: { id, webhookId } })),
+    failed: 'Nothing was sent',
+    onDone: (_, webhookId) => {
+      noteDone('Sent the event ping');
+      open(webhookId);
+    },
+  });
+  if (isPending) return <SkeletonRows />;
+  if (data === undefined)
+    return <ErrorState title="The webhooks could not be read" error={error} onRetry={() => void refetch()} />;
+  const rows = data.filter((one) => !removed.has(one.id));
+  if (rows.length === 0)
+    return (
+      <EmptyState icon={<PaperPlaneIcon />} title="No webhooks yet">
+        A webhook tells your chat, your monitoring or a program of deployments and domains, signed with a secret.
+      </EmptyState>
+    );
+  const opened = rows.find((one) => one.id === openId) ?? null;
+  const columns: readonly Column<Webhook>[] = [
+    { id: 'url', header: 'URL', phone: 'first', cell: ({ url }) => <code title={url}>{url}</code> },
+    {
+      id: 'events',
+      header: 'Events',
+      cell: ({ events: names }) => (names.length === events.length ? 'all' : names.join(', ')),
+    },
+    {
+      id: 'state',
+      header: 'State',
+      isFitted: true,
+      cell: ({ enabled }) => <State tone={enabled ? 'ok' : 'neutral'}>{enabled ? 'On' : 'Off'}</State>,
+    },
+    { id: 'made', header: 'Made', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+    {
+      id: 'actions',
+      header: 'Actions',
+      isHeaderHidden: true,
+      isFitted: true,
+      phone: 'first-end',
+      cell: (webhook) => (
+        <Menu
+          trigger={
+            <IconButton label={`Actions for ${webhook.url}`} size="small">
+              <DotsHorizontalIcon />
+            </IconButton>
+          }
+        >
+          <MenuItem onSelect={() => open(webhook.id)}>Deliveries</MenuItem>
+          <MenuItem onSelect={() => ping.mutate(webhook.id)} isDisabled={!webhook.enabled}>
+            Send a ping
+          </MenuItem>
+          <MenuItem onSelect={() => change.mutate({ webhookId: webhook.id, enabled: !webhook.enabled })}>
+            Switch {webhook.enabled ? 'off' : 'on'}
+          </MenuItem>
+          <MenuItem
+            isDanger
+            onSelect={() =>
+              removeLater(
+                webhook.id,
+                'Webhook deleted',
+                () => dataOf(api.delete('/orgs/:id/webhooks/:webhookId', { params: { id, webhookId: webhook.id } })),
+                () => client.invalidateQueries({ queryKey }),
+              )
+            }
+          >
+            Delete
+          </MenuItem>
+        </Menu>
+      ),
+    },
+  ];
+  return (
+    <>
+      <Table
+        label="Webhooks"
+        columns={columns}
+        rows={rows}
+        rowKey={(one) => one.id}
+        onOpen={(one) => open(one.id)}
+        selectedKey={openId ?? null}
+      />
+      {opened !== null && <Deliveries organizationId={id} webhook={opened} onClose={() => open(undefined)} />}
+    </>
+  );
+}
+
+function NewWebhook({
+  id,
+  onMade,
+  onClose,
+}: {
+  readonly id: string;
+  readonly onMade: (secret: string) => void;
+  readonly onClose: () => void;
+}) {
+  const [url, setUrl] = useState('');
+  const [chosen, setChosen] = useState<readonly EventName[]>(['deployment.succeeded', 'deployment.failed']);
+  const [error, setError] = useState<string | null>(null);
+  const make = useChange({
+    queryKey: ['webhooks', id],
+    failed: 'The webhook was not made',
+    act: async () => {
+      try {
+        return await dataOf(api.post('/orgs/:id/webhooks', { params: { id }, body: { url, events: [...chosen] } }));
+      } catch (failure) {
+        setError(wordsOf(failure));
+        throw failure;
+      }
+    },
+    onDone: ({ secret }) => {
+      onMade(secret);
+      onClose();
+    },
+  });
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title="New webhook"
+      onSubmit={() => make.mutate(undefined)}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" variant="primary" isPending={make.isPending} disabled={chosen.length === 0}>
+            Make webhook
+          </Button>
+        </>
+      }
+    >
+      <Field label="URL" hint="https, on a public address" error={error}>
+        {(control) => (
+          <Input
+            {...control}
+            isCode
+            type="url"
+            required
+            autoFocus
+            maxLength={2048}
+            placeholder="https://example.com/hooks"
+            value={url}
+            onChange={({ target }) => setUrl(target.value)}
+          />
+        )}
+      </Field>
+      {events.map(([name, words]) => (
+        <Checkbox
+          key={name}
+          label={words}
+          checked={chosen.includes(name)}
+          onChange={({ target }) =>
+            setChosen(target.checked ? [...chosen, name] : chosen.filter((one) => one !== name))
+          }
+        />
+      ))}
+    </Dialog>
+  );
+}

@@ -1,0 +1,147 @@
+// Stored lines and invocations of a project: what an address narrows, and the questions that it makes.
+import { queryOptions } from '@tanstack/react-query';
+import { api, dataOf } from '../api/client.ts';
+
+/** Times before now. */
+export const logRanges = {
+  '15m': ['15 minutes', 15 * 60_000],
+  '1h': ['hour', 3_600_000],
+  '24h': ['24 hours', 86_400_000],
+  '7d': ['7 days', 7 * 86_400_000],
+} as const;
+export type LogRange = keyof typeof logRanges;
+
+export const levels = ['debug', 'info', 'warn', 'error'] as const;
+export type Level = (typeof levels)[number];
+
+/** What the address holds. */
+export interface LogSearch {
+  readonly range?: LogRange | undefined;
+  /** ISO times, where a part of the histogram was chosen. */
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly level?: Level | undefined;
+  readonly search?: string | undefined;
+  readonly route?: string | undefined;
+  readonly branch?: string | undefined;
+  readonly deployment?: string | undefined;
+  readonly trace?: string | undefined;
+  /** Of the list of requests: those that failed. */
+  readonly outcome?: 'failed' | undefined;
+  readonly order?: 'cpu' | 'wall' | undefined;
+  /** The invocation whose details are open. */
+  readonly invocation?: string | undefined;
+}
+
+const RANGE_STEP_MS = 10_000;
+const PAGE = 300;
+const BUCKETS = 60;
+
+/** The time that is looked at; a range ends now, in steps of ten seconds. */
+export function spanOf({ range = '1h', from, to }: LogSearch): { readonly from: string; readonly to: string } {
+  if (from !== undefined && to !== undefined) return { from, to };
+  const end = Math.ceil(Date.now() / RANGE_STEP_MS) * RANGE_STEP_MS;
+  return { from: new Date(end - logRanges[range][1]).toISOString(), to: new Date(end).toISOString() };
+}
+
+/** What lines and invocations are both narrowed by. */
+function shared({ route, branch, deployment, trace }: LogSearch) {
+  return {
+    ...(route !== undefined && { route }),
+    ...(branch !== undefined && { branch }),
+    ...(deployment !== undefined && { deploymentId: deployment }),
+    ...(trace !== undefined && { traceId: trace }),
+  };
+}
+
+const ofLines = ({ level, search }: LogSearch) => ({
+  ...(level !== undefined && { level }),
+  ...(search !== undefined && { search }),
+});
+
+const readLines = (id: string, asked: LogSearch, cursor?: string, signal?: AbortSignal) =>
+  dataOf(
+    api.get('/projects/:id/logs', {
+      params: { id },
+      query: {
+        ...spanOf(asked),
+        ...shared(asked),
+        ...ofLines(asked),
+        limit: PAGE,
+        ...(cursor !== undefined && { cursor }),
+      },
+      ...(signal && { signal }),
+    }),
+  );
+
+/** One stored line. */
+export type Line = Awaited<ReturnType<typeof readLines>>['items'][number];
+
+/** What a search for lines is made of: without what only opens something. */
+export const lineKey = (asked: LogSearch): LogSearch => ({
+  ...asked,
+  invocation: undefined,
+  outcome: undefined,
+  order: undefined,
+});
+
+export const linesQuery = (id: string, asked: LogSearch) => ({
+  queryKey: ['lines', id, lineKey(asked)] as const,
+  queryFn: ({ signal, pageParam }: { signal: AbortSignal; pageParam: string | undefined }) =>
+    readLines(id, asked, pageParam, signal),
+});
+
+export const lineHistogramQuery = (id: string, asked: LogSearch) =>
+  queryOptions({
+    queryKey: ['line-histogram', id, lineKey(asked)],
+    queryFn: ({ signal }) =>
+      dataOf(
+        api.get('/projects/:id/logs/histogram', {
+          params: { id },
+          query: { ...spanOf(asked), ...shared(asked), ...ofLines(asked), buckets: BUCKETS },
+          signal,
+        }),
+      ),
+  });
+
+const readInvocations = (id: string, asked: LogSearch, cursor?: string, signal?: AbortSignal) =>
+  dataOf(
+    api.get('/projects/:id/invocations', {
+      params: { id },
+      query: {
+        ...spanOf(asked),
+        ...shared(asked),
+        ...(asked.outcome !== undefined && { outcome: asked.outcome }),
+        ...(asked.order !== undefined && { order: asked.order }),
+        ...(asked.search !== undefined && { path: `${asked.search}*` }),
+        limit: 100,
+        ...(cursor !== undefined && { cursor }),
+      },
+      ...(signal && { signal }),
+    }),
+  );
+
+/** A request or event that has ended. */
+export type StoredInvocation = Awaited<ReturnType<typeof readInvocations>>['items'][number];
+
+export const invocationsQuery = (id: string, asked: LogSearch) => ({
+  queryKey: ['invocations', id, { ...asked, invocation: undefined }] as const,
+  queryFn: ({ signal, pageParam }: { signal: AbortSignal; pageParam: string | undefined }) =>
+    readInvocations(id, asked, pageParam, signal),
+});
+
+/** One, with its lines. */
+export const invocationQuery = (id: string, invocationId: string) =>
+  queryOptions({
+    queryKey: ['invocation', id, invocationId],
+    queryFn: ({ signal }) =>
+      dataOf(api.get('/projects/:id/invocations/:invocationId', { params: { id, invocationId }, signal })),
+    staleTime: 60_000,
+  });
+
+/** The path that is followed live. */
+export function streamPath(id: string, asked: LogSearch): string {
+  const words = Object.entries({ ...shared(asked), ...ofLines(asked) });
+  const query = new URLSearchParams(words.map(([name, value]) => [name, String(value)])).toString();
+  return `/projects/${encodeURIComponent(id)}/logs/stream${query === '' ? '' : `?${query}`}`;
+}

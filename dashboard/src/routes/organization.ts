@@ -1,0 +1,81 @@
+// Addresses of organizations, the account, and the operator.
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { rootRoute } from './root.ts';
+import { usageSearch } from './usage.ts';
+
+const organizationRoute = createRoute({ getParentRoute: () => rootRoute, path: '/orgs/$org' });
+
+const membersRoute = createRoute({
+  getParentRoute: () => organizationRoute,
+  path: '/',
+  component: lazyRouteComponent(() => import('../pages/organization/members.tsx'), 'MembersPage'),
+});
+
+const tokensRoute = createRoute({
+  getParentRoute: () => organizationRoute,
+  path: '/tokens',
+  component: lazyRouteComponent(() => import('../pages/organization/tokens.tsx'), 'OrganizationTokensPage'),
+});
+
+const webhooksRoute = createRoute({
+  getParentRoute: () => organizationRoute,
+  path: '/webhooks',
+  validateSearch: ({ webhook }: Record<string, unknown>): { webhook?: string | undefined } =>
+    typeof webhook === 'string' ? { webhook } : {},
+  component: lazyRouteComponent(() => import('../pages/organization/webhooks.tsx'), 'WebhooksPage'),
+});
+
+/** Filters of the audit log, and the event that is open. */
+interface AuditSearch {
+  readonly actor?: string | undefined;
+  readonly subject?: string | undefined;
+  readonly days?: string | undefined;
+  readonly event?: string | undefined;
+}
+
+const auditRoute = createRoute({
+  getParentRoute: () => organizationRoute,
+  path: '/audit',
+  validateSearch: (search: Record<string, unknown>): AuditSearch =>
+    Object.fromEntries(
+      ['actor', 'subject', 'days', 'event'].flatMap((name) => {
+        const value = search[name];
+        return typeof value === 'string' || typeof value === 'number' ? [[name, String(value)]] : [];
+      }),
+    ),
+  component: lazyRouteComponent(() => import('../pages/organization/audit.tsx'), 'AuditPage'),
+});
+
+const usageRoute = createRoute({
+  getParentRoute: () => organizationRoute,
+  path: '/usage',
+  validateSearch: usageSearch,
+  component: lazyRouteComponent(() => import('../pages/organization/organization-usage.tsx'), 'OrganizationUsagePage'),
+});
+
+const settingsRoute = createRoute({
+  getParentRoute: () => organizationRoute,
+  path: '/settings',
+  component: lazyRouteComponent(
+    () => import('../pages/organization/organization-settings.tsx'),
+    'OrganizationSettingsPage',
+  ),
+});
+
+const accountRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/account',
+  component: lazyRouteComponent(() => import('../pages/account/account.tsx'), 'AccountPage'),
+});
+
+const healthRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/operator/health',
+  component: lazyRouteComponent(() => import('../pages/operator/health.tsx'), 'HealthPage'),
+});
+
+export const organizationRoutes = [
+  organizationRoute.addChildren([membersRoute, usageRoute, tokensRoute, webhooksRoute, auditRoute, settingsRoute]),
+  accountRoute,
+  healthRoute,
+] as const;
