@@ -22,8 +22,11 @@ interface SitesParts {
   readonly log: Logger;
 }
 
-/** The folder of sites that were built when this program was packed. */
-const packed = join(import.meta.dirname, 'built');
+/** Sites that were built when this program was packed. */
+const packed: Readonly<Record<SiteName, string>> = {
+  dashboard: join(import.meta.dirname, '../dashboard/dist'),
+  docs: join(import.meta.dirname, 'docs-site/dist'),
+};
 /** Beside what people ask for, a build can wait. */
 const NICE = 10;
 const BUILD_MS_MAX = 300_000;
@@ -36,7 +39,7 @@ export async function openSites({ wanted, builder, log }: SitesParts): Promise<{
   const states = new Map<SiteName, SiteState>();
   const missing: { name: SiteName; isHttps: boolean }[] = [];
   for (const { name, isHttps } of wanted) {
-    const folder = join(packed, name);
+    const folder = packed[name];
     if (existsSync(join(folder, MANIFEST_FILE))) states.set(name, { site: await openSite(folder, isHttps) });
     else {
       const reason = builder === null ? 'This installation was packed without it' : 'It is built at the first start';

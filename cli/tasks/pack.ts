@@ -15,6 +15,8 @@ import {
 import { stripTypeScriptTypes } from 'node:module';
 import path from 'node:path';
 import { buildDashboard } from '#dashboard/build/build.ts';
+import { finishDashboard } from '#web/build/dashboard-site.ts';
+import { buildDocs } from '#web/docs-site/build.ts';
 import { readImports } from './imports.ts';
 import { root, runProgram } from './processes.ts';
 
@@ -38,6 +40,7 @@ const leftOut = [
   'cli/tasks/**',
   'cli/linked/**',
   'web/build/**',
+  'web/docs-site/**',
   '**/node_modules/**',
   '**/README.md',
   'runtime/**/tsconfig.json',
@@ -67,6 +70,8 @@ export async function pack(outFolder: string): Promise<string[]> {
   const staging = path.join(outFolder, 'staging');
   const program = stageProgram(path.join(staging, 'cli'));
   await buildDashboard(path.join(program, 'dashboard/dist'));
+  await finishDashboard(path.join(program, 'dashboard/dist'));
+  await buildDocs(path.join(program, 'web/docs-site/dist'));
   const folders = [program, ...(await stagePackages(path.join(staging, 'packages')))];
   for (const folder of folders) {
     const packed = await runProgram('npm', ['pack', '--ignore-scripts', '--pack-destination', outFolder], {

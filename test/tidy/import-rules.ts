@@ -169,6 +169,8 @@ const zones: readonly Zone[] = [
       'builder/',
       'control/gateway/',
       'dashboard/build/',
+      'web/build/',
+      'web/docs-site/',
       'deployments/',
       'operations/',
       'packages/worker/client.ts',
@@ -178,6 +180,13 @@ const zones: readonly Zone[] = [
     mayTypes: ['control/api/app.ts'],
   },
   { prefix: 'web/', may: ['core/'] },
+  // Only the process that builds loads these.
+  { prefix: 'web/build/', may: ['core/', 'dashboard/build/', 'web/'] },
+  {
+    prefix: 'web/docs-site/',
+    may: ['core/', 'web/build/', 'web/serve/', 'cli/commands/tree.ts', 'control/api/'],
+    mayTypes: ['control/parts.ts'],
+  },
   // The typed client knows the API by its type; everything it imports is bundled for browsers.
   { prefix: 'dashboard/', may: ['packages/worker/client.ts'], mayTypes: ['core/', 'control/api/app.ts'] },
   { prefix: 'dashboard/build/', may: ['core/'] },
@@ -208,7 +217,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   rolldown: ['builder/', 'runtime/engine/isolates/', 'runtime/dev/dashboard/', 'cli/tasks/'],
   unenv: ['builder/'],
   undici: ['runtime/'],
-  citty: ['cli/'],
+  citty: ['cli/', 'web/docs-site/'],
   pino: ['core/', 'runtime/', 'control/', 'builder/service/', 'web/'],
   typebox: ['core/', 'deployments/', 'packages/', 'control/', 'operations/', 'resources/', 'web/'],
   croner: ['core/schedules/'],
@@ -305,7 +314,7 @@ function packageName(specifier: string): string {
 
 /** What ships must be a dependency; tests, benches, tasks and what is bundled may use development dependencies. */
 function declared(file: string, name: string, sources: Sources): boolean {
-  const ships = !/^(?:test|bench|cli\/tasks|dashboard\/src|dashboard\/build\/build\.ts)/.test(file);
+  const ships = !/^(?:test|bench|cli\/tasks|dashboard\/src|dashboard\/build\/build\.ts|web\/docs-site)/.test(file);
   const kinds = ['dependencies', 'optionalDependencies', 'peerDependencies', ...(ships ? [] : ['devDependencies'])];
   for (let folder = path.posix.dirname(file); ; folder = path.posix.dirname(folder)) {
     const text = sources[folder === '.' ? 'package.json' : `${folder}/package.json`];

@@ -17,7 +17,9 @@ const BASE: Sources = {
 };
 
 /** Directives that a site can add sources to: none that lets others frame it or run what they like. */
-const OPEN = new Set(['script-src', 'style-src', 'style-src-attr', 'img-src', 'worker-src']);
+const OPEN = new Set(
+  'script-src style-src style-src-attr img-src worker-src require-trusted-types-for trusted-types'.split(' '),
+);
 
 /** Two years. Not of hosts below this one, which may be of others. */
 const HSTS = 'max-age=63072000';

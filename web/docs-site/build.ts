@@ -1,0 +1,55 @@
+// Builds the documentation site with VitePress: pages, search index, one theme, no request to anywhere else. Called for
+// a clone by folder.ts, and by `npm run pack`. A dead link fails it. Not packed.
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { finishSite } from '../build/finish-site.ts';
+import { readPages, root, titleOf } from './sources.ts';
+
+const ICON = 'dashboard/src/icon.svg';
+/** What VueUse writes into a page while it changes between light and dark: `transition: none` for all elements. */
+const NO_TRANSITION_STYLE = "'sha256-skqujXORqzxt1aE0NNXxujEanPTX6raoqSscTV/Ww/Y='";
+
+/**
+ * Builds into a folder, which is emptied first.
+ *
+ * @param quality of compression, 0 to 11.
+ * @throws {Error} naming the page and the link that leads nowhere.
+ */
+export async function buildDocs(out: string, quality?: number): Promise<void> {
+  const stage = mkdtempSync(path.join(tmpdir(), 'platform-docs-'));
+  try {
+    const pages = await readPages();
+    for (const [page, text] of pages) {
+      const file = path.join(stage, `${page}.md`);
+      mkdirSync(path.dirname(file), { recursive: true });
+      writeFileSync(file, text);
+    }
+    const own = path.join(stage, '.vitepress');
+    cpSync(path.join(import.meta.dirname, 'theme'), path.join(own, 'theme'), { recursive: true });
+    cpSync(path.join(root, 'dashboard/src/styles/tokens.css'), path.join(own, 'theme/tokens.css'));
+    symlinkSync(path.join(root, 'node_modules'), path.join(stage, 'node_modules'));
+    const titles = [...pages].map(([page, text]) => [page, titleOf(text)]);
+    const { CODE_STYLE_FILE, codeStyles, siteConfig } = await import('./config.ts');
+    const { build } = await import('vitepress');
+    rmSync(out, { recursive: true, force: true });
+    globalThis.platformDocsConfig = siteConfig(new Map(titles as [string, string][]), out);
+    writeFileSync(path.join(own, 'config.mjs'), 'export default globalThis.platformDocsConfig;\n');
+    await build(stage);
+    writeFileSync(path.join(out, CODE_STYLE_FILE), codeStyles.getCSS());
+    cpSync(path.join(root, ICON), path.join(out, 'icon.svg'));
+    await finishSite(out, {
+      notFound: '404.html',
+      isHashed: (name) => name.startsWith('assets/'),
+      policy: { 'style-src': [NO_TRANSITION_STYLE] },
+      ...(quality !== undefined && { quality }),
+    });
+  } finally {
+    rmSync(stage, { recursive: true, force: true });
+  }
+}
+
+declare global {
+  /** For the configuration file that VitePress looks for: it is made in this process. */
+  var platformDocsConfig: object | undefined;
+}

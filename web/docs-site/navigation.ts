@@ -1,0 +1,124 @@
+// The pages of the documentation site in the order of a newcomer's questions, by their file in docs/. A page of docs/
+// that is not named here stands at the end, under "More".
+
+/** Pages under one heading. */
+export interface Chapter {
+  readonly title: string;
+  /** File without its ending, and what the navigation calls it. */
+  readonly pages: readonly (readonly [page: string, title: string])[];
+}
+
+export const chapters: readonly Chapter[] = [
+  {
+    title: 'Start',
+    pages: [
+      ['getting-started', 'Getting started'],
+      ['tutorial', 'Tutorial'],
+      ['troubleshooting', 'Troubleshooting'],
+    ],
+  },
+  {
+    title: 'Build',
+    pages: [
+      ['workers', 'Workers'],
+      ['static-files', 'Static files'],
+      ['framework', 'The worker framework'],
+      ['compatibility', 'Compatibility'],
+      ['dev-dashboard', 'The dashboard of platform dev'],
+    ],
+  },
+  {
+    title: 'Bindings',
+    pages: [
+      ['bindings', 'Overview'],
+      ['database', 'Databases'],
+      ['state', 'State'],
+      ['files', 'Files'],
+      ['cache', 'Caches'],
+      ['auth', 'Users'],
+      ['events', 'What events promise'],
+      ['queue', 'Queues'],
+      ['timer', 'Timers'],
+      ['cron', 'Schedules'],
+      ['workflow', 'Workflows'],
+    ],
+  },
+  {
+    title: 'Deploy',
+    pages: [
+      ['deployments', 'Deployments'],
+      ['git-host', 'Git hosts and remotes'],
+      ['builds', 'Builds from Git'],
+      ['builder', 'The builder'],
+      ['previews', 'Previews'],
+      ['domains', 'Domains'],
+      ['webhooks', 'Webhooks'],
+    ],
+  },
+  {
+    title: 'Move here',
+    pages: [
+      ['coming-from-vercel', 'From Vercel'],
+      ['coming-from-wrangler', 'From Wrangler'],
+    ],
+  },
+  {
+    title: 'Host it yourself',
+    pages: [
+      ['self-hosting', 'Install'],
+      ['compose', 'With compose'],
+      ['handler', 'The handler'],
+      ['sign-in', 'Signing in'],
+      ['operating', 'Operating it'],
+      ['observability', 'Traces, metrics, alerts'],
+      ['backup', 'Backup and restore'],
+      ['upgrade', 'Upgrades'],
+      ['macos', 'On macOS'],
+    ],
+  },
+  {
+    title: 'Reference',
+    pages: [
+      ['platform-yaml', 'platform.yaml'],
+      ['configuration-reference', 'Keys of platform.yaml'],
+      ['cli', 'The command line'],
+      ['cli-reference', 'Commands and flags'],
+      ['api', 'Management API'],
+      ['api-reference', 'Operations of the API'],
+      ['limits', 'Limits'],
+      ['errors', 'Errors'],
+      ['glossary', 'Glossary'],
+    ],
+  },
+  {
+    title: 'How good is it?',
+    pages: [
+      ['benchmarks', 'Benchmarks'],
+      ['security', 'What is promised against whom'],
+      ['security-review', 'Security review'],
+    ],
+  },
+  {
+    title: 'How it works',
+    pages: [
+      ['architecture', 'Architecture'],
+      ['add-a-binding', 'Add a binding'],
+      ['contributing', 'Working on it'],
+      ['decisions/index', 'Decisions'],
+    ],
+  },
+];
+
+/**
+ * The chapters with the pages that are there, and the rest at the end.
+ *
+ * @param titles of all pages that there are.
+ */
+export function navigationOf(titles: ReadonlyMap<string, string>): Chapter[] {
+  const named = new Set(chapters.flatMap(({ pages }) => pages.map(([page]) => page)));
+  const rest = [...titles].filter(([page]) => !named.has(page) && !page.startsWith('decisions/') && page !== 'index');
+  return [
+    ...chapters.map(({ title, pages }) => ({ title, pages: pages.filter(([page]) => titles.has(page)) })),
+    { title: 'More', pages: rest },
+  ].filter(({ pages }) => pages.length > 0);
+}
