@@ -4,6 +4,7 @@ import { platform } from '#packages/worker/index.ts';
 import { resources } from '#resources/app.ts';
 import type { Parts } from '../parts.ts';
 import { account } from './routes/account.ts';
+import { addresses } from './routes/addresses.ts';
 import { failureOf, FailureSchema } from './failures.ts';
 import { resourceAccess } from './resource-access.ts';
 import { admitted, API_VERSION, named, type RequestState } from './surround.ts';
@@ -82,6 +83,7 @@ export function createApi() {
     .route('/', logs(createLineStreams()))
     .route('/', invocations)
     .route('/', account)
+    .route('/', addresses)
     .route('/', webhooks)
     .route('/', oauth)
     .route('/', gitHost)

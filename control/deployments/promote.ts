@@ -260,15 +260,10 @@ async function schemaWarnings(
   const pending = plan.filter(({ pending: files }) => files.length > 0);
   if (pending.length === 0) return [];
   const names = pending.map(({ resource, pending: files }) => `${resource}: ${files.join(', ')}`).join('; ');
-  const texts = new Map(
-    openArtifact(parts.folder, artifact)
-      .migrations()
-      .map((one) => [one.resource, one.files]),
-  );
-  const risky = pending.flatMap(({ resource, pending: files }) =>
-    (texts.get(resource) ?? [])
-      .filter(([name]) => files.includes(name))
-      .flatMap(([name, sql]) => riskyStatements(sql).map((statement) => `${name}: ${statement}`)),
+  const risky = riskyIn(
+    parts,
+    artifact,
+    pending.map(({ resource, pending: files }) => ({ resource, files })),
   );
   const old = project.production_deployment_id;
   if (risky.length > 0 && old !== null && !confirm)
@@ -280,9 +275,38 @@ async function schemaWarnings(
   return [`Migrations were applied to production, which ${old ?? 'nothing'} served until now (${names})`];
 }
 
+/** Statements of these migrations that the deployment before them may not survive, each behind its file. */
+export function riskyIn(
+  { folder }: Pick<Parts, 'folder'>,
+  artifact: string,
+  pending: readonly { readonly resource: string; readonly files: readonly string[] }[],
+): string[] {
+  const texts = new Map(
+    openArtifact(folder, artifact)
+      .migrations()
+      .map((one) => [one.resource, one.files]),
+  );
+  return pending.flatMap(({ resource, files }) =>
+    (texts.get(resource) ?? [])
+      .filter(([name]) => files.includes(name))
+      .flatMap(([name, sql]) => riskyStatements(sql).map((statement) => `${name}: ${statement}`)),
+  );
+}
+
+/** Why a deployment cannot be production; null: it can. */
+export async function candidateObjection(parts: Parts, projectId: string, id: string): Promise<string | null> {
+  try {
+    await readCandidate(parts, projectId, id);
+    return null;
+  } catch (error) {
+    if (error instanceof ApiError) return error.message;
+    throw error;
+  }
+}
+
 /** The migrations that later deployments brought to production's databases. */
-async function migrationsSince(
-  { sql }: Parts,
+export async function migrationsSince(
+  { sql }: Pick<Parts, 'sql'>,
   project: ProjectRow,
   later: readonly string[],
 ): Promise<RolledBack['migrationsSince']> {

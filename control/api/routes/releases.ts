@@ -3,6 +3,7 @@ import Type from 'typebox';
 import { platform } from '#packages/worker/index.ts';
 import { removeBranch } from '../../deployments/branch-removal.ts';
 import { promote, rollback, split } from '../../deployments/promote.ts';
+import { previewPromotion } from '../../deployments/promotion-preview.ts';
 import { redeploy } from '../../deployments/redeploy.ts';
 import type { Parts } from '../../parts.ts';
 import type { RequestState } from '../app.ts';
@@ -25,7 +26,46 @@ const RolledBack = Type.Object({
 });
 const confirm = Type.Optional(Type.Boolean({ description: 'Go on where something that serves now may break' }));
 
+const Files = Type.Object(Ran);
+const Names = Type.Array(Type.String());
+const Preview = Type.Object({
+  // `rollback`: it was production before. `none`: it is.
+  way: Type.Enum(['promote', 'rollback', 'none']),
+  // Why it cannot be done now.
+  objection: Type.Union([Type.String(), Type.Null()]),
+  liveDeploymentId: Type.Union([Type.String(), Type.Null()]),
+  urls: Names,
+  commits: Type.Array(
+    Type.Object({
+      deploymentId: Type.String(),
+      sha: Type.String(),
+      message: Type.Union([Type.String(), Type.Null()]),
+      author: Type.Union([Type.String(), Type.Null()]),
+    }),
+  ),
+  direction: Type.Enum(['add', 'remove']),
+  // Names; null where they are not known, or not for you.
+  variables: Type.Union([Type.Object({ added: Names, changed: Names, removed: Names }), Type.Null()]),
+  // Null where no engine could say it.
+  migrations: Type.Union([Type.Array(Files), Type.Null()]),
+  risky: Names,
+  migrationsSince: Type.Array(Type.Object({ ...Ran, deploymentId: Type.String() })),
+});
+
 export const releases = platform<Parts, RequestState>()
+  .get(
+    '/deployments/:id/promotion',
+    {
+      ...needs('deployment:read', 'deployment'),
+      summary: 'Say what making a deployment production would change; changes nothing',
+      response: Preview,
+    },
+    async (ctx) => {
+      const { organizationId, projectId } = await ctx.state.access.deployment('deployment:read', ctx.params.id);
+      const withVariables = ctx.state.access.may('variable:read', organizationId, projectId);
+      return previewPromotion(ctx.env, ctx.params.id, withVariables);
+    },
+  )
   .post(
     '/projects/:id/promote',
     {

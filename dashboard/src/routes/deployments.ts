@@ -34,7 +34,13 @@ const deploymentRoute = createRoute({
   component: lazyRouteComponent(() => import('../pages/deployments/deployment.tsx'), 'DeploymentPage'),
 });
 
+const previewsRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: '/previews',
+  component: lazyRouteComponent(() => import('../pages/deployments/previews.tsx'), 'PreviewsPage'),
+});
+
 export const deploymentRoutes = {
-  ofProject: [overviewRoute, deploymentsRoute] as const,
+  ofProject: [overviewRoute, deploymentsRoute, previewsRoute] as const,
   ofRoot: [deploymentRoute] as const,
 };

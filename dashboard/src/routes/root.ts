@@ -20,3 +20,9 @@ export const homeRoute = createRoute({
   path: '/',
   component: lazyRouteComponent(() => import('../pages/projects/projects.tsx'), 'ProjectsPage'),
 });
+
+export const newProjectRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/new',
+  component: lazyRouteComponent(() => import('../pages/projects/new-project.tsx'), 'NewProjectPage'),
+});

@@ -2,14 +2,15 @@
 // or when the pointer comes to its link.
 import { createRouter } from '@tanstack/react-router';
 import { deploymentRoutes } from './deployments.ts';
-import { homeRoute, projectRoute, rootRoute } from './root.ts';
 import { logRoutes } from './logs.ts';
 import { organizationRoutes } from './organization.ts';
+import { homeRoute, newProjectRoute, projectRoute, rootRoute } from './root.ts';
 import { settingsRoutes } from './settings.ts';
 import { analyticsRoute } from './usage.ts';
 
 const routeTree = rootRoute.addChildren([
   homeRoute,
+  newProjectRoute,
   projectRoute.addChildren([...deploymentRoutes.ofProject, ...settingsRoutes, ...logRoutes, analyticsRoute]),
   ...deploymentRoutes.ofRoot,
   ...organizationRoutes,

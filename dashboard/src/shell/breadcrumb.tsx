@@ -34,7 +34,7 @@ function crumbsOf(path: string, project: string | null): { title: string; to: st
     crumbs.push({ title, to: `/projects/${project}/${below.slice(0, at + 1).join('/')}` });
   }
   if (parts[0] !== undefined && parts[0] !== 'projects' && parts[0] !== 'deployments')
-    crumbs.push({ title: titled(parts[0]), to: path });
+    crumbs.push({ title: parts[0] === 'new' ? 'New project' : titled(parts[0]), to: path });
   return crumbs;
 }
 

@@ -115,6 +115,7 @@ function ProjectSwitcher({ current }: { readonly current: string | null }) {
       ))}
       <MenuLine />
       <MenuLink to="/">All projects</MenuLink>
+      <MenuLink to="/new">New project</MenuLink>
     </Menu>
   );
 }

@@ -146,6 +146,21 @@ test('promoting a preview applies its migrations to production, and asks where w
   assert.equal(preview.status, 'success', `${preview.reason}: ${preview.error_message}`);
   assert.equal(await query('promoted--rename', 'SELECT b FROM t'), '[{"b":1}]');
   assert.equal(await query('promoted', 'SELECT a FROM t'), '[{"a":1}]');
+  await setVariable(id, 'production', 'KEY', 'secret');
+  const { body: before } = await all.control.call('GET', `/deployments/${preview.id}/promotion`);
+  assert.deepEqual(before, {
+    way: 'promote',
+    objection: null,
+    liveDeploymentId: main.id,
+    urls: ['http://promoted.localhost:4001'],
+    commits: [],
+    direction: 'add',
+    variables: { added: ['KEY'], changed: [], removed: [] },
+    migrations: [{ resource: 'orders', files: ['2.sql'] }],
+    risky: ['2.sql: ALTER TABLE t RENAME COLUMN a TO b'],
+    migrationsSince: [],
+  });
+  assert.equal(await query('promoted', 'SELECT a FROM t'), '[{"a":1}]');
   const asked = await all.control.call('POST', `/projects/${id}/promote`, { deploymentId: preview.id });
   assert.deepEqual([asked.status, asked.body.code], [409, 'confirmation_needed'], JSON.stringify(asked.body));
   assert.match(asked.body.message, /2\.sql: ALTER TABLE t RENAME COLUMN a TO b.*orders: 2\.sql/);
@@ -154,6 +169,9 @@ test('promoting a preview applies its migrations to production, and asks where w
   assert.equal(done.status, 200, JSON.stringify(done.body));
   assert.deepEqual(done.body.migrations, [{ resource: 'orders', files: ['2.sql'] }]);
   assert.equal(await query('promoted', 'INSERT INTO t VALUES (2) RETURNING b'), '[{"b":2}]');
+  const { body: way } = await all.control.call('GET', `/deployments/${main.id}/promotion`);
+  assert.deepEqual([way.way, way.direction, way.variables.removed], ['rollback', 'remove', ['KEY']]);
+  assert.deepEqual(way.migrationsSince, [{ deploymentId: preview.id, resource: 'orders', files: ['2.sql'] }]);
   const back = await all.control.call('POST', `/projects/${id}/rollback`, {});
   assert.equal(back.status, 200, JSON.stringify(back.body));
   assert.equal(back.body.productionDeploymentId, main.id);

@@ -1,6 +1,195 @@
-// One deployment.
-import { Page } from '../../components/page.tsx';
+// One deployment: its state and addresses, why it failed, what it would change as production, its log.
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { api, dataOf } from '../../api/client.ts';
+import { Button, OutsideLink } from '../../components/button.tsx';
+import { CopyButton } from '../../components/copy-button.tsx';
+import { Id } from '../../components/id.tsx';
+import { ErrorState, Notice } from '../../components/notice.tsx';
+import { Facts, Page, Section } from '../../components/page.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Duration, Time } from '../../components/time.tsx';
+import { projectQuery } from '../../queries/account.ts';
+import {
+  addressesQuery,
+  deploymentQuery,
+  hasEnded,
+  promotionQuery,
+  reasonText,
+  titleOf,
+  type Deployment,
+} from '../../queries/deployments.ts';
+import { BuildLog, useBuildLog } from './build-log.tsx';
+import { actionsOf, useDeploymentActions } from './deployment-actions.tsx';
+import { DeploymentState, TargetBadge } from './deployment-row.tsx';
+import styles from './deployments.module.css';
+import { FailingLine } from './failing-line.tsx';
+import { PromotionChanges, promotionSentence } from './promotion-changes.tsx';
 
 export function DeploymentPage() {
-  return <Page title="Deployment">…</Page>;
+  const { deployment: id } = useParams({ from: '/deployments/$deployment' });
+  const { data, error, refetch } = useQuery(deploymentQuery(id));
+  if (data === undefined)
+    return (
+      <Page title="Deployment">
+        {error === null ? (
+          <SkeletonRows />
+        ) : (
+          <ErrorState title="The deployment could not be read" error={error} onRetry={() => void refetch()} />
+        )}
+      </Page>
+    );
+  return <Shown deployment={data} />;
+}
+
+function Shown({ deployment }: { readonly deployment: Deployment }) {
+  const { act, dialog } = useDeploymentActions();
+  const log = useBuildLog(deployment);
+  const linkTo = useFileLinks(deployment);
+  const title = titleOf(deployment);
+  const hasFailed = deployment.status === 'failure' || deployment.status === 'timeout';
+  const reason = reasonText(deployment);
+  const [first, ...others] = actionsOf(deployment);
+  return (
+    <Page
+      title={title}
+      heading={
+        <span className={styles.heading}>
+          {title} <TargetBadge deployment={deployment} />
+        </span>
+      }
+      description={<Meta deployment={deployment} />}
+      actions={
+        <>
+          {others.map(({ action, title: words }) => (
+            <Button key={action} onClick={() => act(action, deployment)}>
+              {words}
+            </Button>
+          ))}
+          {first !== undefined && (
+            <Button
+              variant={first.action === 'promote' || first.action === 'approve' ? 'primary' : 'secondary'}
+              onClick={() => act(first.action, deployment)}
+            >
+              {first.title}
+            </Button>
+          )}
+          {deployment.url !== null && <OutsideLink href={deployment.aliasUrls[0] ?? deployment.url}>Visit</OutsideLink>}
+        </>
+      }
+    >
+      {hasFailed && <FailingLine deployment={deployment} lines={log.lines} linkTo={linkTo} />}
+      {!hasFailed && reason !== null && deployment.status !== 'success' && (
+        <Notice tone={deployment.reason === 'approval_required' ? 'warning' : 'neutral'}>
+          <p>{reason}</p>
+        </Notice>
+      )}
+      <div className={styles.cards}>
+        <Addresses deployment={deployment} />
+        <Details deployment={deployment} />
+      </div>
+      <Changes deployment={deployment} />
+      <Section title="Log">
+        <BuildLog key={deployment.id} deployment={deployment} {...log} linkTo={linkTo} />
+      </Section>
+      {dialog}
+    </Page>
+  );
+}
+
+function Meta({ deployment }: { readonly deployment: Deployment }) {
+  return (
+    <span className={styles.meta}>
+      <DeploymentState deployment={deployment} />
+      <span>
+        <Time at={deployment.createdAt} />
+        {deployment.author !== null && ` by ${deployment.author}`}
+      </span>
+    </span>
+  );
+}
+
+function Addresses({ deployment: { url, aliasUrls, status } }: { readonly deployment: Deployment }) {
+  const urls = [...aliasUrls, ...(url === null ? [] : [url])];
+  return (
+    <div className={styles.card}>
+      <h2>Addresses</h2>
+      {urls.length === 0 ? (
+        <p className={styles.faint}>
+          {status === 'success'
+            ? 'It was removed: nothing answers there any more.'
+            : hasEnded({ status })
+              ? 'It never answered.'
+              : 'They come when it is ready.'}
+        </p>
+      ) : (
+        <ul className={styles.urls}>
+          {urls.map((one, at) => (
+            <li key={one}>
+              <a className={at === 0 ? `${styles.mainUrl} link` : 'link'} href={one} target="_blank" rel="noreferrer">
+                {one.replace(/^https?:\/\//, '')}
+              </a>
+              <CopyButton text={one} label="Copy the address" />
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function Details({ deployment }: { readonly deployment: Deployment }) {
+  const { id, branch, commitSha, pullRequest, source, createdAt, readyAt, updatedAt, buildDurationMs } = deployment;
+  return (
+    <div className={styles.card}>
+      <Facts
+        facts={[
+          ['Id', <Id key="id" id={id} />],
+          ['Branch', pullRequest === null ? branch : `${branch} (pull request ${pullRequest})`],
+          ['Commit', commitSha === null ? null : <Id key="commit" id={commitSha} chars={12} />],
+          ['Came by', sources[source] ?? source],
+          ['Took', <Duration key="took" from={createdAt} to={hasEnded(deployment) ? (readyAt ?? updatedAt) : null} />],
+          ['Of that, build', buildDurationMs === null ? null : <Duration key="build" from={0} to={buildDurationMs} />],
+        ]}
+      />
+    </div>
+  );
+}
+
+const sources: Readonly<Record<string, string>> = {
+  push: 'Push',
+  upload: 'platform deploy',
+  redeploy: 'Redeploy',
+  hook: 'Deploy hook',
+};
+
+/** Beside the live one: what would change. */
+function Changes({ deployment }: { readonly deployment: Deployment }) {
+  const isAsked = deployment.status === 'success' && deployment.url !== null && !deployment.isLive;
+  const { data } = useQuery({ ...promotionQuery(deployment.id), enabled: isAsked });
+  if (!isAsked || data === undefined || data.liveDeploymentId === null || data.objection !== null) return null;
+  return (
+    <Section title={data.way === 'rollback' ? 'If you roll back to it' : 'If you promote it'}>
+      <p className={styles.soft}>{promotionSentence(data)}</p>
+      <PromotionChanges preview={data} />
+    </Section>
+  );
+}
+
+/** Where the Git host shows a file of the commit. */
+function useFileLinks({ projectId, commitSha }: Deployment): ((file: string, line: number) => string) | null {
+  const { data: project } = useQuery(projectQuery(projectId));
+  const { data: addresses } = useQuery(addressesQuery);
+  const { data } = useQuery({
+    queryKey: ['repositories', project?.organizationId],
+    queryFn: ({ signal }) =>
+      dataOf(api.get('/repositories', { query: { organizationId: project!.organizationId }, signal })),
+    enabled: project != null && project.repositoryId !== null && addresses?.gitHost != null,
+  });
+  const repository = data?.repositories.find(({ id }) => id === project?.repositoryId);
+  const gitHost = addresses?.gitHost ?? null;
+  if (repository?.source !== 'git-host' || gitHost === null || commitSha === null || project === undefined) return null;
+  const folder = project.configPath === '' ? '' : `${project.configPath}/`;
+  return (file, line) =>
+    `${gitHost}/${repository.fullName}/blob/${commitSha}/${encodeURI(folder + file.replace(/^\/+/, ''))}#L${line}`;
 }

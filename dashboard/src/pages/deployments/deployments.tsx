@@ -1,6 +1,164 @@
-// The deployments of a project.
-import { Page } from '../../components/page.tsx';
+// The deployments of a project: filters in the address, running ones tick.
+import { RocketIcon } from '@radix-ui/react-icons';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useState, type FormEvent } from 'react';
+import { Button } from '../../components/button.tsx';
+import { CursorList } from '../../components/cursor-list.tsx';
+import { Input, Select } from '../../components/field.tsx';
+import { EmptyState, ErrorState } from '../../components/notice.tsx';
+import { Filters, Page } from '../../components/page.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { TabLink, TabLinks } from '../../components/tabs.tsx';
+import { Table } from '../../components/table.tsx';
+import type { Project } from '../../queries/account.ts';
+import { addressesQuery, deploymentsQuery, type Deployment } from '../../queries/deployments.ts';
+import type { DeploymentSearch } from '../../routes/deployments.ts';
+import { useProject } from '../../shell/use-place.ts';
+import { useDeploymentActions } from './deployment-actions.tsx';
+import { deploymentColumns } from './deployment-row.tsx';
+
+const EVERY = '';
 
 export function DeploymentsPage() {
-  return <Page title="Deployments">…</Page>;
+  const { data: project, error, refetch } = useProject();
+  return (
+    <Page title="Deployments">
+      {project === undefined ? (
+        error === null ? (
+          <SkeletonRows />
+        ) : (
+          <ErrorState title="The project could not be read" error={error} onRetry={() => void refetch()} />
+        )
+      ) : (
+        <Deployments project={project} />
+      )}
+    </Page>
+  );
+}
+
+function Deployments({ project }: { readonly project: Project }) {
+  const search = useSearch({ from: '/projects/$project/deployments' });
+  const navigate = useNavigate({ from: '/projects/$project/deployments' });
+  const { act, dialog } = useDeploymentActions();
+  const query = useInfiniteQuery(deploymentsQuery(project.id, search));
+  const narrow = (change: DeploymentSearch): void => void navigate({ search: (before) => ({ ...before, ...change }) });
+  const isNarrowed = Object.values(search).some((value) => value !== undefined);
+  return (
+    <>
+      <TabLinks label="Kinds of deployments">
+        <TabLink
+          to="/projects/$project/deployments"
+          params={{ project: project.name }}
+          search={{}}
+          activeOptions={{ exact: true, includeSearch: true }}
+        >
+          All
+        </TabLink>
+        <TabLink
+          to="/projects/$project/deployments"
+          params={{ project: project.name }}
+          search={{ target: 'production' }}
+          activeOptions={{ includeSearch: true }}
+        >
+          Production
+        </TabLink>
+        <TabLink to="/projects/$project/previews" params={{ project: project.name }}>
+          Previews
+        </TabLink>
+      </TabLinks>
+      <Filters>
+        <BranchFilter
+          key={search.branch}
+          branch={search.branch ?? ''}
+          onChange={(branch) => narrow({ branch: branch === '' ? undefined : branch })}
+        />
+        <Select
+          aria-label="State"
+          value={search.status ?? EVERY}
+          onChange={({ target: { value } }) =>
+            narrow({ status: value === EVERY ? undefined : (value as Deployment['status']) })
+          }
+        >
+          <option value={EVERY}>Every state</option>
+          <option value="success">Ready</option>
+          <option value="failure">Failed</option>
+          <option value="timeout">Timed out</option>
+          <option value="canceled">Canceled</option>
+          <option value="building">Building</option>
+          <option value="queued">Queued</option>
+        </Select>
+        {isNarrowed && (
+          <Button variant="ghost" onClick={() => void navigate({ search: {} })}>
+            Show all
+          </Button>
+        )}
+      </Filters>
+      <CursorList
+        name="deployments"
+        query={query}
+        empty={
+          isNarrowed ? (
+            <EmptyState
+              title="No deployment is like that"
+              action={<Button onClick={() => void navigate({ search: {} })}>Show all</Button>}
+            />
+          ) : (
+            <FirstDeployment project={project} />
+          )
+        }
+      >
+        {(items) => (
+          <Table
+            label="Deployments"
+            columns={deploymentColumns(act)}
+            rows={items}
+            rowKey={({ id }) => id}
+            onOpen={({ id }) => void navigate({ to: '/deployments/$deployment', params: { deployment: id } })}
+          />
+        )}
+      </CursorList>
+      {dialog}
+    </>
+  );
+}
+
+function BranchFilter({ branch, onChange }: { readonly branch: string; readonly onChange: (branch: string) => void }) {
+  const [typed, setTyped] = useState(branch);
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    onChange(typed.trim());
+  };
+  return (
+    <form onSubmit={submit} style={{ display: 'contents' }}>
+      <Input
+        aria-label="Branch"
+        placeholder="Branch"
+        value={typed}
+        onChange={(event) => setTyped(event.target.value)}
+        onBlur={() => typed.trim() !== branch && onChange(typed.trim())}
+        style={{ maxWidth: 220 }}
+      />
+    </form>
+  );
+}
+
+/** The ways to a first deployment, with the project's own addresses. */
+export function FirstDeployment({ project }: { readonly project: Project }) {
+  const { data: addresses } = useQuery(addressesQuery);
+  const api = addresses?.api ?? location.origin;
+  return (
+    <EmptyState
+      icon={<RocketIcon />}
+      title="Nothing is deployed yet"
+      commands={[
+        `npx platform login --api ${api}`,
+        `npx platform deploy --name ${project.name}`,
+        `git push ${api}/git/${project.name}.git ${project.defaultBranch}`,
+      ]}
+    >
+      Deploy the folder you are in, or push a commit: the platform builds it, and its log appears here. The password of
+      the push is a token.
+    </EmptyState>
+  );
 }

@@ -1,6 +1,171 @@
-// A project at a glance.
-import { Page } from '../../components/page.tsx';
+// A project at a glance: is it live, where, and if the last deployment failed, why.
+import { RocketIcon } from '@radix-ui/react-icons';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { ButtonLink, OutsideLink } from '../../components/button.tsx';
+import { CopyButton } from '../../components/copy-button.tsx';
+import { CursorList } from '../../components/cursor-list.tsx';
+import { ErrorState } from '../../components/notice.tsx';
+import { Facts, Page, Section } from '../../components/page.tsx';
+import { Skeleton, SkeletonRows } from '../../components/skeleton.tsx';
+import { State } from '../../components/state.tsx';
+import { Table } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import type { Project } from '../../queries/account.ts';
+import { deploymentQuery, deploymentsQuery, titleOf, type Deployment } from '../../queries/deployments.ts';
+import { useProject } from '../../shell/use-place.ts';
+import { useBuildLog } from '../deployments/build-log.tsx';
+import { useDeploymentActions } from '../deployments/deployment-actions.tsx';
+import { deploymentColumns, DeploymentState } from '../deployments/deployment-row.tsx';
+import { FirstDeployment } from '../deployments/deployments.tsx';
+import styles from '../deployments/deployments.module.css';
+import { FailingLine } from '../deployments/failing-line.tsx';
+
+const RECENT = 8;
 
 export function OverviewPage() {
-  return <Page title="Overview">…</Page>;
+  const { data: project, error, refetch } = useProject();
+  if (project === undefined)
+    return (
+      <Page title="Overview">
+        {error === null ? (
+          <SkeletonRows />
+        ) : (
+          <ErrorState title="The project could not be read" error={error} onRetry={() => void refetch()} />
+        )}
+      </Page>
+    );
+  return (
+    <Page
+      title={project.name}
+      {...(project.description !== '' && { description: project.description })}
+      actions={
+        project.deploymentUrl !== null && (
+          <OutsideLink variant="primary" href={project.deploymentUrl}>
+            Visit
+          </OutsideLink>
+        )
+      }
+    >
+      <Overview project={project} />
+    </Page>
+  );
+}
+
+function Overview({ project }: { readonly project: Project }) {
+  const navigate = useNavigate();
+  const query = useInfiniteQuery(deploymentsQuery(project.id, {}));
+  const { act, dialog } = useDeploymentActions();
+  const items = query.data?.pages.flatMap((page) => page.items) ?? [];
+  const newest = items.find(({ target }) => target === 'production');
+  const hasFailed = newest !== undefined && (newest.status === 'failure' || newest.status === 'timeout');
+  const isEmpty = query.data !== undefined && items.length === 0;
+  if (isEmpty) return <FirstDeployment project={project} />;
+  return (
+    <>
+      {hasFailed && <LastFailure deployment={newest} />}
+      <Live project={project} />
+      <Section
+        title="Recent deployments"
+        actions={
+          <ButtonLink
+            variant="ghost"
+            size="small"
+            to="/projects/$project/deployments"
+            params={{ project: project.name }}
+          >
+            All deployments
+          </ButtonLink>
+        }
+      >
+        <CursorList name="deployments" query={{ ...query, hasNextPage: false } as typeof query} empty={null}>
+          {(all) => (
+            <Table
+              label="Recent deployments"
+              columns={deploymentColumns(act)}
+              rows={all.slice(0, RECENT)}
+              rowKey={({ id }) => id}
+              onOpen={({ id }) => void navigate({ to: '/deployments/$deployment', params: { deployment: id } })}
+            />
+          )}
+        </CursorList>
+      </Section>
+      {dialog}
+    </>
+  );
+}
+
+/** The newest production deployment failed: what is live is an older one. */
+function LastFailure({ deployment }: { readonly deployment: Deployment }) {
+  const { lines } = useBuildLog(deployment);
+  return (
+    <Section
+      title="The last deployment failed"
+      actions={
+        <ButtonLink size="small" to="/deployments/$deployment" params={{ deployment: deployment.id }}>
+          Open its log
+        </ButtonLink>
+      }
+    >
+      <p className={styles.meta}>
+        <DeploymentState deployment={deployment} />
+        <span>{titleOf(deployment)}</span>
+        <Time at={deployment.createdAt} />
+      </p>
+      <FailingLine deployment={deployment} lines={lines} linkTo={null} />
+    </Section>
+  );
+}
+
+function Live({ project }: { readonly project: Project }) {
+  const { data: live } = useQuery({
+    ...deploymentQuery(project.productionDeploymentId ?? ''),
+    enabled: project.productionDeploymentId !== null,
+  });
+  if (project.productionDeploymentId === null)
+    return (
+      <div className={styles.card} style={{ border: '1px solid var(--line)', borderRadius: 8 }}>
+        <State tone="neutral">Nothing is live</State>
+        <p className={styles.soft}>
+          A deployment of {project.defaultBranch} goes live by itself; any ready one can be promoted. <RocketIcon />
+        </p>
+      </div>
+    );
+  return (
+    <div className={styles.cards}>
+      <div className={styles.card}>
+        <State tone="ok">Live</State>
+        <ul className={styles.urls}>
+          {(live?.aliasUrls ?? (project.deploymentUrl === null ? [] : [project.deploymentUrl])).map((url, at) => (
+            <li key={url}>
+              <a className={at === 0 ? `${styles.mainUrl} link` : 'link'} href={url} target="_blank" rel="noreferrer">
+                {url.replace(/^https?:\/\//, '')}
+              </a>
+              <CopyButton text={url} label="Copy the address" />
+            </li>
+          ))}
+        </ul>
+      </div>
+      <div className={styles.card}>
+        {live === undefined ? (
+          <Skeleton height={80} />
+        ) : (
+          <Facts
+            facts={[
+              [
+                'Deployment',
+                <Link key="title" className="link" to="/deployments/$deployment" params={{ deployment: live.id }}>
+                  {titleOf(live)}
+                </Link>,
+              ],
+              ['Branch', live.branch],
+              ['Commit', live.commitSha === null ? null : <code key="commit">{live.commitSha.slice(0, 7)}</code>],
+              ['Live since', <Time key="since" at={live.readyAt ?? live.createdAt} />],
+              ['By', live.author],
+            ]}
+          />
+        )}
+      </div>
+    </div>
+  );
 }

@@ -1,0 +1,31 @@
+// Where the parts of this platform are: what clients put into the commands and links that they show.
+import Type from 'typebox';
+import { platform } from '#packages/worker/index.ts';
+import type { Parts } from '../../parts.ts';
+import type { RequestState } from '../app.ts';
+import { needs } from '../needs.ts';
+
+const Addresses = Type.Object({
+  // Without a slash at its end, like all of them.
+  api: Type.String(),
+  dashboard: Type.String(),
+  // Of a project that is called <project>.
+  projects: Type.String(),
+  // Of the Git host whose repositories can be connected; null: there is none.
+  gitHost: Type.Union([Type.String(), Type.Null()]),
+});
+
+export const addresses = platform<Parts, RequestState>().get(
+  '/addresses',
+  { ...needs('account:read'), summary: 'Say where API, dashboard and projects are', response: Addresses },
+  async (ctx) => {
+    ctx.state.access.account('account:read');
+    const { api, ui, protocol, domain, port } = ctx.env.addresses;
+    return {
+      api,
+      dashboard: ui,
+      projects: `${protocol}://<project>.${domain}${port === null ? '' : `:${port}`}`,
+      gitHost: ctx.env.git.gitHost?.url ?? null,
+    };
+  },
+);

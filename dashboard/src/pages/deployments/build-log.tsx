@@ -1,0 +1,227 @@
+// The log of a deployment as it comes: steps, folded where they went well, open at the error; search, links to lines,
+// download; it stays at its end until the reader scrolls away.
+import { ArrowDownIcon, ChevronRightIcon, DownloadIcon } from '@radix-ui/react-icons';
+import { useMemo, useState, type ReactNode } from 'react';
+import { useEvents, type ServerEvent } from '../../api/events.ts';
+import { Button, IconButton } from '../../components/button.tsx';
+import { joined } from '../../components/class-names.ts';
+import { Input } from '../../components/field.tsx';
+import { durationText } from '../../components/time.tsx';
+import { VirtualList } from '../../components/virtual-list.tsx';
+import { hasEnded, type Deployment } from '../../queries/deployments.ts';
+import styles from './build-log.module.css';
+import {
+  failingLine,
+  partsOf,
+  rowsOf,
+  stepName,
+  stepsOf,
+  type LogLine,
+  type LogRow,
+  type LogStep,
+} from './log-lines.ts';
+
+const LINE_PX = 20;
+/** Lines that are kept in the page; the download has all of them. */
+const LINES_MAX = 50_000;
+const ROWS_SHOWN = 26;
+
+/** The lines of a deployment's log, as they come. */
+export function useBuildLog(deployment: Deployment): {
+  readonly lines: readonly LogLine[];
+  readonly isComplete: boolean;
+} {
+  const [state, setState] = useState<{ id: string; lines: readonly LogLine[]; isComplete: boolean }>({
+    id: deployment.id,
+    lines: [],
+    isComplete: false,
+  });
+  // Another deployment begins with nothing.
+  const current = state.id === deployment.id ? state : { id: deployment.id, lines: [], isComplete: false };
+  if (current !== state) setState(current);
+  useEvents(current.isComplete ? null : `/deployments/${deployment.id}/logs?follow=true`, {
+    names: ['line', 'end'],
+    onEvent({ name, text }: ServerEvent) {
+      if (name === 'end') {
+        setState((before) => ({ ...before, isComplete: true }));
+        return 'end';
+      }
+      if (name !== 'line') return undefined;
+      const line = JSON.parse(text) as LogLine;
+      setState((before) =>
+        line.seq <= (before.lines.at(-1)?.seq ?? 0)
+          ? before
+          : { ...before, lines: [...before.lines.slice(-LINES_MAX), line] },
+      );
+      return undefined;
+    },
+  });
+  return current;
+}
+
+interface BuildLogProps {
+  readonly deployment: Deployment;
+  readonly lines: readonly LogLine[];
+  readonly isComplete: boolean;
+  /** Address of a file of the commit; null: nothing shows it. */
+  readonly linkTo: ((file: string, line: number) => string) | null;
+}
+
+export function BuildLog({ deployment, lines, isComplete, linkTo }: BuildLogProps) {
+  const [search, setSearch] = useState('');
+  const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
+  const [isFollowing, setFollowing] = useState(!hasEnded(deployment));
+  const linked = Number(/^#L(\d+)$/.exec(location.hash)?.[1] ?? 0);
+  const steps = useMemo(() => stepsOf(lines, isComplete), [lines, isComplete]);
+  const failing = useMemo(() => (hasEnded(deployment) ? failingLine(lines) : null), [lines, deployment]);
+  const word = search.trim().toLowerCase();
+  const rows = useMemo(() => {
+    // Unfolded by itself: what runs, what failed, what a link leads to.
+    const opensItself = (step: LogStep): boolean =>
+      step.ms === null ||
+      step.hasError ||
+      step.lines.some(({ seq }) => seq === linked) ||
+      (isComplete && steps.length === 1);
+    const found = word === '' ? steps : steps.flatMap((step) => matching(step, word));
+    return rowsOf(found, (step) => word === '' && opensItself(step) === toggled.has(step.key));
+  }, [steps, toggled, word, linked, isComplete]);
+  const target = linked > 0 ? linked : (failing?.seq ?? 0);
+  const shownIndex =
+    word === '' && !isFollowing ? rows.findIndex((row) => row.kind === 'line' && row.line.seq === target) : null;
+  const toggle = ({ key }: LogStep): void =>
+    setToggled((before) => new Set(before.has(key) ? [...before].filter((one) => one !== key) : [...before, key]));
+  const count = rows.filter(({ kind }) => kind === 'line').length;
+  const height = Math.min(Math.max(rows.length, 3), ROWS_SHOWN) * (LINE_PX + 4);
+  return (
+    <div className={styles.frame}>
+      <div className={styles.tools}>
+        <Input
+          aria-label="Search the log"
+          placeholder="Search the log"
+          value={search}
+          onChange={(event) => setSearch(event.target.value)}
+        />
+        {word !== '' && <span className={styles.count}>{count} lines</span>}
+        <span className={styles.gap} />
+        <IconButton label="Download the log" size="small" onClick={() => download(deployment.id, lines)}>
+          <DownloadIcon />
+        </IconButton>
+      </div>
+      {lines.length === 0 ? (
+        <p className={styles.wait}>
+          {isComplete ? 'There is no log of it.' : 'The first lines come when it is built…'}
+        </p>
+      ) : (
+        <VirtualList
+          label="Build log"
+          className={styles.log ?? ''}
+          items={rows}
+          itemKey={(row) => (row.kind === 'step' ? `step ${row.step.key}` : row.line.seq)}
+          rowPx={LINE_PX}
+          height={`${height}px`}
+          isFollowing={isFollowing && !isComplete}
+          onFollow={setFollowing}
+          shownIndex={shownIndex}
+        >
+          {(row) => <Row row={row} word={word} linked={linked} linkTo={linkTo} onToggle={toggle} />}
+        </VirtualList>
+      )}
+      {!isComplete && !isFollowing && lines.length > 0 && (
+        <div className={styles.down}>
+          <Button size="small" onClick={() => setFollowing(true)}>
+            <ArrowDownIcon /> To the end
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function matching(step: LogStep, word: string): LogStep[] {
+  const lines = step.lines.filter(({ text }) => text.toLowerCase().includes(word));
+  return lines.length === 0 ? [] : [{ ...step, lines }];
+}
+
+interface RowProps extends Pick<BuildLogProps, 'linkTo'> {
+  readonly row: LogRow;
+  readonly word: string;
+  readonly linked: number;
+  readonly onToggle: (step: LogStep) => void;
+}
+
+function Row({ row, word, linked, linkTo, onToggle }: RowProps) {
+  if (row.kind === 'step') {
+    const { step, isOpen } = row;
+    return (
+      <button
+        type="button"
+        className={joined(styles.step, isOpen && styles.open)}
+        aria-expanded={isOpen}
+        onClick={() => onToggle(step)}
+      >
+        <ChevronRightIcon />
+        {stepName(step.step)}
+        {step.hasError && <span style={{ color: 'var(--failed)' }}>failed</span>}
+        <small>
+          {step.lines.length} {step.lines.length === 1 ? 'line' : 'lines'}
+          {step.ms !== null && `, ${durationText(step.ms)}`}
+        </small>
+      </button>
+    );
+  }
+  const { seq, at, level, text } = row.line;
+  return (
+    <div
+      className={joined(
+        styles.line,
+        level === 'error' && styles.error,
+        level === 'warn' && styles.warn,
+        seq === linked && styles.marked,
+      )}
+    >
+      <a className={styles.at} href={`#L${seq}`} title={`${at}: link to this line`}>
+        {new Date(at).toLocaleTimeString('en-GB')}
+      </a>
+      <span>
+        {partsOf(text).map((part, index) =>
+          part.file === undefined || linkTo === null ? (
+            <Found key={index} text={part.text} word={word} />
+          ) : (
+            <a
+              key={index}
+              className={styles.place}
+              href={linkTo(part.file, part.line!)}
+              target="_blank"
+              rel="noreferrer"
+            >
+              {part.text}
+            </a>
+          ),
+        )}
+      </span>
+    </div>
+  );
+}
+
+/** A text with what was searched marked in it. */
+function Found({ text, word }: { readonly text: string; readonly word: string }): ReactNode {
+  const at = word === '' ? -1 : text.toLowerCase().indexOf(word);
+  if (at < 0) return text;
+  return (
+    <>
+      {text.slice(0, at)}
+      <mark>{text.slice(at, at + word.length)}</mark>
+      {text.slice(at + word.length)}
+    </>
+  );
+}
+
+function download(id: string, lines: readonly LogLine[]): void {
+  const text = lines.map(({ at, step, level, text: words }) => `${at} ${step} ${level} ${words}\n`).join('');
+  const url = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
+  const anchor = document.createElement('a');
+  anchor.href = url;
+  anchor.download = `${id}.log`;
+  anchor.click();
+  URL.revokeObjectURL(url);
+}

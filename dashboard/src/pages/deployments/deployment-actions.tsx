@@ -1,0 +1,189 @@
+// What can be done with a deployment, each with one sentence of what it will do. Promoting and rolling back ask the API
+// first what would change.
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState, type ReactNode } from 'react';
+import { api, dataOf } from '../../api/client.ts';
+import { ApiFailure, wordsOf } from '../../api/failure.ts';
+import { Confirm } from '../../components/confirm.tsx';
+import { ErrorState, Notice } from '../../components/notice.tsx';
+import { Skeleton } from '../../components/skeleton.tsx';
+import { noteDone } from '../../components/toast.tsx';
+import { hasEnded, promotionQuery, titleOf, type Deployment } from '../../queries/deployments.ts';
+import { PromotionChanges, promotionSentence } from './promotion-changes.tsx';
+
+export type DeploymentAction = 'promote' | 'redeploy' | 'rebuild' | 'cancel' | 'approve';
+
+interface Offered {
+  readonly action: DeploymentAction;
+  readonly title: string;
+}
+
+/** What can be done with it as it is now. */
+export function actionsOf(deployment: Deployment): readonly Offered[] {
+  const { status, isLive, isFork, url, source, reason, readyAt, target } = deployment;
+  const offered: Offered[] = [];
+  if (status === 'queued' && reason === 'approval_required') offered.push({ action: 'approve', title: 'Approve' });
+  if (!hasEnded(deployment)) return [...offered, { action: 'cancel', title: 'Cancel' }];
+  if (status === 'success' && url !== null && !isLive && !isFork) {
+    const wasLive = target === 'production' && readyAt !== null;
+    offered.push({ action: 'promote', title: wasLive ? 'Roll back to this' : 'Promote to production' });
+  }
+  if (status === 'success' && url !== null) offered.push({ action: 'redeploy', title: 'Redeploy' });
+  if (!isFork && source !== 'upload') offered.push({ action: 'rebuild', title: 'Build again' });
+  return offered;
+}
+
+interface DialogProps {
+  readonly action: DeploymentAction;
+  readonly deployment: Deployment;
+  readonly onClose: () => void;
+}
+
+/** The question of an action, while one is asked. @returns how to ask, and the dialog. */
+export function useDeploymentActions(): {
+  readonly act: (action: DeploymentAction, deployment: Deployment) => void;
+  readonly dialog: ReactNode;
+} {
+  const [asked, setAsked] = useState<Omit<DialogProps, 'onClose'> | null>(null);
+  const onClose = (): void => setAsked(null);
+  return {
+    act: (action, deployment) => setAsked({ action, deployment }),
+    dialog:
+      asked === null ? null : asked.action === 'promote' ? (
+        <PromoteDialog {...asked} onClose={onClose} />
+      ) : (
+        <PlainDialog {...asked} onClose={onClose} />
+      ),
+  };
+}
+
+const plain: Readonly<
+  Record<Exclude<DeploymentAction, 'promote'>, { title: string; sentence: string; verb: string; done: string }>
+> = {
+  redeploy: {
+    title: 'Redeploy?',
+    sentence: 'Releases the same artifact as a new deployment, with the variables as they are now. Nothing is built.',
+    verb: 'Redeploy',
+    done: 'A new deployment is on its way',
+  },
+  rebuild: {
+    title: 'Build again?',
+    sentence: 'Builds the same commit once more, as a new deployment of its branch.',
+    verb: 'Build again',
+    done: 'A new build is queued',
+  },
+  cancel: {
+    title: 'Cancel this deployment?',
+    sentence: 'Ends it where it is. What is live stays live.',
+    verb: 'Cancel deployment',
+    done: 'The deployment is being ended',
+  },
+  approve: {
+    title: 'Approve this deployment?',
+    sentence:
+      'Builds and runs code of somebody outside of your organization, as a preview without your variables and without the content of production.',
+    verb: 'Approve and build',
+    done: 'Approved: it is queued',
+  },
+};
+
+function PlainDialog({ action, deployment, onClose }: DialogProps) {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const { title, sentence, verb, done } = plain[action as keyof typeof plain];
+  const { mutate, isPending, error } = useMutation({
+    mutationFn: () => send(action, deployment.id),
+    onSuccess: (next) => {
+      noteDone(done);
+      onClose();
+      void queries.invalidateQueries({ queryKey: ['deployments'] });
+      void queries.invalidateQueries({ queryKey: ['deployment', deployment.id] });
+      if (next !== null) void navigate({ to: '/deployments/$deployment', params: { deployment: next } });
+    },
+  });
+  return (
+    <Confirm
+      isOpen
+      onClose={onClose}
+      title={title}
+      action={verb}
+      onConfirm={() => mutate()}
+      isPending={isPending}
+      isDanger={action === 'cancel'}
+      error={error === null ? null : wordsOf(error)}
+    >
+      {sentence}
+    </Confirm>
+  );
+}
+
+/** @returns the deployment that it made, where it made one. */
+async function send(action: DeploymentAction, id: string): Promise<string | null> {
+  const params = { id };
+  switch (action) {
+    case 'redeploy':
+      return (await dataOf(api.post('/deployments/:id/redeploy', { params }))).deploymentId;
+    case 'rebuild':
+      return (await dataOf(api.post('/deployments/:id/retry', { params }))).newDeploymentId;
+    case 'approve':
+      await dataOf(api.post('/deployments/:id/approve', { params }));
+      return null;
+    default:
+      await dataOf(api.post('/deployments/:id/cancel', { params }));
+      return null;
+  }
+}
+
+function PromoteDialog({ deployment, onClose }: DialogProps) {
+  const queries = useQueryClient();
+  const { data: preview, error: unread, refetch } = useQuery({ ...promotionQuery(deployment.id), staleTime: 0 });
+  const isRollback = preview?.way === 'rollback';
+  const { mutate, isPending, error } = useMutation({
+    mutationFn: async (confirm: boolean) => {
+      const { id, projectId } = deployment;
+      if (isRollback)
+        return dataOf(
+          api.post('/projects/:id/rollback', { params: { id: projectId }, body: { deploymentId: id, confirm } }),
+        );
+      return dataOf(api.post('/deployments/:id/promote', { params: { id }, body: { confirm } }));
+    },
+    onSuccess: ({ warnings }) => {
+      noteDone(isRollback ? 'Rolled back' : 'Promoted to production', warnings.join(' '));
+      onClose();
+      void queries.invalidateQueries();
+    },
+  });
+  const isRisky = (preview?.risky.length ?? 0) > 0;
+  const needsConfirm = error instanceof ApiFailure && error.code === 'confirmation_needed';
+  const verb = isRollback ? 'Roll back' : 'Promote to production';
+  return (
+    <Confirm
+      isOpen
+      onClose={onClose}
+      title={isRollback ? `Roll back to “${titleOf(deployment)}”?` : `Promote “${titleOf(deployment)}”?`}
+      action={isRisky || needsConfirm ? `${verb} all the same` : verb}
+      onConfirm={() => preview !== undefined && preview.objection === null && mutate(isRisky || needsConfirm)}
+      isPending={isPending}
+      isDanger={isRisky || needsConfirm}
+      error={error === null ? null : wordsOf(error)}
+    >
+      {preview === undefined ? (
+        unread === null ? (
+          <Skeleton height={60} />
+        ) : (
+          <ErrorState title="What it would change could not be read" error={unread} onRetry={() => void refetch()} />
+        )
+      ) : preview.objection !== null ? (
+        <Notice tone="warning" title="It cannot be production now">
+          <p>{preview.objection}</p>
+        </Notice>
+      ) : (
+        <>
+          <p>{promotionSentence(preview)}</p>
+          <PromotionChanges preview={preview} />
+        </>
+      )}
+    </Confirm>
+  );
+}

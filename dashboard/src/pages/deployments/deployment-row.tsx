@@ -1,0 +1,117 @@
+// What a deployment looks like in lists: its state, and the columns of a table of them.
+import { DotsHorizontalIcon } from '@radix-ui/react-icons';
+import { Link } from '@tanstack/react-router';
+import { IconButton } from '../../components/button.tsx';
+import { Menu, MenuItem, MenuLine, MenuLink, MenuOutsideLink } from '../../components/menu.tsx';
+import { Badge, State } from '../../components/state.tsx';
+import type { Column } from '../../components/table.tsx';
+import { Duration, Time } from '../../components/time.tsx';
+import { hasEnded, stateOf, titleOf, type Deployment } from '../../queries/deployments.ts';
+import styles from './deployments.module.css';
+import { actionsOf, type DeploymentAction } from './deployment-actions.tsx';
+
+export function DeploymentState({ deployment }: { readonly deployment: Deployment }) {
+  const [tone, word] = stateOf(deployment);
+  return <State tone={tone}>{word}</State>;
+}
+
+/** Production, the one that is live; preview. */
+export function TargetBadge({ deployment: { isLive, target, pullRequest } }: { readonly deployment: Deployment }) {
+  if (isLive) return <Badge tone="ok">Live</Badge>;
+  if (target === 'production') return <Badge>Production</Badge>;
+  return <Badge>{pullRequest === null ? 'Preview' : `Preview #${pullRequest}`}</Badge>;
+}
+
+/** @param act opens the dialog of an action. */
+export function deploymentColumns(
+  act: (action: DeploymentAction, deployment: Deployment) => void,
+): readonly Column<Deployment>[] {
+  return [
+    {
+      id: 'deployment',
+      header: 'Deployment',
+      phone: 'first',
+      cell: (one) => (
+        <Link className={styles.title} to="/deployments/$deployment" params={{ deployment: one.id }}>
+          {titleOf(one)}
+        </Link>
+      ),
+    },
+    {
+      id: 'state',
+      header: 'State',
+      isFitted: true,
+      phone: 'first-end',
+      cell: (one) => <DeploymentState deployment={one} />,
+    },
+    { id: 'target', header: 'Environment', isFitted: true, cell: (one) => <TargetBadge deployment={one} /> },
+    {
+      id: 'branch',
+      header: 'Branch',
+      isFitted: true,
+      cell: (one) => (
+        <span className={styles.branch}>
+          <span className={styles.branchName}>{one.branch}</span>
+          {one.commitSha !== null && <code>{one.commitSha.slice(0, 7)}</code>}
+        </span>
+      ),
+    },
+    {
+      id: 'author',
+      header: 'Author',
+      isFitted: true,
+      phone: 'hidden',
+      cell: (one) => <span className={styles.soft}>{one.author ?? ''}</span>,
+    },
+    {
+      id: 'duration',
+      header: 'Duration',
+      align: 'end',
+      isFitted: true,
+      phone: 'hidden',
+      cell: (one) => (
+        <span className={styles.soft}>
+          <Duration from={one.createdAt} to={hasEnded(one) ? (one.readyAt ?? one.updatedAt) : null} />
+        </span>
+      ),
+    },
+    {
+      id: 'age',
+      header: 'Created',
+      align: 'end',
+      isFitted: true,
+      cell: (one) => (
+        <span className={styles.soft}>
+          <Time at={one.createdAt} />
+        </span>
+      ),
+    },
+    {
+      id: 'menu',
+      header: 'Actions',
+      isHeaderHidden: true,
+      isFitted: true,
+      phone: 'hidden',
+      cell: (one) => (
+        <Menu
+          trigger={
+            <IconButton label={`Actions of ${titleOf(one)}`} size="small">
+              <DotsHorizontalIcon />
+            </IconButton>
+          }
+        >
+          <MenuLink to="/deployments/$deployment" params={{ deployment: one.id }}>
+            Open
+          </MenuLink>
+          {one.url !== null && <MenuOutsideLink href={one.url}>Visit</MenuOutsideLink>}
+          <MenuLine />
+          {actionsOf(one).map(({ action, title }) => (
+            <MenuItem key={action} onSelect={() => act(action, one)} isDanger={action === 'cancel'}>
+              {title}
+            </MenuItem>
+          ))}
+        </Menu>
+      ),
+    },
+  ];
+}

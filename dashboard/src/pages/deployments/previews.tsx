@@ -1,0 +1,136 @@
+// The previews of a project: what each branch's address leads to.
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { CopyButton } from '../../components/copy-button.tsx';
+import { CursorList } from '../../components/cursor-list.tsx';
+import { EmptyState, ErrorState } from '../../components/notice.tsx';
+import { Page } from '../../components/page.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { TabLink, TabLinks } from '../../components/tabs.tsx';
+import { Table, type Column } from '../../components/table.tsx';
+import type { Project } from '../../queries/account.ts';
+import { addressesQuery, deploymentsQuery, type Deployment } from '../../queries/deployments.ts';
+import { useProject } from '../../shell/use-place.ts';
+import { useDeploymentActions, type DeploymentAction } from './deployment-actions.tsx';
+import { deploymentColumns } from './deployment-row.tsx';
+import styles from './deployments.module.css';
+
+export function PreviewsPage() {
+  const { data: project, error, refetch } = useProject();
+  return (
+    <Page title="Previews">
+      {project === undefined ? (
+        error === null ? (
+          <SkeletonRows />
+        ) : (
+          <ErrorState title="The project could not be read" error={error} onRetry={() => void refetch()} />
+        )
+      ) : (
+        <Previews project={project} />
+      )}
+    </Page>
+  );
+}
+
+function Previews({ project }: { readonly project: Project }) {
+  const navigate = useNavigate();
+  const { data: addresses } = useQuery(addressesQuery);
+  const query = useInfiniteQuery(deploymentsQuery(project.id, { target: 'preview' }));
+  const { act, dialog } = useDeploymentActions();
+  return (
+    <>
+      <TabLinks label="Kinds of deployments">
+        <TabLink
+          to="/projects/$project/deployments"
+          params={{ project: project.name }}
+          search={{}}
+          activeOptions={{ exact: true, includeSearch: true }}
+        >
+          All
+        </TabLink>
+        <TabLink
+          to="/projects/$project/deployments"
+          params={{ project: project.name }}
+          search={{ target: 'production' }}
+          activeOptions={{ includeSearch: true }}
+        >
+          Production
+        </TabLink>
+        <TabLink to="/projects/$project/previews" params={{ project: project.name }}>
+          Previews
+        </TabLink>
+      </TabLinks>
+      <CursorList
+        name="previews"
+        query={query}
+        empty={
+          <EmptyState
+            title="No previews yet"
+            commands={[
+              `git switch -c my-change`,
+              `git push ${addresses?.api ?? location.origin}/git/${project.name}.git my-change`,
+              `npx platform deploy --name ${project.name} --branch my-change`,
+            ]}
+          >
+            Every branch but {project.defaultBranch} gets an address of its own, with resources of its own. Push one, or
+            deploy to one.
+          </EmptyState>
+        }
+      >
+        {(items) => (
+          <Table
+            label="Previews"
+            columns={previewColumns(act)}
+            rows={newestOfBranches(items)}
+            rowKey={({ id }) => id}
+            onOpen={({ id }) => void navigate({ to: '/deployments/$deployment', params: { deployment: id } })}
+          />
+        )}
+      </CursorList>
+      {dialog}
+    </>
+  );
+}
+
+function newestOfBranches(items: readonly Deployment[]): Deployment[] {
+  const seen = new Set<string>();
+  return items.filter(({ branch }) => !seen.has(branch) && seen.add(branch));
+}
+
+function previewColumns(act: (action: DeploymentAction, deployment: Deployment) => void): Column<Deployment>[] {
+  const all = deploymentColumns(act);
+  const column = (id: string): Column<Deployment> => all.find((one) => one.id === id)!;
+  return [
+    {
+      id: 'name',
+      header: 'Branch',
+      phone: 'first',
+      cell: ({ branch, pullRequest }) => (
+        <span className={styles.title}>
+          {branch} {pullRequest !== null && <span className={styles.faint}>#{pullRequest}</span>}
+        </span>
+      ),
+    },
+    column('state'),
+    {
+      id: 'address',
+      header: 'Address',
+      cell: ({ url, aliasUrls }) => {
+        const shown = aliasUrls.at(-1) ?? url;
+        return shown === null ? (
+          <span className={styles.faint}>none yet</span>
+        ) : (
+          <span className={styles.branch}>
+            <a className="link" href={shown} target="_blank" rel="noreferrer">
+              {shown.replace(/^https?:\/\//, '')}
+            </a>
+            <CopyButton text={shown} label="Copy the address" />
+          </span>
+        );
+      },
+    },
+    { ...column('deployment'), header: 'Latest commit', phone: 'hidden' },
+    column('age'),
+    column('menu'),
+  ];
+}

@@ -1,0 +1,114 @@
+// Deployments and what can be done with them.
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { api, dataOf } from '../api/client.ts';
+import { byCursor } from '../components/cursor-list.tsx';
+import type { Tone } from '../components/state.tsx';
+import type { DeploymentSearch } from '../routes/deployments.ts';
+
+export type Deployment = Awaited<ReturnType<typeof readDeployment>>;
+const readDeployment = (id: string, signal: AbortSignal) =>
+  dataOf(api.get('/deployments/:id', { params: { id }, signal }));
+
+export type Promotion = Awaited<ReturnType<typeof readPromotion>>;
+const readPromotion = (id: string, signal: AbortSignal) =>
+  dataOf(api.get('/deployments/:id/promotion', { params: { id }, signal }));
+
+const PAGE = 30;
+const RUNNING_LOOK_MS = 2000;
+const STILL_LOOK_MS = 15_000;
+
+/** Whether nothing more becomes of it. */
+export function hasEnded({ status }: Pick<Deployment, 'status'>): boolean {
+  return status === 'success' || status === 'failure' || status === 'timeout' || status === 'canceled';
+}
+
+/** Deployments of a project, the newest first; read again sooner while one of them is under way. */
+export const deploymentsQuery = (projectId: string, filters: DeploymentSearch) =>
+  infiniteQueryOptions({
+    queryKey: ['deployments', projectId, filters],
+    queryFn: ({ pageParam, signal }) =>
+      dataOf(
+        api.get('/deployments', {
+          query: { projectId, limit: PAGE, ...given({ ...filters, cursor: pageParam }) },
+          signal,
+        }),
+      ),
+    ...byCursor,
+    refetchInterval: ({ state }) =>
+      state.data?.pages.some(({ items }) => items.some((item) => !hasEnded(item))) === true
+        ? RUNNING_LOOK_MS
+        : STILL_LOOK_MS,
+  });
+
+/** Without what is undefined. */
+function given<Values extends object>(values: Values) {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
+    [Key in keyof Values]?: Exclude<Values[Key], undefined>;
+  };
+}
+
+/** One deployment; read again while it is under way. */
+export const deploymentQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['deployment', id],
+    queryFn: ({ signal }) => readDeployment(id, signal),
+    refetchInterval: ({ state }) => (state.data !== undefined && !hasEnded(state.data) ? RUNNING_LOOK_MS : false),
+  });
+
+/** What making it production would change. */
+export const promotionQuery = (id: string) =>
+  queryOptions({ queryKey: ['promotion', id], queryFn: ({ signal }) => readPromotion(id, signal) });
+
+/** Where the parts of the platform are. */
+export const addressesQuery = queryOptions({
+  queryKey: ['addresses'],
+  queryFn: ({ signal }) => dataOf(api.get('/addresses', { signal })),
+  staleTime: Infinity,
+});
+
+const states: Readonly<Record<Deployment['status'], readonly [tone: Tone, word: string]>> = {
+  queued: ['neutral', 'Queued'],
+  building: ['running', 'Building'],
+  uploading: ['running', 'Releasing'],
+  migrating: ['running', 'Migrating'],
+  success: ['ok', 'Ready'],
+  failure: ['failed', 'Failed'],
+  timeout: ['failed', 'Timed out'],
+  canceled: ['neutral', 'Canceled'],
+};
+
+/** How its state is shown. */
+export function stateOf({ status, url, reason }: Deployment): readonly [tone: Tone, word: string] {
+  if (status === 'queued' && reason === 'approval_required') return ['warning', 'Needs approval'];
+  if (status === 'success' && url === null) return ['neutral', 'Removed'];
+  return states[status];
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  approval_required: 'It comes from a fork: a member has to approve it before it is built.',
+  superseded: 'Something newer of the same branch came.',
+  branch_removed: 'Its branch was removed.',
+  canceled: 'Somebody canceled it.',
+  project_deleted: 'Its project was deleted.',
+};
+
+/** Why it waits or ended, in a sentence; null where there is nothing to say. */
+export function reasonText(deployment: Deployment): string | null {
+  const { status, reason, errorMessage } = deployment;
+  if (errorMessage !== null && (status === 'failure' || status === 'timeout')) return errorMessage;
+  if (reason !== null && reasons[reason] !== undefined) return reasons[reason];
+  if (status === 'queued') return 'It waits for a free builder.';
+  if (status === 'timeout') return 'The build took longer than its limit.';
+  return errorMessage ?? reason;
+}
+
+/** What it is called: the first line of its commit, or how it came. */
+export function titleOf({
+  commitMessage,
+  source,
+  branch,
+}: Pick<Deployment, 'commitMessage' | 'source' | 'branch'>): string {
+  const [line = ''] = (commitMessage ?? '').split('\n');
+  if (line !== '') return line;
+  return source === 'upload' ? `Upload to ${branch}` : `Deployment of ${branch}`;
+}
