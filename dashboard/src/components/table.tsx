@@ -13,6 +13,8 @@ export interface Column<Row> {
   readonly align?: 'start' | 'end';
   /** As wide as what it holds; the other columns share the rest. */
   readonly isFitted?: boolean;
+  /** Of the width that columns share, such as `30%`; evenly where none says. */
+  readonly width?: string;
   /** Where it is on a phone: in the first line, at the end of that, in the second (by default), or nowhere. */
   readonly phone?: 'first' | 'first-end' | 'second' | 'hidden';
   /** Shown to screen readers alone. */
@@ -49,11 +51,12 @@ export function Table<Row>({ label, columns, rows, rowKey, onOpen, selectedKey =
       <table className={styles.table} role="table" aria-label={label}>
         <thead role="rowgroup">
           <tr role="row">
-            {columns.map(({ id, header, align, isFitted, isHeaderHidden }) => (
+            {columns.map(({ id, header, align, isFitted, isHeaderHidden, width }) => (
               <th
                 key={id}
                 role="columnheader"
                 scope="col"
+                style={width === undefined ? undefined : { width }}
                 className={joined(align === 'end' && styles.end, isFitted && styles.fit)}
               >
                 {isHeaderHidden ? <span className="visually-hidden">{header}</span> : header}

@@ -14,7 +14,13 @@ export function Breadcrumb() {
       <ol className={styles.crumbs}>
         {crumbs.map(({ title, to }, at) => (
           <li key={`${at}-${title}`}>
-            {at === crumbs.length - 1 ? <span aria-current="page">{title}</span> : <Link to={to}>{title}</Link>}
+            {at === crumbs.length - 1 ? (
+              <span aria-current="page">{title}</span>
+            ) : (
+              <Link to={to} activeOptions={{ exact: true }}>
+                {title}
+              </Link>
+            )}
           </li>
         ))}
       </ol>

@@ -82,7 +82,7 @@ function ProjectEntries({ project }: { readonly project: string }) {
           to={to}
           className={styles.entry}
           aria-current={isCurrent ? 'page' : undefined}
-          activeProps={{ 'aria-current': isCurrent ? 'page' : undefined }}
+          activeOptions={{ exact: true }}
         >
           <Icon />
           {title}

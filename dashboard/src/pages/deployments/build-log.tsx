@@ -24,7 +24,9 @@ import {
 const LINE_PX = 20;
 /** Lines that are kept in the page; the download has all of them. */
 const LINES_MAX = 50_000;
-const ROWS_SHOWN = 26;
+const STEP_PX = 32;
+const HEIGHT_PX_MAX = 640;
+const WRAPPED = 1.25;
 
 /** The lines of a deployment's log, as they come. */
 export function useBuildLog(deployment: Deployment): {
@@ -91,7 +93,8 @@ export function BuildLog({ deployment, lines, isComplete, linkTo }: BuildLogProp
   const toggle = ({ key }: LogStep): void =>
     setToggled((before) => new Set(before.has(key) ? [...before].filter((one) => one !== key) : [...before, key]));
   const count = rows.filter(({ kind }) => kind === 'line').length;
-  const height = Math.min(Math.max(rows.length, 3), ROWS_SHOWN) * (LINE_PX + 4);
+  // Lines that wrap are higher: there is room for some, and it scrolls from there.
+  const height = Math.min((rows.length - count) * STEP_PX + count * LINE_PX * WRAPPED + LINE_PX, HEIGHT_PX_MAX);
   return (
     <div className={styles.frame}>
       <div className={styles.tools}>

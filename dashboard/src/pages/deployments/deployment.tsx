@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { api, dataOf } from '../../api/client.ts';
 import { Button, OutsideLink } from '../../components/button.tsx';
+import { joined } from '../../components/class-names.ts';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Id } from '../../components/id.tsx';
 import { ErrorState, Notice } from '../../components/notice.tsx';
@@ -84,8 +85,9 @@ function Shown({ deployment }: { readonly deployment: Deployment }) {
           <p>{reason}</p>
         </Notice>
       )}
-      <div className={styles.cards}>
-        <Addresses deployment={deployment} />
+      {/* What failed has none. */}
+      <div className={joined(styles.cards, hasFailed && styles.alone)}>
+        {!hasFailed && <Addresses deployment={deployment} />}
         <Details deployment={deployment} />
       </div>
       <Changes deployment={deployment} />

@@ -130,14 +130,13 @@ function BranchFilter({ branch, onChange }: { readonly branch: string; readonly 
     onChange(typed.trim());
   };
   return (
-    <form onSubmit={submit} style={{ display: 'contents' }}>
+    <form onSubmit={submit} style={{ minWidth: 140 }}>
       <Input
         aria-label="Branch"
         placeholder="Branch"
         value={typed}
         onChange={(event) => setTyped(event.target.value)}
         onBlur={() => typed.trim() !== branch && onChange(typed.trim())}
-        style={{ maxWidth: 220 }}
       />
     </form>
   );

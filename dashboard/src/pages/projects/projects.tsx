@@ -126,13 +126,14 @@ function columnsOf(
     {
       id: 'name',
       header: 'Project',
+      width: '30%',
       phone: 'first',
       cell: ({ name }) => (
         <Link className={styles.name} to="/projects/$project" params={{ project: name }}>
           <span className={styles.mark} aria-hidden>
             {name.slice(0, 1).toUpperCase()}
           </span>
-          {name}
+          <span className={styles.nameText}>{name}</span>
         </Link>
       ),
     },
@@ -194,11 +195,16 @@ function columnsOf(
       header: 'Deployed',
       align: 'end',
       isFitted: true,
-      cell: ({ id, createdAt }) => (
-        <span className={styles.soft}>
-          <Time at={newest.get(id)?.createdAt ?? createdAt} />
-        </span>
-      ),
+      cell: ({ id }) => {
+        const deployment = newest.get(id);
+        return (
+          deployment !== undefined && (
+            <span className={styles.soft}>
+              <Time at={deployment.createdAt} />
+            </span>
+          )
+        );
+      },
     },
   ];
 }
