@@ -8,7 +8,7 @@ import { wholeNumber } from '../terminal/arguments.ts';
 import { chooseProjects, choiceFlags } from '../project/choose-projects.ts';
 import { startSession, type SessionEvents } from '../dev/session.ts';
 import { CliError, formatFailure } from '../terminal/failure.ts';
-import { projectNameFrom } from './init.ts';
+import { projectNameFrom } from '#packages/create/project.ts';
 import { agentPackage, lacksAgentFlag, loadProject, type Project } from '../project/project.ts';
 import { workspaceFolder } from '../project/repository.ts';
 import type { Shell } from '../terminal/shell.ts';

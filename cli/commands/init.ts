@@ -1,17 +1,13 @@
-// `platform init [template] [dir]`: copies a template (cli/templates/) and fills in the name and the package versions.
-import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+// `platform init [template] [dir]`: makes a project from a template (packages/create/), with its packages from this
+// checkout or from tarballs where that is wanted.
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { defineCommand } from 'citty';
 import { nearestWord } from '#core/spelling.ts';
+import { createProject, ProjectError, projectNameFrom, templates } from '#packages/create/project.ts';
 import { CliError } from '../terminal/failure.ts';
 import { isCheckout, packageFolder } from '../local/locations.ts';
 import type { Shell } from '../terminal/shell.ts';
-
-const templates: Readonly<Record<string, string>> = {
-  worker: 'A worker in TypeScript, no dependency',
-  hono: 'A Hono app',
-  static: 'Static files with a small API behind them',
-};
 
 export const command = defineCommand({
   meta: { name: 'init', description: 'Start a project from a template' },
@@ -70,44 +66,21 @@ export function initProject(
   folder: string,
   { force, packages, checkout }: { force: boolean; packages: string | null; checkout: string | null },
 ): string[] {
-  if (!Object.hasOwn(templates, template)) {
+  try {
+    return createProject(template, folder, {
+      force,
+      changeManifest: (text) => withPackages(text, folder, packages, checkout),
+    });
+  } catch (error) {
+    if (!(error instanceof ProjectError)) throw error;
+    if (error.code === 'folder_not_empty')
+      throw new CliError(error.message, { advice: 'Name another folder, or pass --force to write into this one.' });
     const near = nearestWord(template, Object.keys(templates));
-    throw new CliError(`There is no template "${template}"${near === undefined ? '' : `. Did you mean ${near}?`}`, {
+    throw new CliError(`${error.message}${near === undefined ? '' : `. Did you mean ${near}?`}`, {
       exitCode: 2,
       advice: `Templates: ${Object.keys(templates).join(', ')}.`,
     });
   }
-  const present = existsSync(folder) ? readdirSync(folder).filter((name) => name !== '.git') : [];
-  if (present.length > 0 && !force) {
-    throw new CliError(`${folder} is not empty (it holds ${present.toSorted()[0]})`, {
-      advice: 'Name another folder, or pass --force to write into this one.',
-    });
-  }
-  const name = projectNameFrom(folder);
-  const source = path.join(packageFolder, 'cli', 'templates', template);
-  const written: string[] = [];
-  for (const entry of readdirSync(source, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue;
-    const from = path.join(entry.parentPath, entry.name);
-    // npm leaves .gitignore and .npmrc out of packages: templates store them with an underscore.
-    const to = path.relative(source, from).replace(/(^|[\\/])_/, '$1.');
-    const text = readFileSync(from, 'utf8').replaceAll('__name__', name);
-    mkdirSync(path.dirname(path.join(folder, to)), { recursive: true });
-    writeFileSync(path.join(folder, to), to === 'package.json' ? withPackages(text, folder, packages, checkout) : text);
-    written.push(to);
-  }
-  return written.sort();
-}
-
-/** A project name (core/names.ts) made from a folder's name. */
-export function projectNameFrom(folder: string): string {
-  const slug = path
-    .basename(folder)
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .slice(0, 40)
-    .replace(/^-+|-+$/g, '');
-  return slug === '' ? 'app' : slug;
 }
 
 /** Where a checkout has what the packages are made of: their commands and types work there as they are. */

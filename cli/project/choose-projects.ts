@@ -5,7 +5,7 @@ import path from 'node:path';
 import { entryCandidates } from '#builder/frameworks/entry.ts';
 import { parseProjectConfig } from '#core/config/project-config.ts';
 import { nearestWord } from '#core/spelling.ts';
-import { projectNameFrom } from '../commands/init.ts';
+import { projectNameFrom } from '#packages/create/project.ts';
 import { CliError } from '../terminal/failure.ts';
 import { configIn } from './project.ts';
 import { placeOf, readRepository } from './repository.ts';

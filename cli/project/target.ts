@@ -5,7 +5,7 @@ import { branchSlug } from '#core/names.ts';
 import type { RouteRecord } from '#core/manifest.ts';
 import { CliError } from '../terminal/failure.ts';
 import { gitPlace } from './git-branch.ts';
-import { projectNameFrom } from '../commands/init.ts';
+import { projectNameFrom } from '#packages/create/project.ts';
 import { findPlatform, type LocalPlatform } from '../local/local-platform.ts';
 import { handlerAddress, projectUrl } from '../local/locations.ts';
 import { loadProject, type Project } from './project.ts';

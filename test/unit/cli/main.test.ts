@@ -22,7 +22,7 @@ test('without a command, and with --help, every command is listed', async () => 
 });
 
 test('--version prints the version of the manifest', async () => {
-  assert.deepEqual(await called('--version'), { code: 0, out: '0.1.0', err: '' });
+  assert.deepEqual(await called('--version'), { code: 0, out: '0.2.0', err: '' });
 });
 
 test('--help after a command describes its flags; -h of dev is the host', async () => {

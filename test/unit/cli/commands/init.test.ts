@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { projectNameFrom } from '#cli/commands/init.ts';
 import { run } from '#cli/main.ts';
+import { projectNameFrom } from '#packages/create/project.ts';
 import { recordingShell } from '../shell-double.ts';
 
 function folder(t: TestContext): string {

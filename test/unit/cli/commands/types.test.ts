@@ -70,7 +70,7 @@ test('a tsconfig that is not JSON is told with its place', async (t) => {
 test('the typings that templates carry are those that would be generated', () => {
   for (const template of ['worker', 'hono', 'static']) {
     const read = (name: string): string =>
-      readFileSync(fileURLToPath(import.meta.resolve(`#cli/templates/${template}/${name}`)), 'utf8');
+      readFileSync(fileURLToPath(import.meta.resolve(`#packages/create/templates/${template}/${name}`)), 'utf8');
     const { config, problems } = parseProjectConfig(read('platform.yaml'), { file: 'platform.yaml' });
     assert.deepEqual(problems, []);
     assert.equal(read('env.d.ts'), environmentTypes(config!));
