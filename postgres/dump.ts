@@ -9,9 +9,12 @@ export interface DumpedTable {
   /** `<schema>.<table>` */
   readonly name: string;
   readonly columns: readonly string[];
-  /** Where the sequences of its columns stand. */
-  readonly sequences: readonly (readonly [column: string, last: number])[];
+  /** Of one that is kept in partitions: their names, and what each takes, in the words of the server. */
+  readonly partitions?: readonly (readonly [name: string, bound: string])[];
 }
+
+/** Where a sequence stands. */
+export type SequenceValue = readonly [name: string, last: number];
 
 /** A migration that was applied. */
 export interface AppliedMigration {
@@ -28,42 +31,64 @@ export function ownSchemas(): string[] {
   );
 }
 
+/** Of one snapshot. */
+export interface Dump {
+  /** Migrations that the tables are of. */
+  readonly applied: readonly AppliedMigration[];
+  readonly sequences: readonly SequenceValue[];
+}
+
 /**
- * Reads every table, but for those that a crash of the server empties (UNLOGGED).
+ * Reads every table, but for those that a crash of the server empties (UNLOGGED). Each is read in a transaction of its
+ * own over one snapshot, so that nobody who changes a table waits for longer than that table takes.
  *
+ * @param sql has room for two connections.
  * @param keep takes the rows of a table: all bytes, before it resolves.
- * @returns the migrations that the tables are of; null: the database has none of ours.
+ * @returns null: the database has no tables of ours.
  */
 export function dumpTables(
   sql: Sql,
   keep: (table: DumpedTable, rows: AsyncIterable<Uint8Array>) => Promise<void>,
-): Promise<AppliedMigration[] | null> {
+): Promise<Dump | null> {
   return sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (snapshot) => {
     await snapshot`SET LOCAL statement_timeout = 0`;
     await snapshot`SET LOCAL idle_in_transaction_session_timeout = 0`;
     const [ledger] = await snapshot<{ there: boolean }[]>`SELECT to_regclass(${LEDGER}) IS NOT NULL AS there`;
     if (ledger?.there !== true) return null;
+    const schemas = ownSchemas();
+    const [exported] = await snapshot<{ id: string }[]>`SELECT pg_export_snapshot() AS id`;
     const applied = await snapshot<AppliedMigration[]>`
       SELECT name, hash FROM public.database_migration_audit ORDER BY version`;
-    const tables = await snapshot<{ name: string; columns: string[]; identities: string[] }[]>`
-      SELECT n.nspname || '.' || c.relname AS name,
-        array_agg(a.attname::text ORDER BY a.attnum) AS columns,
-        coalesce(array_agg(a.attname::text) FILTER (WHERE pg_get_serial_sequence(n.nspname || '.' || c.relname, a.attname) IS NOT NULL), '{}') AS identities
+    const tables = await snapshot<{ oid: number; name: string; columns: string[]; isParted: boolean }[]>`
+      SELECT c.oid::int8 AS oid, n.nspname || '.' || c.relname AS name, c.relkind = 'p' AS "isParted",
+        array_agg(a.attname::text ORDER BY a.attnum) AS columns
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
       JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
-      WHERE c.relkind = 'r' AND c.relpersistence = 'p'
-        AND (n.nspname = ANY (${ownSchemas()}) OR n.nspname || '.' || c.relname = ${LEDGER})
-      GROUP BY 1 ORDER BY 1`;
-    for (const { name, columns, identities } of tables) {
-      const sequences: [string, number][] = [];
-      for (const column of identities) {
-        const [found] = await snapshot<{ last: string | null }[]>`
-          SELECT pg_sequence_last_value(pg_get_serial_sequence(${name}, ${column})::regclass)::text AS last`;
-        if (found?.last != null) sequences.push([column, Number(found.last)]);
-      }
-      const rows: Readable = await snapshot.unsafe(`COPY ${name} (${columns.join(', ')}) TO STDOUT`).readable();
-      await keep({ name, columns, sequences }, rows);
+      WHERE c.relkind IN ('r', 'p') AND c.relpersistence = 'p' AND NOT c.relispartition
+        AND (n.nspname = ANY (${schemas}) OR n.nspname || '.' || c.relname = ${LEDGER})
+      GROUP BY 1, 2, 3 ORDER BY 2`;
+    for (const { oid, name, columns, isParted } of tables) {
+      const partitions = await snapshot<{ name: string; bound: string }[]>`
+        SELECT n.nspname || '.' || c.relname AS name, pg_get_expr(c.relpartbound, c.oid) AS bound
+        FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE ${isParted} AND i.inhparent = ${oid} ORDER BY 1`;
+      const list = columns.join(', ');
+      // Servers before 18 copy no table that is kept in partitions.
+      const source = isParted ? `(SELECT ${list} FROM ${name})` : `${name} (${list})`;
+      const bounds = partitions.map((one) => [one.name, one.bound] as const);
+      await sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (reading) => {
+        await reading.unsafe(`SET TRANSACTION SNAPSHOT '${exported!.id}'`);
+        await reading`SET LOCAL statement_timeout = 0`;
+        const rows: Readable = await reading.unsafe(`COPY ${source} TO STDOUT`).readable();
+        await keep({ name, columns, ...(isParted && { partitions: bounds }) }, rows);
+      });
     }
-    return [...applied].map(({ name, hash }) => ({ name, hash }));
+    const sequences = await snapshot<{ name: string; last: number }[]>`
+      SELECT schemaname || '.' || sequencename AS name, last_value AS last FROM pg_sequences
+      WHERE schemaname = ANY (${schemas}) AND last_value IS NOT NULL ORDER BY 1`;
+    return {
+      applied: [...applied].map(({ name, hash }) => ({ name, hash })),
+      sequences: sequences.map(({ name, last }) => [name, last] as const),
+    };
   });
 }

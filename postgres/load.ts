@@ -1,7 +1,7 @@
 // Tables that dump.ts has read, into a database: made by the same migrations, filled, and brought up to date, in one
 // transaction, so that a database is as it was or as it should be. Called by operations/restore/.
 import { pipeline } from 'node:stream/promises';
-import { LEDGER, ownSchemas, type AppliedMigration, type DumpedTable } from './dump.ts';
+import { LEDGER, ownSchemas, type Dump, type AppliedMigration, type DumpedTable } from './dump.ts';
 import { readMigrations, type Migration } from './migrate.ts';
 import type { Sql, Transaction } from './sql.ts';
 
@@ -43,7 +43,7 @@ export async function hasTables(sql: Sql): Promise<boolean> {
  */
 export async function loadTables(
   sql: Sql,
-  applied: readonly AppliedMigration[],
+  { applied, sequences }: Dump,
   tables: readonly LoadedTable[],
   replaces: boolean,
 ): Promise<void> {
@@ -61,23 +61,34 @@ export async function loadTables(
       // A migration may look for names elsewhere: the next statements go by their full names.
       await transaction`SET LOCAL search_path = public`;
     }
+    for (const { name, partitions = [] } of tables) await makePartitions(transaction, name, partitions);
     const names = new Set(tables.map(({ name }) => name));
     // Rows are as they were: what writing them would set off has happened.
     for (const name of names) await transaction.unsafe(`ALTER TABLE ${name} DISABLE TRIGGER USER`);
     for (const table of await inOrder(transaction, tables)) await fill(transaction, table);
     for (const name of names) await transaction.unsafe(`ALTER TABLE ${name} ENABLE TRIGGER USER`);
+    for (const [name, last] of sequences) await transaction`SELECT setval(${name}::regclass, ${last})`;
   });
 }
 
-async function fill(transaction: Transaction, { name, columns, rows, sequences, content }: LoadedTable): Promise<void> {
+async function makePartitions(
+  transaction: Transaction,
+  table: string,
+  partitions: NonNullable<DumpedTable['partitions']>,
+): Promise<void> {
+  for (const [name, bound] of partitions) {
+    const [found] = await transaction<{ there: boolean }[]>`SELECT to_regclass(${name}) IS NOT NULL AS there`;
+    if (found?.there !== true) await transaction.unsafe(`CREATE TABLE ${name} PARTITION OF ${table} ${bound}`);
+  }
+}
+
+async function fill(transaction: Transaction, { name, columns, rows, content }: LoadedTable): Promise<void> {
   // What a migration itself has put there comes with the rows.
   await transaction.unsafe(`DELETE FROM ${name}`);
   const writable = await transaction.unsafe(`COPY ${name} (${columns.join(', ')}) FROM STDIN`).writable();
   await pipeline(content, writable);
   const [found] = await transaction.unsafe<{ count: number }[]>(`SELECT count(*) AS count FROM ${name}`);
   if (found?.count !== rows) throw new Error(`${name} has ${found?.count} rows, not the ${rows} of the backup`);
-  for (const [column, last] of sequences)
-    await transaction`SELECT setval(pg_get_serial_sequence(${name}, ${column})::regclass, ${last})`;
 }
 
 /** Each table after those that its rows refer to. */

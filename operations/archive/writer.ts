@@ -5,7 +5,7 @@ import { BLOB_BYTES_MAX, FORMAT, type Manifest, type Part } from './manifest.ts'
 import type { BackupSink } from './store.ts';
 
 /** What is known of a part before its bytes are read. */
-export type PartName = Pick<Part, 'kind' | 'name' | 'columns' | 'sequences'>;
+export type PartName = Pick<Part, 'kind' | 'name' | 'columns' | 'partitions'>;
 
 /** How far it is. */
 export interface BackupProgress {

@@ -3,7 +3,7 @@
 import { createReadStream } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { dumpTables } from '#postgres/dump.ts';
+import { dumpTables, type Dump } from '#postgres/dump.ts';
 import { backupTo } from '#runtime/databases/sqlite/copies.ts';
 import { isDatabaseName } from '#runtime/databases/protocol/database-name.ts';
 import { BackupError } from '../archive/backup-error.ts';
@@ -58,14 +58,21 @@ export async function makeBackup(options: BackupOptions): Promise<BackupReport> 
   const work = await mkdtemp(path.join(places.folder, 'backup-'));
   const writer = new BackupWriter(target.sink, target.codec, options.onProgress ?? (() => {}));
   try {
-    const schema = await addTables(writer, places);
+    const dump = await addTables(writer, places);
     await addDatabases(writer, places, work);
     if (places.bucket === null) await addFiles(writer, path.join(places.folder, 'files'), work);
     for (const folder of ['routes', 'repositories', 'artifacts']) await addTree(writer, places.folder, folder);
     if (withKeys) await addKeys(writer, places);
     const leftOut = leftOutOf(places, withKeys);
     const [keyId = null] = encryptionKeyIds(places);
-    const { location, bytes, manifest } = await writer.finish({ platform: version, createdAt, schema, keyId, leftOut });
+    const { location, bytes, manifest } = await writer.finish({
+      platform: version,
+      createdAt,
+      schema: dump === null ? null : [...dump.applied],
+      sequences: (dump?.sequences ?? []).map(([name, last]): [string, number] => [name, last]),
+      keyId,
+      leftOut,
+    });
     await target.close();
     return {
       ...reportOf(manifest, withKeys),
@@ -73,7 +80,7 @@ export async function makeBackup(options: BackupOptions): Promise<BackupReport> 
       createdAt,
       writtenBytes: bytes,
       isEncrypted: passphrase !== null,
-      schema: schema?.length ?? null,
+      schema: dump?.applied.length ?? null,
     };
   } catch (error) {
     await target.sink.abort();
@@ -84,13 +91,13 @@ export async function makeBackup(options: BackupOptions): Promise<BackupReport> 
   }
 }
 
-async function addTables(writer: BackupWriter, places: Places): Promise<Manifest['schema']> {
+async function addTables(writer: BackupWriter, places: Places): Promise<Dump | null> {
   const database = await openDatabase(places, false);
   if (database === null) return null;
   try {
-    return await dumpTables(database.sql, async ({ name, columns, sequences }, rows) => {
-      const stands = sequences.map(([column, last]): [string, number] => [column, last]);
-      const part: PartName = { kind: 'table', name, columns: [...columns], sequences: stands };
+    return await dumpTables(database.sql, async ({ name, columns, partitions }, rows) => {
+      const bounds = partitions?.map(([partition, bound]): [string, string] => [partition, bound]);
+      const part: PartName = { kind: 'table', name, columns: [...columns], ...(bounds && { partitions: bounds }) };
       await writer.add(part, rows, true);
     });
   } finally {

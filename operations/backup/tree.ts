@@ -14,9 +14,11 @@ const UNFINISHED = /(?:^|\/)(?:\.|tmp_)|\.(?:unfinished|lock|tmp)(?:$|\/)|\.\d+$
 export async function addTree(writer: BackupWriter, dataFolder: string, name: string): Promise<void> {
   for (const child of await list(path.join(dataFolder, name))) {
     const below = `${name}/${child.name}`;
-    if (UNFINISHED.test(below) || below === 'repositories/pushes') continue;
-    if (name === 'repositories' && child.isDirectory()) await addRepository(writer, dataFolder, below);
-    else if (child.isDirectory()) await addFolder(writer, dataFolder, below, false);
+    if (UNFINISHED.test(below)) continue;
+    if (name === 'repositories') {
+      // Notes of pushes and a socket's name lie beside them.
+      if (child.isDirectory() && child.name.endsWith('.git')) await addRepository(writer, dataFolder, below);
+    } else if (child.isDirectory()) await addFolder(writer, dataFolder, below, false);
     else if (child.isFile()) await addFile(writer, dataFolder, below);
   }
 }

@@ -219,7 +219,7 @@ async function putParts({ backup, places, onProgress = () => {} }: RestoreOption
   }
   // Git takes a folder for a repository only where these are.
   for (const name of new Set(
-    backup.manifest.parts.flatMap((part) => /^repositories\/[^/]+/.exec(part.name)?.[0] ?? []),
+    backup.manifest.parts.flatMap((part) => /^repositories\/[^/]+\.git/.exec(part.name)?.[0] ?? []),
   ))
     for (const inner of ['refs/heads', 'objects'])
       await mkdir(path.join(folder, name, inner), { recursive: true, mode: 0o700 });
@@ -239,7 +239,7 @@ function fileOf({ kind, name }: Part, folder: string, databases: string | null, 
 }
 
 async function putTables({ backup, places, onProgress = () => {} }: RestoreOptions): Promise<void> {
-  const { schema, parts } = backup.manifest;
+  const { schema, sequences, parts } = backup.manifest;
   if (schema === null) return;
   onProgress('Filling the database');
   const database = (await openDatabase(places, true))!;
@@ -250,10 +250,10 @@ async function putTables({ backup, places, onProgress = () => {} }: RestoreOptio
         name: part.name,
         columns: part.columns!,
         rows: part.rows!,
-        sequences: part.sequences ?? [],
+        ...(part.partitions && { partitions: part.partitions }),
         content: () => backup.read(part),
       }));
-    await loadTables(database.sql, schema, tables, true);
+    await loadTables(database.sql, { applied: schema, sequences }, tables, true);
   } catch (error) {
     throw new BackupError(
       'failed',

@@ -52,6 +52,9 @@ export async function fillDatabase(url: string): Promise<void> {
   await sql`INSERT INTO control.project (id, organization_id, name, default_branch) VALUES ('prj_1', 'org_1', 'shop', 'main')`;
   await sql`INSERT INTO control.audit_event (organization_id, actor_kind, action, subject_kind, details)
     SELECT 'org_1', 'account', 'a' || n, 'project', ${sql.json({ a: [1, null, 'ü'] })} FROM generate_series(1, 500) n`;
+  await sql`CREATE TABLE control.log_line_20261123 PARTITION OF control.log_line FOR VALUES FROM ('2026-11-23') TO ('2026-11-24')`;
+  await sql`INSERT INTO control.log_line (at, project_id, deployment_id, branch, level, route, text)
+    SELECT '2026-11-23 10:00Z', 'prj_1', 'd1', 'main', 1, '/', 'line ' || n FROM generate_series(1, 20) n`;
   await sql`DELETE FROM control.audit_event WHERE action = 'a500'`;
   await sql.end();
 }

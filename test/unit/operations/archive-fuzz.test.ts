@@ -28,7 +28,7 @@ async function write(file: string): Promise<void> {
   const sink = await createArchiveFile(file, { format: 1, platform: '0.1.0', createdAt, encryption: null });
   const writer = new BackupWriter(sink, codec, () => {});
   for (const [name, text] of Object.entries(contents)) await writer.add({ kind: 'file', name }, [Buffer.from(text)]);
-  await writer.finish({ platform: '0.1.0', createdAt, schema: null, keyId: null, leftOut: [] });
+  await writer.finish({ platform: '0.1.0', createdAt, schema: null, sequences: [], keyId: null, leftOut: [] });
 }
 
 async function read(file: string): Promise<Record<string, string>> {
@@ -78,7 +78,16 @@ test(`${ROUNDS} damaged archives are refused, or give what went in`, async () =>
 });
 
 const manifest = (parts: readonly object[]): string =>
-  JSON.stringify({ format: 1, platform: '0.1.0', createdAt, schema: null, keyId: null, leftOut: [], parts });
+  JSON.stringify({
+    format: 1,
+    platform: '0.1.0',
+    createdAt,
+    schema: null,
+    sequences: [],
+    keyId: null,
+    leftOut: [],
+    parts,
+  });
 const part = (kind: string, name: string, more: object = {}): object => ({
   kind,
   name,
