@@ -1,6 +1,6 @@
 // Puts an artifact that lies whole in a folder of ours among those that handlers serve: by a rename, or copied beside
 // its place and renamed there. Called by the builder's process, whose main thread must not wait for a copy.
-import { cp, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { chown, cp, lchown, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isArtifactId } from '#core/names.ts';
 import { temporaryFolder } from './route-records.ts';
@@ -17,6 +17,7 @@ export async function takeArtifact(dataFolder: string, id: string, folder: strin
   const target = path.join(artifacts, id);
   await mkdir(artifacts, { recursive: true, mode: 0o700 });
   if (await exists(target)) return;
+  await giveToOwner(dataFolder, artifacts, folder);
   try {
     await rename(folder, target);
   } catch (error) {
@@ -32,12 +33,23 @@ async function copy(dataFolder: string, id: string, folder: string, target: stri
   const incoming = temporaryFolder(dataFolder);
   try {
     await cp(folder, path.join(incoming, id), { recursive: true, errorOnExist: true });
+    await giveToOwner(dataFolder, incoming, path.join(incoming, id));
     await rename(path.join(incoming, id), target);
   } catch (error) {
     if (!(await exists(target))) throw error;
   } finally {
     await rm(incoming, { recursive: true, force: true });
   }
+}
+
+/** A builder in a container of its own is root there, and the handlers that read what it makes are not. */
+async function giveToOwner(dataFolder: string, parent: string, folder: string): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = await stat(dataFolder);
+  if (uid === 0) return;
+  await chown(parent, uid, gid);
+  const names = await readdir(folder, { recursive: true });
+  for (const name of ['', ...names]) await lchown(path.join(folder, name), uid, gid);
 }
 
 function exists(folder: string): Promise<boolean> {

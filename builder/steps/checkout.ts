@@ -47,6 +47,8 @@ const SETTINGS: Readonly<Record<string, string>> = {
   'transfer.bundleURI': 'false',
 };
 
+const OWN_REPOSITORIES = join(import.meta.dirname, 'own-repositories.gitconfig');
+
 /** Key and known hosts of ssh, while the fetch lasts; below the home folder. */
 const FETCH_FOLDER = '.fetch';
 /** Commits of a branch that are fetched where a server does not give out single ones. */
@@ -140,7 +142,9 @@ export function checkNames({ branch, commit, source }: Pick<BuildRequest, 'branc
 }
 
 async function fetchEnvironment(source: BuildSource, home: string, sandbox: Sandbox): Promise<Record<string, string>> {
-  if ('folder' in source) return environmentOf(home, { GIT_ALLOW_PROTOCOL: 'file' });
+  // The other end of a fetch from a folder takes no settings from the environment.
+  if ('folder' in source)
+    return environmentOf(home, { GIT_ALLOW_PROTOCOL: 'file', GIT_CONFIG_GLOBAL: OWN_REPOSITORIES });
   const folder = join(home, FETCH_FOLDER);
   const own = await gitEnvironment(source, folder);
   if (await stat(folder).catch(() => null)) await sandbox.giveAway(folder);

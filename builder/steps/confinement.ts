@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { access, chmod, chown, constants, mkdtemp, realpath, rm } from 'node:fs/promises';
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter, dirname, extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { nodeCommand } from '#core/process/node-command.ts';
 import { confinedCommand, uidOf } from './command-line.ts';
@@ -145,7 +145,15 @@ async function probe(confinement: Confinement, { workFolders, privateFolders }: 
       'shift 3; for closed in "$@"; do if ls "$closed/" >/dev/null 2>&1; then echo "it can read $closed: close it (chmod 700)"; exit 1; fi; done',
       'id -u',
     ].join('\n');
-    const words = ['sh', '-c', script, 'sh', folder, node, join(import.meta.dirname, 'child.ts')];
+    const words = [
+      'sh',
+      '-c',
+      script,
+      'sh',
+      folder,
+      node,
+      join(import.meta.dirname, `child${extname(import.meta.filename)}`),
+    ];
     // Namespaces hide what is not in them; the folder of a build may itself lie in a private one.
     const closed = privateFolders.filter((path) => confinement.bwrap == null || !isAround(path, folder));
     const { file, args } = confinedCommand(

@@ -1,6 +1,6 @@
 // A build, from its source to its artifact in the store: fetch, plan, install, build and bundle, take the artifact. The
 // code of strangers runs only through the sandbox. Called by builder/service/.
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import { nodeFlags } from '#core/node-flags.mjs';
 import { nodeCommand } from '#core/process/node-command.ts';
 import { checkOut } from './checkout.ts';
@@ -142,7 +142,7 @@ function isFramework({ name, build, out }: LibraryFramework): boolean {
 }
 
 function childWords(): string[] {
-  return [...nodeCommand(), ...nodeFlags, join(import.meta.dirname, 'child.ts')];
+  return [...nodeCommand(), ...nodeFlags, join(import.meta.dirname, `child${extname(import.meta.filename)}`)];
 }
 
 /** Reads reports line by line. They come from a process of strangers: what is no report is left out. */

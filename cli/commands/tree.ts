@@ -102,6 +102,12 @@ export const commands: Readonly<Record<string, Entry>> = {
   open: { summary: 'Open this project in the browser', load: () => import('./open.ts') },
   projects: { summary: 'Projects: list, create, delete, settings', byDefault: 'list', commands: projectCommands },
   org: { summary: 'Organizations: list, create, members', byDefault: 'list', commands: organizationCommands },
+  secrets: {
+    summary: 'Secrets of an installation: init',
+    commands: {
+      init: { summary: 'Make those that are missing or weak, in .env', load: () => import('./secrets/init.ts') },
+    },
+  },
   tokens: {
     summary: 'Tokens for the API: list, create, revoke',
     byDefault: 'list',

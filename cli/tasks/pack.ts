@@ -87,14 +87,19 @@ export async function pack(outFolder: string): Promise<string[]> {
     .map((name) => path.join(outFolder, name));
 }
 
-/** The program as a package: everything `platform` needs at run time. */
-function stageProgram(folder: string): string {
+/**
+ * The program as a package: everything `platform` needs at run time.
+ *
+ * @param keeps whether a file is wanted, by its path in the checkout; default: all that are shipped.
+ */
+export function stageProgram(folder: string, keeps: (file: string) => boolean = () => true): string {
   for (const file of globSync(
     shippedFolders.map((name) => `${name}/**/*`),
     { cwd: root, exclude: leftOut, withFileTypes: true },
   )) {
     if (!file.isFile()) continue;
     const name = path.relative(root, path.join(file.parentPath, file.name));
+    if (!keeps(name)) continue;
     const target = path.join(folder, name);
     mkdirSync(path.dirname(target), { recursive: true });
     if (isHostModule(name)) {

@@ -14,6 +14,7 @@ export const elsewhere: Readonly<Record<string, string>> = {
   'test/e2e/': 'npm run test:e2e',
   'test/browser/': 'npm run test:browser',
   'test/durability/': 'npm run test:durability',
+  'test/compose/': 'npm run test:compose',
   'test/hostile/builds/': 'npm test -- hostile/builds',
   'test/types/': 'npm run check',
 };

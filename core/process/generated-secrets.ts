@@ -23,10 +23,10 @@ export interface SharedSecrets {
  *
  * @example secretProblem('AUTH_SECRET', '') // 'AUTH_SECRET is not set: make one with `openssl rand -hex 32`'
  */
-export function secretProblem(name: string, value: string): string | null {
+export function secretProblem(name: string, value: string, charsMin: number = CHARS_MIN): string | null {
   if (value === '') return `${name} is not set: make one with \`${MAKE_SECRET}\``;
-  if (value.length >= CHARS_MIN && new Set(value).size >= DIFFERENT_CHARS_MIN) return null;
-  return `${name} is weak: it needs at least ${CHARS_MIN} random characters; make one with \`${MAKE_SECRET}\``;
+  if (value.length >= charsMin && new Set(value).size >= DIFFERENT_CHARS_MIN) return null;
+  return `${name} is weak: it needs at least ${charsMin} random characters; make one with \`${MAKE_SECRET}\``;
 }
 
 /**

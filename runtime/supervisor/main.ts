@@ -195,7 +195,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     },
   });
   const exits = new WeakMap<EngineProcess, NodeJS.Signals | null>();
-  const settings = privatePortSettings(process.env, () => privatePortToken(folder));
+  const settings = privatePortSettings(process.env, () => privatePortToken(serves ? folder : ''));
   const localToken = randomBytes(32).toString('hex');
   let ownerUrl = '';
   let controlState: ControlState | null = null;

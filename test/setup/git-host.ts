@@ -118,6 +118,8 @@ export const allPermissions: Readonly<Record<string, string>> = {
 
 /** Starts one. */
 export async function startGitHost(): Promise<TestGitHost> {
+  // Where containers reach this machine: they know 127.0.0.1 as themselves.
+  const address = process.env['TEST_GIT_HOST_ADDRESS'] ?? '127.0.0.1';
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const settings: TestGitHostSettings = {
     appId: '4711',
@@ -150,8 +152,8 @@ export async function startGitHost(): Promise<TestGitHost> {
       response.end(String(error));
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await new Promise<void>((resolve) => server.listen(0, address, resolve));
+  const url = `http://${address}:${(server.address() as AddressInfo).port}`;
   const apiUrl = `${url}/api/v3`;
 
   function user(login: string): HostUser {

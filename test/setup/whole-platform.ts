@@ -49,6 +49,11 @@ export async function startWholePlatform(
   variables: Readonly<Record<string, string>> = {},
   again: WholePlatform | null = null,
 ): Promise<WholePlatform> {
+  const composed = process.env['TEST_COMPOSE'] ?? '';
+  if (composed !== '') {
+    const { startComposePlatform } = await import('./compose-platform.ts');
+    return startComposePlatform(composed.split(':'), variables);
+  }
   const folder = again?.folder ?? mkdtempSync(path.join(tmpdir(), 'platform-whole-'));
   const ports = again?.ports ?? { handler: await freePort(), api: await freePort(), ui: await freePort() };
   const environment: NodeJS.ProcessEnv = {
@@ -81,14 +86,45 @@ export async function startWholePlatform(
   });
   const shown = lines.map((line) => /shown once: (\S+)/.exec(line)?.[1]).find((found) => found !== undefined);
   const token = again?.token ?? shown ?? '';
-  const api = `http://127.0.0.1:${ports.api}`;
+  const stop = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+  };
+  return {
+    ...platformAt({ folder, ports, token, environment }),
+    pid: child.pid!,
+    async status() {
+      const home = path.join(folder, 'home', 'local');
+      const [file] = readdirSync(home);
+      const { privateOrigin, token: own } = JSON.parse(readFileSync(path.join(home, file!), 'utf8')) as Json;
+      const answer = await fetch(`${privateOrigin}/_platform/status`, { headers: { authorization: `Bearer ${own}` } });
+      return answer.json();
+    },
+    stop,
+    async close() {
+      await stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
 
-  const platform: WholePlatform = {
+/** What a test does with a platform, however it was started: over its public ports. */
+export function platformAt({
+  folder,
+  ports,
+  token,
+  environment,
+}: Pick<WholePlatform, 'folder' | 'ports' | 'token' | 'environment'>): Omit<
+  WholePlatform,
+  'pid' | 'status' | 'stop' | 'close'
+> {
+  const api = `http://127.0.0.1:${ports.api}`;
+  const platform: Omit<WholePlatform, 'pid' | 'status' | 'stop' | 'close'> = {
     folder,
     ports,
     token,
     environment,
-    pid: child.pid!,
     async call(method, at, body, as = token) {
       const answer = await fetch(`${api}${at}`, {
         method,
@@ -119,27 +155,11 @@ export async function startWholePlatform(
       });
     },
     cli: (cwd, ...args) => runProgram(process.execPath, [launcher, ...args], { cwd, env: environment }),
-    async status() {
-      const home = path.join(folder, 'home', 'local');
-      const [file] = readdirSync(home);
-      const { privateOrigin, token: own } = JSON.parse(readFileSync(path.join(home, file!), 'utf8')) as Json;
-      const answer = await fetch(`${privateOrigin}/_platform/status`, { headers: { authorization: `Bearer ${own}` } });
-      return answer.json();
-    },
     async ended(id) {
       return eventually(`The end of ${id}`, async () => {
         const deployment = await platform.call('GET', `/deployments/${id}`);
         return ['success', 'failure', 'timeout', 'canceled'].includes(deployment.status) && deployment;
       });
-    },
-    async stop() {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      child.kill('SIGTERM');
-      await once(child, 'exit');
-    },
-    async close() {
-      await platform.stop();
-      rmSync(folder, { recursive: true, force: true });
     },
   };
   return platform;

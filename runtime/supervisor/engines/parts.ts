@@ -1,6 +1,8 @@
 // Which parts of the platform one supervisor runs (`PLATFORM_PARTS`), so that they can run apart, in containers or on
 // machines of their own. What a part needs of one that runs elsewhere is demanded here by name, before anything starts.
 
+import { MAKE_SECRETS, weakSecrets } from '#core/process/secret-variables.ts';
+
 /** What `PLATFORM_PARTS` may name; all of them where it is not set, the last four as the other variables say. */
 const names = ['handler', 'databases', 'broker', 'api', 'builder', 'web'] as const;
 
@@ -17,7 +19,7 @@ export interface Parts {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const TOKEN_CHARS_MIN = 16;
-const MAKE_SECRETS = 'run `platform secrets init`, and give all parts the same .env';
+const SAME_FOR_ALL = `run \`${MAKE_SECRETS}\`, and give all parts the same .env`;
 
 /**
  * Reads `PLATFORM_PARTS`.
@@ -43,7 +45,7 @@ export function partsFrom(environment: Environment): Parts {
   const secret = (name: string, why: string): string[] =>
     get(name).length >= TOKEN_CHARS_MIN
       ? []
-      : [`${name} must have at least ${TOKEN_CHARS_MIN} characters: ${why}; ${MAKE_SECRETS}`];
+      : [`${name} must have at least ${TOKEN_CHARS_MIN} characters: ${why}; ${SAME_FOR_ALL}`];
   const isAlone = chosen.size < names.length;
   const asksHandlers = (has('api') || has('broker')) && !has('handler');
   const isAsked = has('handler') && !(has('api') && has('broker'));
@@ -87,6 +89,7 @@ export function partsFrom(environment: Environment): Parts {
         )
       : []),
     ...(has('databases') && get('FS_PATH') === '' ? missing('DB_STORAGE_DIR', 'the folder of project databases') : []),
+    ...weakSecrets(environment),
   ];
   if (problems.length > 0) throw new Error(problems.join('\n'));
   return { has, isChosen: true };

@@ -1,0 +1,100 @@
+// Makes the secrets of an installation in a file of variables, line by line: what is good stays, and so does whatever
+// else is in the file. Called by commands/secrets/init.ts; values never leave the file.
+import { randomBytes } from 'node:crypto';
+import { chmodSync, existsSync, lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+import { secretVariables, weaknessOf } from '#core/process/secret-variables.ts';
+import { CliError } from '../terminal/failure.ts';
+
+/** What came of it: names, no values. */
+export interface MadeSecrets {
+  readonly file: string;
+  /** Were missing. */
+  readonly made: readonly string[];
+  /** Were weak. */
+  readonly replaced: readonly string[];
+  readonly kept: readonly string[];
+  /** Are weak and stay: `ENCRYPTION_KEY` may have sealed something. */
+  readonly weak: readonly string[];
+}
+
+const SECRET_BYTES = 32;
+const FILE_BYTES_MAX = 1024 * 1024;
+
+/**
+ * Makes what is missing or weak. The file is replaced whole, with mode 0600.
+ *
+ * @param example what a new file begins as, where it is there.
+ * @throws {CliError} for what is no file, or cannot be written.
+ */
+export function makeSecrets(file: string, example: string): MadeSecrets {
+  const isNew = !existsSync(file);
+  const text = isNew ? (existsSync(example) ? readFileSync(example, 'utf8') : '') : readOwn(file);
+  const values = parseEnv(text);
+  const made: string[] = [];
+  const replaced: string[] = [];
+  const kept: string[] = [];
+  const weak: string[] = [];
+  let lines = text;
+  for (const { name, with: needed } of secretVariables) {
+    const value = values[name] ?? '';
+    if (value === '' && needed !== undefined && (values[needed] ?? '') === '') continue;
+    if (value !== '' && weaknessOf(name, value) === null) {
+      kept.push(name);
+      continue;
+    }
+    if (value !== '' && name === 'ENCRYPTION_KEY') {
+      weak.push(name);
+      continue;
+    }
+    (value === '' ? made : replaced).push(name);
+    lines = withLine(lines, name, randomBytes(SECRET_BYTES).toString('hex'));
+  }
+  if (lines !== text || isNew) replace(file, lines);
+  else chmodSync(file, 0o600);
+  return { file, made, replaced, kept, weak };
+}
+
+/** In the place of the last line of that name, a commented one included; else at the end. */
+function withLine(text: string, name: string, value: string): string {
+  const line = `${name}=${value}`;
+  const places = [
+    ...text.matchAll(new RegExp(`^[ \\t]*(?:export[ \\t]+)?${name}[ \\t]*=.*$`, 'gm')),
+    ...text.matchAll(new RegExp(`^#[ \\t]*${name}=[ \\t]*$`, 'gm')),
+  ];
+  const [first] = places;
+  if (first === undefined) return `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${line}\n`;
+  // Of several, the last one counts: all of them become this one.
+  let result = text;
+  for (const place of places.toSorted((a, b) => b.index - a.index)) {
+    if (place !== first && place[0].trimStart().startsWith('#')) continue;
+    result = result.slice(0, place.index) + line + result.slice(place.index + place[0].length);
+  }
+  return result;
+}
+
+function readOwn(file: string): string {
+  const found = lstatSync(file);
+  if (!found.isFile())
+    throw new CliError(`${file} is no file of its own`, { advice: 'Name another one with --file.', exitCode: 2 });
+  if (found.size > FILE_BYTES_MAX)
+    throw new CliError(`${file} has more than ${FILE_BYTES_MAX} bytes`, {
+      advice: 'A file of variables is meant: name it with --file.',
+      exitCode: 2,
+    });
+  return readFileSync(file, 'utf8');
+}
+
+/** Whole or not at all. */
+function replace(file: string, text: string): void {
+  const beside = `${file}.${randomBytes(4).toString('hex')}.unfinished`;
+  try {
+    writeFileSync(beside, text, { flag: 'wx', mode: 0o600, flush: true });
+    renameSync(beside, file);
+  } catch (error) {
+    rmSync(beside, { force: true });
+    throw new CliError(`${file} cannot be written: ${(error as Error).message}`, {
+      advice: 'Run it in a folder of yours, or name another file with --file.',
+    });
+  }
+}

@@ -1,0 +1,217 @@
+// Every variable that an operator may set, in groups: what `.env.example` and containers/settings.yaml are made of
+// (`:env` writes both; test/unit/docs/env-example.test.ts compares). Not packed.
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { limitRows, limitsFrom, limitVariables } from '#core/limits.ts';
+import { secretVariables } from '#core/process/secret-variables.ts';
+import { root } from './processes.ts';
+
+/** A variable: its name, what it is without it ('' where nothing is), what it means. */
+type Row = readonly [name: string, otherwise: string, what: string];
+
+interface Group {
+  readonly title: string;
+  /** Of compose itself, or holding a secret: no part is given all of them. */
+  readonly isNotForAll?: boolean;
+  readonly rows: readonly Row[];
+}
+
+/** All but the secrets that `platform secrets init` makes, and the limits. */
+export const variableGroups: readonly Group[] = [
+  {
+    title: 'Where it answers',
+    rows: [
+      ['HANDLER_DOMAIN', 'localhost', 'Projects answer on <project>.<domain>; several with commas'],
+      ['PUBLIC_PROTOCOL', 'http', 'What visitors use: https where there are certificates'],
+      ['PUBLIC_PORT', '4001', 'Port in URLs of deployments; 443 with https'],
+      ['PUBLIC_API_URL', 'http://localhost:4002', 'The API as seen from outside'],
+      ['AUTH_URL', 'http://localhost:3002', 'The dashboard as seen from outside'],
+      ['DOCS_URL', 'http://localhost:3005', 'The documentation as seen from outside'],
+      ['DOCS_PORT', '3005', 'Port of the documentation; off: none'],
+      [
+        'PUBLIC_HTTPS',
+        '',
+        'on: the platform runs Caddy itself (docs/self-hosting.md); in compose, Caddy is a container',
+      ],
+      ['PUBLIC_ADDRESSES', '', 'Addresses of this platform, for the DNS instructions of custom domains'],
+      ['API_DNS_SERVERS', '', 'Name servers that custom domains are looked up with'],
+      ['SIGN_UP', 'invited', 'Who may sign in: invited, or open to everybody on the Git host'],
+      ['TRUSTED_PROXIES', '', "Proxies whose x-forwarded-* headers are believed; in compose, Caddy's network"],
+      ['LOG_LEVEL', 'info', 'debug logs more'],
+      ['LOG_REQUESTS', 'failures', 'Which requests are logged: failures, all, none'],
+      ['LOG_FORMAT', '', 'json or text; default by the terminal'],
+      ['NODE_EXTRA_CA_CERTS', '', 'File with certificates of further authorities'],
+    ],
+  },
+  {
+    title: 'Git host (docs/git-host.md)',
+    isNotForAll: true,
+    rows: [
+      ['GITHOST_CLIENT_ID', '', 'OAuth application that people sign in with'],
+      ['GITHOST_CLIENT_SECRET', '', 'Its secret'],
+      ['GITHOST_APP_ID', '', 'Application that has access to repositories'],
+      ['GITHOST_APP_PRIVATE_KEY', '', 'Its private key: PEM, with \\n for line breaks'],
+      ['GITHOST_URL', 'https://github.com', 'Pages of the Git host'],
+      ['GITHOST_API_URL', 'https://api.github.com', 'Its REST API'],
+      ['GIT_REMOTE_PRIVATE_HOSTS', '', 'Hosts of remotes that may have private addresses, with commas'],
+    ],
+  },
+  {
+    title: 'Where data is',
+    isNotForAll: true,
+    rows: [
+      ['FS_PATH', '/data', 'Folder of artifacts, routes and files; all parts share it'],
+      ['DATABASE_URL', '', 'Postgres; made of SQLDB_PASSWORD in compose'],
+      ['ENGINE_DATABASE_URL', '', 'The same as engines see it (user platform_engine)'],
+      ['CACHE_URL', '', 'Redis, such as redis://:password@redis:6379; none: Postgres'],
+      ['ENGINE_CACHE_URL', '', 'The same as engines see it (user platform_engine)'],
+      ['DB_STORAGE_MODE', 'basic', 'Project databases: basic (SQLite files) or managed-cloud'],
+      ['DB_STORAGE_DIR', '/data/db-storage', 'Folder of the SQLite files'],
+      ['DB_URL', '', 'Database service for handlers elsewhere, such as tcp://internal:80'],
+      ['DB_SERVICE_PORT', '', 'Port of the database service for them'],
+      ['DB_SERVICE_TLS_KEY_FILE', '', 'Private key of the database service, PEM'],
+      ['DB_SERVICE_TLS_CERT_FILE', '', 'Certificate of the database service, PEM'],
+      ['DB_SERVICE_CA_FILE', '', 'Authority of the certificate of the database service, for handlers'],
+      ['DB_SHARDS', '2', 'Processes that project databases are spread over'],
+      ['DB_SYNCHRONOUS', 'normal', 'full: every commit survives a power failure'],
+      ['DBCLOUD_ORGANIZATION', '', 'Managed database cloud: organization'],
+      ['DBCLOUD_GROUP_NAME', '', 'Group'],
+      ['DBCLOUD_PRIMARY_LOCATION', '', 'Location'],
+      ['DBCLOUD_DATABASE_PREFIX', '', 'Prefix of names'],
+      ['DBCLOUD_API_TOKEN', '', 'Token of its API'],
+      ['DBCLOUD_GROUP_AUTH_TOKEN', '', 'Token of the databases'],
+      ['DBCLOUD_API_URL', '', 'Its API'],
+      ['DBCLOUD_PITR_RETENTION_DAYS', '', 'Days that can be restored'],
+      ['FILES_S3_ENDPOINT', '', 'S3 for files; none: the folder files of FS_PATH'],
+      ['FILES_S3_BUCKET', '', 'Bucket'],
+      ['FILES_S3_REGION', '', 'Region'],
+      ['FILES_S3_ACCESS_KEY_ID', '', 'Key that reaches that bucket only'],
+      ['FILES_S3_SECRET_ACCESS_KEY', '', 'Its secret'],
+      ['FILES_S3_PREFIX', '', 'What all keys begin with'],
+    ],
+  },
+  {
+    title: 'Workers and builds',
+    rows: [
+      ['WORKER_EGRESS_ALLOW', '', 'loopback, private: what requests of workers may reach beside the internet'],
+      ['WORKER_DNS_SERVERS', '', "Name servers of workers' requests"],
+      ['AUTH_MAIL_URL', '', 'Gets letters of sign-in to apps'],
+      ['BUILD_EXECUTOR', 'local', 'Where builds run'],
+      ['BUILD_WORK_DIR', '', 'Folder of checkouts; default: in FS_PATH'],
+    ],
+  },
+  {
+    title: 'Processes',
+    isNotForAll: true,
+    rows: [
+      ['PLATFORM_PARTS', '', 'What one supervisor runs: handler, databases, broker, api, builder, web; default: all'],
+      ['API_HANDLER_URL', '', 'Private ports of handlers, for the API and the broker apart from them'],
+      ['HOST', '127.0.0.1', 'Address of the private port and the database service'],
+      ['HANDLER_HOST', '127.0.0.1', 'Address of the handler'],
+      ['API_HOST', '127.0.0.1', 'Address of the API and the dashboard'],
+      ['HANDLER_PORT', '4001', 'Port of the handler'],
+      ['HANDLER_PRIVATE_PORT', '8081', 'Private port'],
+      ['API_PORT', '4002', 'Port of the API; off: none'],
+      ['UI_PORT', '3002', 'Port of the dashboard'],
+      ['API_WEB_LISTEN', '', 'Where the API listens for the web process apart from it, such as 0.0.0.0:4003'],
+      ['WEB_API_URL', '', 'The same as the web process sees it, such as http://api:4003'],
+      ['WEB_HOST', '', 'Address of the dashboard and the documentation; default: API_HOST'],
+      ['BACKUP_CRON', '', 'When a backup is made (docs/backup.md)'],
+      ['HANDLER_PROCESSES', '', 'Engines that serve; default: one a processor'],
+      ['HANDLER_SPARES', '1', 'Engines that wait for one to die'],
+      ['HANDLER_LISTENER', 'auto', 'node or uws'],
+      ['UWS_HTTP_MAX_HEADERS_SIZE', '', 'Bytes of headers with uws'],
+      ['PLATFORM_CACHE_DIR', '', 'Private folder for what can be made again'],
+      ['PLATFORM_HOME', '', "Folder of the user's own, ~/.platform"],
+    ],
+  },
+  {
+    title: 'Compose alone',
+    isNotForAll: true,
+    rows: [
+      ['PLATFORM_VERSION', 'latest', 'Tag of the images: pin one in production'],
+      ['BASE_IMAGE', 'debian:trixie-slim', 'What images are built on: glibc 2.38 or newer'],
+      ['POSTGRES_IMAGE', 'platform-postgres', 'Postgres 17 or newer'],
+      ['POSTGRES_VERSION', 'latest', 'Its tag: with an image of a registry, one major version'],
+      ['POSTGRES_MEMORY', '1g', 'Memory of its container'],
+      ['REDIS_IMAGE', 'platform-redis', 'Redis 7 or newer (profile redis)'],
+      ['REDIS_VERSION', 'latest', 'Its tag'],
+      ['REDIS_MEMORY', '512m', 'Memory of its container'],
+      ['CADDY_IMAGE', 'platform-caddy', 'Caddy 2.6 or newer'],
+      ['CADDY_VERSION', 'latest', 'Its tag'],
+      ['CADDY_MEMORY', '512m', 'Memory of its container'],
+      ['PLATFORM_MEMORY', '4g', 'Memory of the container platform'],
+      ['HANDLER_MEMORY', '4g', 'Memory of a handler'],
+      ['API_MEMORY', '1g', 'Memory of the API'],
+      ['INTERNAL_MEMORY', '2g', 'Memory of broker and database service'],
+      ['BUILDER_MEMORY', '4g', 'Memory of all builds together'],
+      ['PUBLISH_ADDRESS', '0.0.0.0', 'Address of this machine that ports are published on'],
+      ['HANDLER_PUBLISHED_PORT', '4001', 'Port of deployments on this machine'],
+      ['API_PUBLISHED_PORT', '4002', 'Port of the API on this machine'],
+      ['UI_PUBLISHED_PORT', '3002', 'Port of the dashboard on this machine'],
+      ['HANDLER_UPSTREAMS', 'handler:4001', 'Handlers that Caddy balances, with spaces between'],
+    ],
+  },
+];
+
+const HEADER = `# Variables of an installation. Copy it to .env, or let \`platform secrets init\` do that: it makes the secrets below.
+# What is commented out has the value shown. Made by \`node cli/run.mjs :env\`; docs/self-hosting.md explains.
+# Never commit .env.
+`;
+
+/** Text of `.env.example`. */
+export function exampleText(): string {
+  const line = (name: string, otherwise: string, what: string): string => `# ${what}\n#${name}=${otherwise}\n`;
+  const section = (title: string, lines: readonly string[]): string => `\n## ${title}\n\n${lines.join('')}`;
+  const plain = new Map(limitRows.map(([name, value, what]) => [name, [value, what] as const]));
+  const limits = limitVariables.map((name) => {
+    const [value, what] = plain.get(name) ?? [cpuLimit(name), 'CPU of one invocation in milliseconds; 0: no limit'];
+    return line(name, String(value), what);
+  });
+  return [
+    HEADER,
+    section(
+      'Secrets',
+      secretVariables.map(({ name, what, with: needed }) =>
+        needed === undefined ? `# ${what}\n${name}=\n` : `# ${what}; made where ${needed} is set\n#${name}=\n`,
+      ),
+    ),
+    ...variableGroups.map(({ title, rows }) =>
+      section(
+        title,
+        rows.map((row) => line(...row)),
+      ),
+    ),
+    section('Limits (docs/limits.md)', limits),
+  ].join('');
+}
+
+/** Text of containers/settings.yaml: what every part is given, and no secret. */
+export function settingsText(): string {
+  const names = [
+    ...variableGroups
+      .filter(({ isNotForAll }) => isNotForAll !== true)
+      .flatMap(({ rows }) => rows.map(([name]) => name)),
+    ...limitVariables,
+  ];
+  const lines = names.toSorted().map((name) => `      ${name}:\n`);
+  return `# What every part of the platform is given of .env: settings and limits, no secret. The services of the compose files
+# extend it. Made by \`node cli/run.mjs :env\`.
+services:
+  settings:
+    environment:
+${lines.join('')}`;
+}
+
+export async function run(): Promise<number> {
+  writeFileSync(path.join(root, '.env.example'), exampleText());
+  writeFileSync(path.join(root, 'containers/settings.yaml'), settingsText());
+  return 0;
+}
+
+/** Defaults of CPU budgets are no rows of their own. */
+function cpuLimit(name: string): number {
+  const { cpu } = limitsFrom({});
+  const [, kind, plan] = /^WORKER_CPU_LIMIT_MS_(?:(QUEUE|TIMER|CRON|WORKFLOW)_)?([A-Z]+)$/.exec(name) ?? [];
+  return cpu[(kind ?? 'http').toLowerCase() as keyof typeof cpu][plan!.toLowerCase() as 'free'];
+}

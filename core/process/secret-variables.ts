@@ -1,0 +1,77 @@
+// The secrets of an installation, by variable: whether a value is too weak for one, and what makes good ones. Read by
+// `platform secrets init`, and by the supervisor when it starts apart. Values are in no message.
+import { encryptionKeyProblem, secretProblem } from './generated-secrets.ts';
+
+/** What makes the secrets of an installation. */
+export const MAKE_SECRETS = 'platform secrets init';
+
+/** One secret. */
+export interface SecretVariable {
+  readonly name: string;
+  /** For the comment beside it. */
+  readonly what: string;
+  /** Only needed where this one is set. */
+  readonly with?: string;
+}
+
+/** Every secret that nobody but the platform chooses. */
+export const secretVariables: readonly SecretVariable[] = [
+  { name: 'SQLDB_PASSWORD', what: 'Password of Postgres, for the owner of the tables' },
+  { name: 'ENGINE_SQLDB_PASSWORD', what: 'Password of Postgres, for engines: they reach the tables of bindings alone' },
+  { name: 'CACHE_PASSWORD', what: 'Password of Redis' },
+  { name: 'ENGINE_CACHE_PASSWORD', what: 'Password of Redis, for engines: they reach the keys of the cache alone' },
+  { name: 'AUTH_SECRET', what: 'Signs sessions of the dashboard' },
+  { name: 'ENCRYPTION_KEY', what: 'Seals variables of projects in Postgres: keep it with your backups' },
+  { name: 'ENGINE_SECRET', what: 'Signs sessions of apps and addresses of files' },
+  { name: 'PRIVATE_PORT_TOKEN', what: 'Opens the private port of handlers to the API and the broker' },
+  { name: 'DB_SERVICE_TOKEN', what: 'Opens the database service to handlers' },
+  { name: 'WEB_TOKEN', what: 'Opens the API to the web process, which serves the dashboard' },
+  { name: 'GITHOST_WEBHOOK_SECRET', what: 'Signs deliveries of the Git host', with: 'GITHOST_APP_ID' },
+];
+
+/** Addresses that hold a password. */
+const addresses = ['DATABASE_URL', 'ENGINE_DATABASE_URL', 'CACHE_URL', 'ENGINE_CACHE_URL'] as const;
+
+/** Of passwords, which a provider may have chosen. */
+const PASSWORD_CHARS_MIN = 16;
+
+/** What is written where a secret belongs, in examples and in haste; no hexadecimal digits make such a word. */
+const EXAMPLE = /change.?(?:me|this)|example|passw|secret|replace|your[-_]|insert|todo|qwert|letmein|admin|postgres/i;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * What is wrong with the value of a secret; null when nothing is.
+ *
+ * @example weaknessOf('SQLDB_PASSWORD', 'postgres') // 'SQLDB_PASSWORD is weak: ...'
+ */
+export function weaknessOf(name: string, value: string, charsMin?: number): string | null {
+  const trimmed = value.trim();
+  if (trimmed !== '' && EXAMPLE.test(trimmed)) return `${name} is a word of an example, not a secret`;
+  return name === 'ENCRYPTION_KEY' ? encryptionKeyProblem(trimmed) : secretProblem(name, trimmed, charsMin);
+}
+
+/**
+ * Everything weak among the secrets that are set, passwords in addresses included.
+ *
+ * @returns lines for one error, the last of them with the command that mends it; none where all are good.
+ */
+export function weakSecrets(environment: Environment): readonly string[] {
+  const named = secretVariables.map(({ name }) => [name, environment[name] ?? '', undefined] as const);
+  const inAddresses = addresses.map(
+    (name) => [`the password in ${name}`, passwordOf(environment[name] ?? ''), PASSWORD_CHARS_MIN] as const,
+  );
+  const weak = [...named, ...inAddresses].flatMap(([name, value, charsMin]) =>
+    value === '' ? [] : (weaknessOf(name, value, charsMin) ?? []),
+  );
+  return weak.length === 0 ? [] : [...weak, `\`${MAKE_SECRETS}\` makes good ones in .env`];
+}
+
+function passwordOf(address: string): string {
+  const password = URL.parse(address)?.password ?? '';
+  try {
+    return decodeURIComponent(password);
+  } catch {
+    return password;
+  }
+}

@@ -1,0 +1,35 @@
+// Started by `npm run test:compose`: one engine for all of it, the images, then the push of test/e2e against the
+// compose files, then three handlers. Says why where it cannot run; with CI=true that is a failure.
+import { runTestFiles } from '#cli/tasks/test.ts';
+import { noDockerReason, startDockerEngine } from '#test/setup/docker-engine.ts';
+
+const FILES = ['test/compose/images.test.ts', 'test/compose/handlers.test.ts'];
+
+process.exitCode = await run(process.argv.slice(2));
+
+async function run(words: readonly string[]): Promise<number> {
+  const reason = await noDockerReason();
+  if (reason !== null) {
+    process.stdout.write(`The compose files are not tested: ${reason}\n`);
+    return process.env['CI'] === 'true' ? 1 : 0;
+  }
+  const engine = await startDockerEngine();
+  try {
+    process.env['DOCKER_HOST'] = engine.host;
+    process.env['TEST_GIT_HOST_ADDRESS'] = engine.machineAddress;
+    const options = words.filter((word) => word.startsWith('--'));
+    const first = await runTestFiles([FILES[0]!], options);
+    if (first !== 0) return first;
+    process.env['TEST_COMPOSE_BUILT'] = '1';
+    let code = 0;
+    for (const files of ['compose.yaml', 'compose.split.yaml']) {
+      process.stdout.write(`\n${files}: the push of test/e2e, unchanged\n`);
+      process.env['TEST_COMPOSE'] = files;
+      code = (await runTestFiles(['test/e2e/push-to-deploy.test.ts'], options)) || code;
+    }
+    delete process.env['TEST_COMPOSE'];
+    return (await runTestFiles(FILES.slice(1), options)) || code;
+  } finally {
+    await engine.close();
+  }
+}

@@ -1,0 +1,125 @@
+// A container engine of this test's own, from Debian's packages: dockerd over folders and a socket of its own, a base
+// image made by debootstrap, and what Compose is asked to do. For test/compose; needs root. DOCKER_HOST names an engine
+// that runs already.
+import assert from 'node:assert/strict';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { root } from '#cli/tasks/processes.ts';
+import { eventually } from './whole-platform.ts';
+
+const runProgram = promisify(execFile);
+const CA_FILE = '/etc/ssl/certs/ca-certificates.crt';
+const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
+
+/** What images are built on here. */
+export const BASE_IMAGE = 'platform-test-base:trixie';
+
+/** An engine that answers. */
+export interface DockerEngine {
+  /** For DOCKER_HOST. */
+  readonly host: string;
+  /** Where containers reach this machine. */
+  readonly machineAddress: string;
+  /** Runs `docker`. */
+  docker(...words: string[]): Promise<string>;
+  /** Runs `docker-compose` in the checkout. @param env goes before `.env`. */
+  compose(env: Readonly<Record<string, string>>, ...words: string[]): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** Why no engine can be started here; null: one can. */
+export async function noDockerReason(): Promise<string | null> {
+  if (process.getuid?.() !== 0) return 'it needs root';
+  for (const program of ['dockerd', 'docker', 'docker-compose', 'debootstrap'])
+    if ((await runProgram('which', [program]).catch(() => null)) === null)
+      return `${program} is not installed (apt-get install docker.io docker-compose debootstrap)`;
+  return null;
+}
+
+/** Starts one, with its base image. */
+export async function startDockerEngine(): Promise<DockerEngine> {
+  const given = process.env['DOCKER_HOST'] ?? '';
+  // Paths of sockets are short.
+  const folder = given === '' ? mkdtempSync(path.join(tmpdir(), 'dk-')) : '';
+  const host = given === '' ? `unix://${folder}/docker.sock` : given;
+  let daemon: ChildProcess | null = null;
+  if (given === '') {
+    const log = openSync(path.join(folder, 'dockerd.log'), 'w');
+    const words = ['--data-root', `${folder}/data`, '--exec-root', `${folder}/exec`, '--pidfile', `${folder}/pid`];
+    daemon = spawn('dockerd', [...words, '--bip', '172.17.0.1/16', '--host', host], { stdio: ['ignore', log, log] });
+  }
+  // Without BuildKit, which Debian does not have.
+  const environment = { ...process.env, DOCKER_HOST: host, DOCKER_BUILDKIT: '0', COMPOSE_DOCKER_CLI_BUILD: '0' };
+  const run = async (program: string, words: readonly string[], env: NodeJS.ProcessEnv): Promise<string> => {
+    try {
+      return (await runProgram(program, [...words], { cwd: root, env, maxBuffer: OUTPUT_BYTES_MAX })).stdout;
+    } catch (error) {
+      const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
+      throw new Error(`${program} ${words.join(' ').slice(0, 300)}:\n${stdout.slice(-2000)}\n${stderr.slice(-4000)}`, {
+        cause: error,
+      });
+    }
+  };
+  const engine: DockerEngine = {
+    host,
+    machineAddress: '172.17.0.1',
+    docker: (...words) => run('docker', words, environment),
+    compose: (env, ...words) => run('docker-compose', words, { ...environment, ...env }),
+    async close() {
+      if (daemon === null) return;
+      const ended = new Promise((resolve) => daemon.once('exit', resolve));
+      daemon.kill('SIGTERM');
+      await ended;
+      await runProgram('sh', ['-c', `umount ${folder}/data/overlay2/*/merged 2>/dev/null; true`]);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  try {
+    await eventually('The Docker engine', async () => {
+      assert.equal(daemon?.exitCode ?? null, null, 'dockerd ended');
+      await engine.docker('version');
+      return true;
+    });
+  } catch (error) {
+    const log = folder === '' ? '' : readFileSync(path.join(folder, 'dockerd.log'), 'utf8').slice(-2000);
+    await engine.close();
+    throw new Error(`dockerd does not start:\n${log}`, { cause: error });
+  }
+  const images = await engine.docker('images', '--quiet', BASE_IMAGE);
+  if (images.trim() === '') await importBase(environment);
+  return engine;
+}
+
+/** Debian 13 as `debootstrap` makes it, kept in the cache folder: there is no registry to take it from. */
+async function importBase(environment: NodeJS.ProcessEnv): Promise<void> {
+  const cache = path.join(root, '.cache');
+  const folder = path.join(cache, 'trixie-root');
+  if (!existsSync(folder)) {
+    mkdirSync(cache, { recursive: true });
+    const unfinished = mkdtempSync(path.join(cache, 'trixie-'));
+    await runProgram('debootstrap', ['--variant=minbase', '--include=ca-certificates', 'trixie', unfinished], {
+      maxBuffer: OUTPUT_BYTES_MAX,
+    });
+    // The authorities of this machine: a proxy of its own may stand before the registry.
+    cpSync(CA_FILE, `${unfinished}${CA_FILE}`);
+    rmSync(`${unfinished}/var/cache/apt/archives`, { recursive: true, force: true });
+    mkdirSync(`${unfinished}/var/cache/apt/archives/partial`, { recursive: true });
+    renameSync(unfinished, folder);
+  }
+  const changes = ['--change', `ENV NODE_EXTRA_CA_CERTS=${CA_FILE}`, '--change', 'CMD ["/bin/sh"]'];
+  await runProgram(
+    'sh',
+    [
+      '-c',
+      `tar -C "$1" -c . | docker import ${changes.map((word) => `'${word}'`).join(' ')} - ${BASE_IMAGE}`,
+      'sh',
+      folder,
+    ],
+    {
+      env: environment,
+    },
+  );
+}

@@ -1,0 +1,64 @@
+// `.env.example` and containers/settings.yaml hold every variable that the sources read, and nothing else.
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { limitVariables } from '#core/limits.ts';
+import { secretVariables } from '#core/process/secret-variables.ts';
+import { exampleText, settingsText, variableGroups } from '#cli/tasks/env.ts';
+import { root } from '#cli/tasks/processes.ts';
+import { readSources } from '#cli/tasks/sources.ts';
+
+/** Of the system, or between our own processes. */
+const NOT_FOR_OPERATORS = new Set(
+  (
+    'PATH HOME NO_COLOR NODE_ENV NODE_COMPILE_CACHE XDG_CACHE_HOME ' +
+    'DB_SERVICE_SOCKETS PLATFORM_UPGRADE ENGINE_ID ENGINE_SOCKETS ENGINE_CRASH_FD PLATFORM_LOCAL_RECORD'
+  ).split(' '),
+);
+/** How the sources of the parts read one. */
+const READS =
+  /(?:\b(?:get|value|whole|port|originOf|choice)\(\s*|\b(?:env|environment|own|process\.env)\[)'([A-Z][A-Z0-9_]{2,})'/g;
+
+const known = new Set([
+  ...variableGroups.flatMap(({ rows }) => rows.map(([name]) => name)),
+  ...secretVariables.map(({ name }) => name),
+  ...limitVariables,
+]);
+
+test('every variable that the parts of the platform read is in .env.example', () => {
+  const missing = new Set<string>();
+  for (const [file, text] of Object.entries(readSources(root))) {
+    if (!/^(?:core|control|runtime|builder\/(?:service|steps)|postgres|git|web)\//.test(file)) continue;
+    if (!file.endsWith('.ts') || /^runtime\/(?:dev|engine\/guest)\//.test(file)) continue;
+    for (const [, name] of text.matchAll(READS))
+      if (!known.has(name!) && !NOT_FOR_OPERATORS.has(name!)) missing.add(`${name} (${file})`);
+  }
+  assert.deepEqual([...missing], [], 'give each a row in cli/tasks/env.ts, then `node cli/run.mjs :env`');
+});
+
+test('the files are as the table says', () => {
+  const fileText = (name: string): string => readFileSync(path.join(root, name), 'utf8');
+  assert.ok(fileText('.env.example') === exampleText(), '.env.example: `node cli/run.mjs :env` writes it');
+  assert.ok(
+    fileText('containers/settings.yaml') === settingsText(),
+    'settings.yaml: `node cli/run.mjs :env` writes it',
+  );
+});
+
+test('no secret is a setting of all parts', () => {
+  const settings = new Set([...settingsText().matchAll(/^ {6}([A-Z0-9_]+):$/gm)].map(([, name]) => name!));
+  assert.deepEqual(
+    [...settings].filter((name) => /SECRET|PASSWORD|(?<!BUILD_)TOKEN$|_KEY|DATABASE_URL|CACHE_URL/.test(name)),
+    [],
+  );
+  assert.equal(settings.has('WORKER_MEMORY_MB'), true);
+});
+
+test('every variable of the compose files is in .env.example', () => {
+  const missing = new Set<string>();
+  for (const file of globSync('{compose*.yaml,containers/{services,handler,Caddyfile}*}', { cwd: root }))
+    for (const [, name] of readFileSync(path.join(root, file), 'utf8').matchAll(/\$\{([A-Z][A-Z0-9_]+)[:}]/g))
+      if (!known.has(name!)) missing.add(`${name} (${file})`);
+  assert.deepEqual([...missing], [], 'give each a row in cli/tasks/env.ts, then `node cli/run.mjs :env`');
+});
