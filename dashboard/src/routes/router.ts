@@ -6,12 +6,19 @@ import { logRoutes } from './logs.ts';
 import { organizationRoutes } from './organization.ts';
 import { homeRoute, newProjectRoute, projectRoute, rootRoute } from './root.ts';
 import { settingsRoutes } from './settings.ts';
+import { resourceRoutes } from './storage.ts';
 import { analyticsRoute } from './usage.ts';
 
 const routeTree = rootRoute.addChildren([
   homeRoute,
   newProjectRoute,
-  projectRoute.addChildren([...deploymentRoutes.ofProject, ...settingsRoutes, ...logRoutes, analyticsRoute]),
+  projectRoute.addChildren([
+    ...deploymentRoutes.ofProject,
+    ...settingsRoutes,
+    ...logRoutes,
+    ...resourceRoutes,
+    analyticsRoute,
+  ]),
   ...deploymentRoutes.ofRoot,
   ...organizationRoutes,
 ]);

@@ -1,0 +1,397 @@
+// One run: its steps on a time axis with attempts, sleeps and waits; input, output and log; cancel, pause, resume, run
+// again from a step, send an event.
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, dataOf } from '../../api/client.ts';
+import { Button } from '../../components/button.tsx';
+import { Confirm } from '../../components/confirm.tsx';
+import { Dialog, Sheet } from '../../components/dialog.tsx';
+import { Editor } from '../../components/editor.tsx';
+import { Field, Input } from '../../components/field.tsx';
+import { Id } from '../../components/id.tsx';
+import { ErrorState, Notice } from '../../components/notice.tsx';
+import { Facts } from '../../components/page.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { State } from '../../components/state.tsx';
+import { Duration, durationText, Time } from '../../components/time.tsx';
+import { branchOf, runQuery, type BindingPlace } from '../../queries/resources.ts';
+import { targetOf, useChanges } from '../storage/changes.tsx';
+import styles from '../storage/storage.module.css';
+import { jsonLine, JsonValue } from '../storage/value.tsx';
+import { parseJson } from './json.ts';
+import { runTones } from './workflows.tsx';
+
+interface RunSheetProps {
+  readonly place: BindingPlace;
+  readonly id: string;
+  readonly onClose: () => void;
+}
+
+type Step = {
+  readonly name: string;
+  readonly kind: string;
+  readonly status: string;
+  readonly attempts: number;
+  readonly result: unknown;
+  readonly error: { readonly name: string; readonly message: string } | null;
+  readonly wakeAt: number | null;
+  readonly eventType: string | null;
+  readonly startedAt: number;
+  readonly endedAt: number | null;
+};
+
+export function RunSheet({ place, id, onClose }: RunSheetProps) {
+  const { data: run, error } = useQuery(runQuery(place, id));
+  const { change, isPending, question } = useChanges(place);
+  const [asked, setAsked] = useState<{ readonly does: 'cancel' | 'restart'; readonly step: string | null } | null>(
+    null,
+  );
+  const [sent, setSent] = useState<string | null>(null);
+  const params = { id: place.id, workflow: place.binding };
+  const query = { ...branchOf(place), run: id };
+  const isOver = run !== undefined && ['completed', 'failed', 'cancelled'].includes(run.status);
+  const waiting = run?.steps.find(({ kind, status }) => kind === 'event' && status === 'waiting');
+  return (
+    <Sheet
+      isOpen
+      onClose={onClose}
+      title={<Id id={id} chars={36} />}
+      description={`A run of ${place.binding}, ${targetOf(place)}`}
+      footer={
+        run !== undefined && (
+          <>
+            {!isOver && (
+              <Button variant="danger" onClick={() => setAsked({ does: 'cancel', step: null })}>
+                Cancel run
+              </Button>
+            )}
+            {!isOver && run.status !== 'paused' && (
+              <Button
+                isPending={isPending}
+                onClick={() =>
+                  change({
+                    done: 'Run paused',
+                    failed: 'The run was not paused',
+                    act: () => dataOf(api.post('/projects/:id/workflows/:workflow/run/pause', { params, query })),
+                  })
+                }
+              >
+                Pause
+              </Button>
+            )}
+            {run.status === 'paused' && (
+              <Button
+                isPending={isPending}
+                onClick={() =>
+                  change({
+                    done: 'Run goes on',
+                    failed: 'The run does not go on',
+                    act: () => dataOf(api.post('/projects/:id/workflows/:workflow/run/resume', { params, query })),
+                  })
+                }
+              >
+                Resume
+              </Button>
+            )}
+            {!isOver && (
+              <Button
+                variant={waiting === undefined ? 'secondary' : 'primary'}
+                onClick={() => setSent(waiting?.eventType ?? '')}
+              >
+                Send an event
+              </Button>
+            )}
+            {isOver && <Button onClick={() => setAsked({ does: 'restart', step: null })}>Run again</Button>}
+          </>
+        )
+      }
+    >
+      {error !== null && <ErrorState title="The run could not be read" error={error} />}
+      {run === undefined && error === null && <SkeletonRows />}
+      {run !== undefined && (
+        <>
+          <Facts
+            facts={[
+              [
+                'Status',
+                <State key="state" tone={runTones[run.status] ?? 'neutral'}>
+                  {run.status}
+                </State>,
+              ],
+              ['Created', <Time key="at" at={run.createdAt} />],
+              [
+                'Took',
+                run.startedAt === null ? null : <Duration key="took" from={run.startedAt} to={run.completedAt} />,
+              ],
+              ['Deployment', <Id key="deployment" id={run.deployment} />],
+              [
+                'Waits for',
+                waiting === undefined ? null : (
+                  <span key="waits">
+                    the event <span className={styles.mono}>{waiting.eventType}</span>
+                  </span>
+                ),
+              ],
+            ]}
+          />
+          {run.error !== null && (
+            <Notice tone="failed" title={run.error.name}>
+              <span className={styles.mono}>{run.error.message}</span>
+            </Notice>
+          )}
+          <Axis
+            steps={run.steps}
+            from={run.startedAt ?? run.createdAt}
+            to={run.completedAt}
+            onRestart={(step) => setAsked({ does: 'restart', step })}
+          />
+          <div className={styles.block}>
+            <span className={styles.label}>Input</span>
+            <JsonValue value={run.input} />
+          </div>
+          {run.status === 'completed' && (
+            <div className={styles.block}>
+              <span className={styles.label}>Output</span>
+              <JsonValue value={run.output} />
+            </div>
+          )}
+          {run.log.length > 0 && (
+            <div className={styles.block}>
+              <span className={styles.label}>Log</span>
+              {run.log.map(({ at, message, content }, index) => (
+                <div key={index} className={styles.mono}>
+                  <span className={styles.faint}>
+                    <Time at={at} isExact />
+                  </span>{' '}
+                  {message} {content === null ? '' : jsonLine(content, 500)}
+                </div>
+              ))}
+            </div>
+          )}
+        </>
+      )}
+      {question}
+      <Confirm
+        isOpen={asked !== null}
+        onClose={() => setAsked(null)}
+        title={
+          asked?.does === 'cancel'
+            ? 'Cancel this run?'
+            : asked?.step === null
+              ? 'Run it again from the beginning?'
+              : `Run it again from ${asked?.step ?? ''}?`
+        }
+        action={asked?.does === 'cancel' ? 'Cancel run' : 'Run again'}
+        isDanger={asked?.does === 'cancel'}
+        onConfirm={() => {
+          const { does, step } = asked!;
+          setAsked(null);
+          change(
+            does === 'cancel'
+              ? {
+                  done: 'Run cancelled',
+                  failed: 'The run was not cancelled',
+                  act: () => dataOf(api.post('/projects/:id/workflows/:workflow/run/cancel', { params, query })),
+                }
+              : {
+                  done: 'Run started again',
+                  failed: 'The run was not started again',
+                  act: () =>
+                    dataOf(
+                      api.post('/projects/:id/workflows/:workflow/run/restart', {
+                        params,
+                        query,
+                        body: step === null ? {} : { fromStep: step },
+                      }),
+                    ),
+                },
+          );
+        }}
+      >
+        {asked?.does === 'cancel'
+          ? 'The step that runs ends, and no other begins.'
+          : asked?.step === null
+            ? 'All steps run again, with the code that is deployed now.'
+            : 'This step and those after it run again, with the code that is deployed now; results of earlier ones stay.'}
+      </Confirm>
+      {sent !== null && <SendEvent place={place} run={id} type={sent} onClose={() => setSent(null)} />}
+    </Sheet>
+  );
+}
+
+/** Steps below each other, each where it was in the time of the run. */
+function Axis({
+  steps,
+  from,
+  to,
+  onRestart,
+}: {
+  readonly steps: readonly Step[];
+  readonly from: number;
+  readonly to: number | null;
+  readonly onRestart: (step: string) => void;
+}) {
+  const [opened, setOpened] = useState<string | null>(null);
+  if (steps.length === 0) return <p className={styles.faint}>No step has begun yet.</p>;
+  const end = Math.max(
+    to ?? 0,
+    ...steps.map(({ endedAt, startedAt, status }) => endedAt ?? (status === 'waiting' ? startedAt + 1 : startedAt)),
+    from + 1,
+  );
+  const begin = Math.min(from, ...steps.map(({ startedAt }) => startedAt));
+  // Of a run that goes on, what waits reaches to the end of what is shown.
+  const last = to === null ? end + Math.max(1, (end - begin) * 0.15) : end;
+  const share = (at: number): number => ((at - begin) / (last - begin)) * 100;
+  return (
+    <div className={styles.block}>
+      <div className={styles.more}>
+        <span className={styles.label}>Steps</span>
+        <span>{durationText(end - begin)}</span>
+      </div>
+      <div className={styles.axis}>
+        {steps.map((step) => {
+          const isOpen = opened === step.name;
+          const left = share(step.startedAt);
+          const right = share(step.endedAt ?? last);
+          return (
+            <div key={step.name}>
+              <button
+                type="button"
+                className={styles.step}
+                style={{ width: '100%' }}
+                aria-expanded={isOpen}
+                onClick={() => setOpened(isOpen ? null : step.name)}
+              >
+                <span className={styles.line} title={step.name}>
+                  {step.name}
+                </span>
+                <span className={styles.track} aria-hidden>
+                  <span
+                    className={styles.span}
+                    data-tone={
+                      step.status === 'failed'
+                        ? 'failed'
+                        : step.status === 'waiting'
+                          ? 'waiting'
+                          : step.kind === 'run'
+                            ? 'done'
+                            : 'slept'
+                    }
+                    style={{ left: `${left}%`, width: `${Math.max(right - left, 0.5)}%` }}
+                  />
+                </span>
+                <span className={styles.took}>
+                  {step.status === 'waiting'
+                    ? 'waits'
+                    : durationText((step.endedAt ?? step.startedAt) - step.startedAt)}
+                </span>
+              </button>
+              {isOpen && (
+                <div className={styles.opened}>
+                  <Facts
+                    facts={[
+                      ['Kind', step.kind === 'run' ? 'step' : step.kind === 'sleep' ? 'sleep' : 'waits for an event'],
+                      ['Status', step.status],
+                      ['Failed attempts', step.attempts === 0 ? null : step.attempts],
+                      ['Event', step.eventType === null ? null : <span className={styles.mono}>{step.eventType}</span>],
+                      ['Begun', <Time key="begun" at={step.startedAt} isExact />],
+                      [
+                        'Goes on',
+                        step.wakeAt === null || step.endedAt !== null ? null : <Time key="wakes" at={step.wakeAt} />,
+                      ],
+                    ]}
+                  />
+                  {step.error !== null && (
+                    <Notice tone="failed" title={step.error.name}>
+                      <span className={styles.mono}>{step.error.message}</span>
+                    </Notice>
+                  )}
+                  {step.status === 'done' && step.kind !== 'sleep' && <JsonValue value={step.result} />}
+                  <div>
+                    <Button
+                      size="small"
+                      onClick={() => onRestart(step.name)}
+                      aria-label={`Run again from ${step.name}`}
+                    >
+                      Run again from here
+                    </Button>
+                  </div>
+                </div>
+              )}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+function SendEvent({
+  place,
+  run,
+  type: first,
+  onClose,
+}: {
+  readonly place: BindingPlace;
+  readonly run: string;
+  readonly type: string;
+  readonly onClose: () => void;
+}) {
+  const { change, isPending, question } = useChanges(place);
+  const [type, setType] = useState(first);
+  const [payload, setPayload] = useState('{}');
+  const [isTried, setTried] = useState(false);
+  const parsed = parseJson(payload);
+  const submit = (): void => {
+    setTried(true);
+    if (!parsed.isJson) return;
+    change({
+      done: 'Event sent',
+      failed: 'The event was not sent',
+      act: () =>
+        dataOf(
+          api.post('/projects/:id/workflows/:workflow/run/events', {
+            params: { id: place.id, workflow: place.binding },
+            query: { ...branchOf(place), run },
+            body: { type, payload: parsed.value },
+          }),
+        ),
+      after: onClose,
+    });
+  };
+  return (
+    <>
+      <Dialog
+        isOpen
+        isWide
+        onClose={onClose}
+        title="Send an event"
+        onSubmit={submit}
+        footer={
+          <>
+            <Button onClick={onClose}>Cancel</Button>
+            <Button type="submit" variant="primary" isPending={isPending}>
+              Send
+            </Button>
+          </>
+        }
+      >
+        <Field label="Type">
+          {(control) => (
+            <Input {...control} isCode required value={type} onChange={(event) => setType(event.target.value)} />
+          )}
+        </Field>
+        <div className={styles.block}>
+          <span className={styles.label}>Payload, JSON</span>
+          <Editor label="Payload" language="json" value={payload} onChange={setPayload} onRun={submit} />
+          {isTried && !parsed.isJson && (
+            <span role="alert" style={{ color: 'var(--failed)' }}>
+              The payload is no JSON: {parsed.problem}
+            </span>
+          )}
+        </div>
+      </Dialog>
+      {question}
+    </>
+  );
+}

@@ -1,0 +1,110 @@
+// Schedules of platform.yaml: when each runs next, how the last run ended, run now.
+import { useQuery } from '@tanstack/react-query';
+import { api, dataOf } from '../../api/client.ts';
+import { Button } from '../../components/button.tsx';
+import { EmptyState, ErrorState } from '../../components/notice.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { State } from '../../components/state.tsx';
+import { Table } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import { branchOf, schedulesQuery, type ResourcePlace } from '../../queries/resources.ts';
+import { AreaPage } from '../storage/binding-page.tsx';
+import { useChanges } from '../storage/changes.tsx';
+import { jobsArea, scheduleKind } from '../storage/kinds.ts';
+import styles from '../storage/storage.module.css';
+
+export function SchedulesPage() {
+  return (
+    <AreaPage area={jobsArea} kind={scheduleKind}>
+      {(place) => <Schedules place={place} />}
+    </AreaPage>
+  );
+}
+
+function Schedules({ place }: { readonly place: ResourcePlace }) {
+  const { data, error, refetch } = useQuery(schedulesQuery(place));
+  const { change, isPending, question } = useChanges(place);
+  if (error !== null)
+    return <ErrorState title="The schedules could not be read" error={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <SkeletonRows />;
+  if (data.items.length === 0)
+    return (
+      <EmptyState title="No schedules yet">
+        {place.branch === null
+          ? 'Lines of platform.yaml run your worker’s scheduled handler at times of the clock:'
+          : 'Schedules run in production alone: previews have none.'}
+        {place.branch === null && <code className={styles.yaml}>{"cron: { NIGHTLY: '0 3 * * *' }"}</code>}
+      </EmptyState>
+    );
+  return (
+    <>
+      <Table
+        label="Schedules"
+        rows={data.items}
+        rowKey={({ name }) => name}
+        columns={[
+          {
+            id: 'name',
+            header: 'Schedule',
+            phone: 'first',
+            cell: ({ name }) => <span className={styles.mono}>{name}</span>,
+          },
+          {
+            id: 'cron',
+            header: 'Runs',
+            cell: ({ schedule, timezone }) => (
+              <span className={styles.mono}>
+                {schedule} {timezone}
+              </span>
+            ),
+          },
+          { id: 'next', header: 'Next', isFitted: true, cell: ({ nextAt }) => <Time at={nextAt} /> },
+          {
+            id: 'last',
+            header: 'Last',
+            isFitted: true,
+            cell: ({ lastAt }) =>
+              lastAt === null ? <span className={styles.faint}>never</span> : <Time at={lastAt} />,
+          },
+          {
+            id: 'outcome',
+            header: 'Outcome',
+            isFitted: true,
+            cell: ({ lastOutcome }) =>
+              lastOutcome === null ? '' : <State tone={lastOutcome === 'ok' ? 'ok' : 'failed'}>{lastOutcome}</State>,
+          },
+          {
+            id: 'actions',
+            header: 'Actions',
+            isHeaderHidden: true,
+            isFitted: true,
+            phone: 'first-end',
+            cell: ({ name }) => (
+              <Button
+                size="small"
+                aria-label={`Run ${name} now`}
+                isPending={isPending}
+                onClick={() =>
+                  change({
+                    done: `${name} runs`,
+                    failed: `${name} was not run`,
+                    act: () =>
+                      dataOf(
+                        api.post('/projects/:id/schedules/run', {
+                          params: { id: place.id },
+                          query: { ...branchOf(place), name },
+                        }),
+                      ),
+                  })
+                }
+              >
+                Run now
+              </Button>
+            ),
+          },
+        ]}
+      />
+      {question}
+    </>
+  );
+}

@@ -1,0 +1,248 @@
+// Timers that are set: when each fires next; set, run now, delete.
+import { PlusIcon } from '@radix-ui/react-icons';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useSearch } from '@tanstack/react-router';
+import { api, dataOf } from '../../api/client.ts';
+import { Button } from '../../components/button.tsx';
+import { CursorList } from '../../components/cursor-list.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Editor } from '../../components/editor.tsx';
+import { Field, FieldRow, Input } from '../../components/field.tsx';
+import { EmptyState } from '../../components/notice.tsx';
+import { Table } from '../../components/table.tsx';
+import { durationText, Time } from '../../components/time.tsx';
+import { doUnlessUndone } from '../../components/toast.tsx';
+import { branchOf, timersQuery, type BindingPlace } from '../../queries/resources.ts';
+import type { ListSearch } from '../../routes/storage.ts';
+import { AreaPage } from '../storage/binding-page.tsx';
+import { targetOf, useChanges } from '../storage/changes.tsx';
+import { jobsArea, timerKind } from '../storage/kinds.ts';
+import { PrefixField } from '../storage/prefix-field.tsx';
+import styles from '../storage/storage.module.css';
+import { jsonLine } from '../storage/value.tsx';
+import { parseJson } from './json.ts';
+
+export function TimersPage() {
+  return (
+    <AreaPage area={jobsArea} kind={timerKind}>
+      {(place) => <Timers key={`${place.binding} ${place.branch ?? ''}`} place={place} />}
+    </AreaPage>
+  );
+}
+
+function Timers({ place }: { readonly place: BindingPlace }) {
+  const { prefix = '' } = useSearch({ strict: false }) as ListSearch;
+  const query = useInfiniteQuery(timersQuery(place, prefix));
+  const { change, question } = useChanges(place);
+  const [isSetting, setSetting] = useState(false);
+  /** Deleted unless it is undone. */
+  const [going, setGoing] = useState<ReadonlySet<string>>(new Set());
+  const params = { id: place.id, timer: place.binding };
+  const keep = (key: string): void => setGoing((before) => new Set([...before].filter((other) => other !== key)));
+  const remove = (key: string): void => {
+    setGoing((before) => new Set([...before, key]));
+    doUnlessUndone(
+      `Timer ${key} deleted`,
+      () =>
+        change({
+          done: null,
+          failed: 'The timer was not deleted',
+          act: () =>
+            dataOf(
+              api.delete('/projects/:id/timers/:timer/entry', { params, query: { ...branchOf(place), key } }),
+            ).finally(() => setTimeout(() => keep(key), 1000)),
+        }),
+      () => keep(key),
+    );
+  };
+  return (
+    <>
+      <div className={styles.bar} role="search">
+        <PrefixField label="Ids that begin with" />
+        <Button variant="primary" onClick={() => setSetting(true)}>
+          <PlusIcon />
+          Set a timer
+        </Button>
+      </div>
+      <CursorList
+        name="timers"
+        query={query}
+        empty={
+          <EmptyState title={prefix === '' ? 'No timer is set' : `No id begins with ${prefix}`}>
+            {prefix === '' && `await env.${place.binding}.set('remind', { afterMs: 60_000 }) in your worker sets one.`}
+          </EmptyState>
+        }
+      >
+        {(timers) => (
+          <Table
+            label="Timers"
+            rows={timers.filter(({ id }) => !going.has(id))}
+            rowKey={({ id }) => id}
+            columns={[
+              {
+                id: 'id',
+                header: 'Timer',
+                phone: 'first',
+                cell: ({ id }) => <span className={styles.mono}>{id}</span>,
+              },
+              { id: 'at', header: 'Fires', isFitted: true, cell: ({ scheduledTime }) => <Time at={scheduledTime} /> },
+              {
+                id: 'again',
+                header: 'Comes again',
+                cell: ({ intervalMs, cron, timezone }) =>
+                  cron !== null ? (
+                    <span className={styles.mono}>
+                      {cron} {timezone}
+                    </span>
+                  ) : intervalMs !== null ? (
+                    `every ${durationText(intervalMs)}`
+                  ) : (
+                    <span className={styles.faint}>once</span>
+                  ),
+              },
+              {
+                id: 'payload',
+                header: 'Payload',
+                phone: 'hidden',
+                cell: ({ payload }) => (
+                  <span className={`${styles.mono} ${styles.line}`}>
+                    {payload === null ? '' : jsonLine(payload, 80)}
+                  </span>
+                ),
+              },
+              {
+                id: 'actions',
+                header: 'Actions',
+                isHeaderHidden: true,
+                isFitted: true,
+                phone: 'first-end',
+                cell: ({ id }) => (
+                  <span className={styles.bar}>
+                    <Button
+                      size="small"
+                      aria-label={`Run ${id} now`}
+                      onClick={() =>
+                        change({
+                          done: `Timer ${id} fires`,
+                          failed: 'The timer was not fired',
+                          act: () =>
+                            dataOf(
+                              api.post('/projects/:id/timers/:timer/run', {
+                                params,
+                                query: { ...branchOf(place), key: id },
+                              }),
+                            ),
+                        })
+                      }
+                    >
+                      Run now
+                    </Button>
+                    <Button size="small" variant="ghost" aria-label={`Delete ${id}`} onClick={() => remove(id)}>
+                      Delete
+                    </Button>
+                  </span>
+                ),
+              },
+            ]}
+          />
+        )}
+      </CursorList>
+      {isSetting && <SetTimer place={place} onClose={() => setSetting(false)} />}
+      {question}
+    </>
+  );
+}
+
+function SetTimer({ place, onClose }: { readonly place: BindingPlace; readonly onClose: () => void }) {
+  const { change, isPending, question } = useChanges(place);
+  const [id, setId] = useState('');
+  const [after, setAfter] = useState('60');
+  const [every, setEvery] = useState('');
+  const [cron, setCron] = useState('');
+  const [payload, setPayload] = useState('null');
+  const parsed = parseJson(payload);
+  const number = (text: string, set: (text: string) => void, least: number) => ({
+    type: 'number' as const,
+    min: least,
+    value: text,
+    onChange: (event: { target: { value: string } }) => set(event.target.value),
+  });
+  return (
+    <>
+      <Dialog
+        isOpen
+        isWide
+        onClose={onClose}
+        title="Set a timer"
+        description={`Of ${place.binding}, ${targetOf(place)}. One with this id is moved.`}
+        onSubmit={() =>
+          parsed.isJson &&
+          change({
+            done: 'Timer set',
+            failed: 'The timer was not set',
+            act: () =>
+              dataOf(
+                api.put('/projects/:id/timers/:timer/entry', {
+                  params: { id: place.id, timer: place.binding },
+                  query: { ...branchOf(place), key: id },
+                  body: {
+                    afterMs: Math.round(Number(after === '' ? '0' : after) * 1000),
+                    payload: parsed.value,
+                    ...(every !== '' && { intervalMs: Math.round(Number(every) * 1000) }),
+                    ...(cron !== '' && { cron }),
+                  },
+                }),
+              ),
+            after: onClose,
+          })
+        }
+        footer={
+          <>
+            <Button onClick={onClose}>Cancel</Button>
+            <Button type="submit" variant="primary" isPending={isPending} disabled={!parsed.isJson}>
+              Set
+            </Button>
+          </>
+        }
+      >
+        <FieldRow>
+          <Field label="Id">
+            {(control) => (
+              <Input {...control} isCode required value={id} onChange={(event) => setId(event.target.value)} />
+            )}
+          </Field>
+          <Field label="Seconds until it fires">
+            {(control) => <Input {...control} {...number(after, setAfter, 0)} />}
+          </Field>
+        </FieldRow>
+        <FieldRow>
+          <Field label="Then every, seconds" hint="Empty: once">
+            {(control) => <Input {...control} {...number(every, setEvery, 1)} disabled={cron !== ''} />}
+          </Field>
+          <Field label="Or a schedule, in UTC" hint="Such as 0 3 * * *">
+            {(control) => (
+              <Input
+                {...control}
+                isCode
+                value={cron}
+                onChange={(event) => setCron(event.target.value)}
+                disabled={every !== ''}
+              />
+            )}
+          </Field>
+        </FieldRow>
+        <div className={styles.block}>
+          <span className={styles.label}>Payload, JSON</span>
+          <Editor label="Payload" language="json" value={payload} onChange={setPayload} minHeight={60} />
+          {!parsed.isJson && (
+            <span role="alert" style={{ color: 'var(--failed)' }}>
+              The payload is no JSON: {parsed.problem}
+            </span>
+          )}
+        </div>
+      </Dialog>
+      {question}
+    </>
+  );
+}

@@ -1,0 +1,197 @@
+// Runs of a workflow by status; one of them at the side. run-sheet.tsx shows it.
+import { PlayIcon } from '@radix-ui/react-icons';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api, dataOf } from '../../api/client.ts';
+import { Button } from '../../components/button.tsx';
+import { CursorList } from '../../components/cursor-list.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Editor } from '../../components/editor.tsx';
+import { Field, Input, Select } from '../../components/field.tsx';
+import { Id } from '../../components/id.tsx';
+import { EmptyState } from '../../components/notice.tsx';
+import { State, type Tone } from '../../components/state.tsx';
+import { Table } from '../../components/table.tsx';
+import { Duration, Time } from '../../components/time.tsx';
+import { branchOf, runsQuery, type BindingPlace } from '../../queries/resources.ts';
+import type { WorkflowSearch } from '../../routes/storage.ts';
+import { AreaPage } from '../storage/binding-page.tsx';
+import { targetOf, useChanges } from '../storage/changes.tsx';
+import { jobsArea, workflowKind } from '../storage/kinds.ts';
+import styles from '../storage/storage.module.css';
+import { parseJson } from './json.ts';
+import { RunSheet } from './run-sheet.tsx';
+
+export const runTones: Readonly<Record<string, Tone>> = {
+  pending: 'neutral',
+  running: 'running',
+  paused: 'warning',
+  completed: 'ok',
+  failed: 'failed',
+  cancelled: 'neutral',
+};
+
+export function WorkflowsPage() {
+  return (
+    <AreaPage area={jobsArea} kind={workflowKind}>
+      {(place) => <Workflow key={`${place.binding} ${place.branch ?? ''}`} place={place} />}
+    </AreaPage>
+  );
+}
+
+function Workflow({ place }: { readonly place: BindingPlace }) {
+  const { status = '', run } = useSearch({ strict: false }) as WorkflowSearch;
+  const navigate = useNavigate();
+  const query = useInfiniteQuery(runsQuery(place, status));
+  const [isStarting, setStarting] = useState(false);
+  const show = (next: WorkflowSearch): void =>
+    void navigate({ to: '.', search: (before: object) => ({ ...before, ...next }) } as never);
+  return (
+    <>
+      <div className={styles.bar}>
+        <Select
+          className={styles.narrow}
+          aria-label="Status"
+          value={status}
+          onChange={(event) => show({ status: event.target.value === '' ? undefined : event.target.value })}
+        >
+          <option value="">Every status</option>
+          {Object.keys(runTones).map((one) => (
+            <option key={one} value={one}>
+              {one[0]!.toUpperCase() + one.slice(1)}
+            </option>
+          ))}
+        </Select>
+        <span className={styles.grow} />
+        <Button variant="primary" onClick={() => setStarting(true)}>
+          <PlayIcon />
+          Start a run
+        </Button>
+      </div>
+      <CursorList
+        name="runs"
+        query={query}
+        empty={
+          <EmptyState title={status === '' ? 'No runs yet' : `No run is ${status}`}>
+            {status === '' && `await env.${place.binding}.trigger({ price: 40 }) in your worker starts one.`}
+          </EmptyState>
+        }
+      >
+        {(runs) => (
+          <Table
+            label="Runs"
+            rows={runs}
+            rowKey={({ id }) => id}
+            onOpen={({ id }) => show({ run: id })}
+            selectedKey={run ?? null}
+            columns={[
+              {
+                id: 'status',
+                header: 'Status',
+                isFitted: true,
+                phone: 'first',
+                cell: (one) => <State tone={runTones[one.status] ?? 'neutral'}>{one.status}</State>,
+              },
+              { id: 'id', header: 'Run', cell: ({ id }) => <Id id={id} chars={28} /> },
+              {
+                id: 'error',
+                header: 'Error',
+                phone: 'hidden',
+                cell: ({ error }) => <span className={styles.line}>{error?.message ?? ''}</span>,
+              },
+              {
+                id: 'took',
+                header: 'Took',
+                align: 'end',
+                isFitted: true,
+                cell: ({ startedAt, completedAt }) =>
+                  startedAt === null ? '' : <Duration from={startedAt} to={completedAt} />,
+              },
+              {
+                id: 'at',
+                header: 'Created',
+                isFitted: true,
+                phone: 'first-end',
+                cell: ({ createdAt }) => <Time at={createdAt} />,
+              },
+            ]}
+          />
+        )}
+      </CursorList>
+      {run !== undefined && <RunSheet key={run} place={place} id={run} onClose={() => show({ run: undefined })} />}
+      {isStarting && (
+        <StartRun place={place} onClose={() => setStarting(false)} onStarted={(id) => show({ run: id })} />
+      )}
+    </>
+  );
+}
+
+function StartRun({
+  place,
+  onClose,
+  onStarted,
+}: {
+  readonly place: BindingPlace;
+  readonly onClose: () => void;
+  readonly onStarted: (id: string) => void;
+}) {
+  const { change, isPending, question } = useChanges(place);
+  const [input, setInput] = useState('{}');
+  const [id, setId] = useState('');
+  const [isTried, setTried] = useState(false);
+  const parsed = parseJson(input);
+  const submit = (): void => {
+    setTried(true);
+    if (!parsed.isJson) return;
+    change({
+      done: 'Run started',
+      failed: 'The run was not started',
+      act: async () => {
+        const started = await dataOf(
+          api.post('/projects/:id/workflows/:workflow/runs', {
+            params: { id: place.id, workflow: place.binding },
+            query: branchOf(place),
+            body: { input: parsed.value, ...(id !== '' && { id }) },
+          }),
+        );
+        onClose();
+        onStarted(started.id);
+      },
+    });
+  };
+  return (
+    <>
+      <Dialog
+        isOpen
+        isWide
+        onClose={onClose}
+        title="Start a run"
+        description={`Of ${place.binding}, ${targetOf(place)}`}
+        onSubmit={submit}
+        footer={
+          <>
+            <Button onClick={onClose}>Cancel</Button>
+            <Button type="submit" variant="primary" isPending={isPending}>
+              Start
+            </Button>
+          </>
+        }
+      >
+        <div className={styles.block}>
+          <span className={styles.label}>Input, JSON</span>
+          <Editor label="Input" language="json" value={input} onChange={setInput} onRun={submit} />
+          {isTried && !parsed.isJson && (
+            <span role="alert" style={{ color: 'var(--failed)' }}>
+              The input is no JSON: {parsed.problem}
+            </span>
+          )}
+        </div>
+        <Field label="Id" hint="Empty: one is made. A run of an id that there is already is not started again.">
+          {(control) => <Input {...control} isCode value={id} onChange={(event) => setId(event.target.value)} />}
+        </Field>
+      </Dialog>
+      {question}
+    </>
+  );
+}

@@ -1,0 +1,141 @@
+// A database: its tables at the left, and of the chosen one rows, columns and the statement that made it; an editor for
+// SQL, slow statements, copies. What is shown is in the address.
+import { TableIcon } from '@radix-ui/react-icons';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useSearch } from '@tanstack/react-router';
+import { CodeBlock } from '../../components/code-block.tsx';
+import { EmptyState, ErrorState } from '../../components/notice.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Table } from '../../components/table.tsx';
+import { TabLink } from '../../components/tabs.tsx';
+import { tablesQuery, type BindingPlace } from '../../queries/resources.ts';
+import type { DatabaseSearch } from '../../routes/storage.ts';
+import { AreaPage } from './binding-page.tsx';
+import { Copies } from './copies.tsx';
+import { databaseKind, storageArea } from './kinds.ts';
+import { Rows } from './rows.tsx';
+import { SlowStatements } from './slow.tsx';
+import { SqlEditor } from './sql-editor.tsx';
+import styles from './storage.module.css';
+
+const views = [
+  ['rows', 'Rows'],
+  ['columns', 'Columns'],
+  ['sql', 'SQL'],
+  ['slow', 'Slow statements'],
+  ['copies', 'Copies'],
+] as const;
+
+export function DatabasesPage() {
+  return (
+    <AreaPage area={storageArea} kind={databaseKind}>
+      {(place) => <Database key={`${place.binding} ${place.branch ?? ''}`} place={place} />}
+    </AreaPage>
+  );
+}
+
+/** What a page about one database knows. */
+export interface DatabaseTable {
+  readonly name: string;
+  readonly type: string;
+  readonly sql: string;
+  readonly columns: readonly {
+    readonly name: string;
+    readonly type: string;
+    readonly notNull: boolean;
+    readonly primaryKey: number;
+  }[];
+}
+
+function Database({ place }: { readonly place: BindingPlace }) {
+  const search = useSearch({ strict: false }) as DatabaseSearch;
+  const { data, error, refetch } = useQuery(tablesQuery(place));
+  if (error !== null)
+    return <ErrorState title="The database could not be read" error={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <SkeletonRows />;
+  const tables: readonly DatabaseTable[] = data.items;
+  const table = tables.find(({ name }) => name === search.table) ?? tables[0] ?? null;
+  const view = search.view ?? 'rows';
+  return (
+    <div className={styles.split}>
+      <nav className={styles.tables} aria-label="Tables">
+        {tables.map(({ name, type }) => (
+          <Link
+            key={name}
+            to="."
+            search={(before: DatabaseSearch) => ({
+              ...(before.branch !== undefined && { branch: before.branch }),
+              table: name,
+              ...(before.view === 'columns' && { view: 'columns' as const }),
+            })}
+            data-current={(name === table?.name && (view === 'rows' || view === 'columns')) || undefined}
+          >
+            <TableIcon aria-hidden />
+            <span title={name}>{name}</span>
+            {type === 'view' && <small>view</small>}
+          </Link>
+        ))}
+        {tables.length === 0 && <p className={styles.faint}>No tables</p>}
+      </nav>
+      <div className={styles.content}>
+        <nav className={styles.views} aria-label="What is shown">
+          {views.map(([id, title]) => (
+            <TabLink
+              key={id}
+              to="."
+              search={(before: DatabaseSearch) => ({
+                ...(before.branch !== undefined && { branch: before.branch }),
+                ...(before.table !== undefined && { table: before.table }),
+                ...(id !== 'rows' && { view: id }),
+              })}
+              aria-current={view === id ? 'page' : undefined}
+              activeOptions={{ exact: true, includeSearch: true }}
+            >
+              {title}
+            </TabLink>
+          ))}
+        </nav>
+        {view === 'sql' && <SqlEditor place={place} tables={tables} />}
+        {view === 'slow' && <SlowStatements place={place} />}
+        {view === 'copies' && <Copies place={place} />}
+        {(view === 'rows' || view === 'columns') && table === null && (
+          <EmptyState title="No tables yet">
+            Migrations make them: a file migrations/0001_first.sql with CREATE TABLE is applied with the next
+            deployment. The SQL view runs any statement.
+          </EmptyState>
+        )}
+        {view === 'rows' && table !== null && <Rows key={table.name} place={place} table={table} />}
+        {view === 'columns' && table !== null && <Columns table={table} />}
+      </div>
+    </div>
+  );
+}
+
+function Columns({ table }: { readonly table: DatabaseTable }) {
+  return (
+    <>
+      <Table
+        label={`Columns of ${table.name}`}
+        rows={table.columns}
+        rowKey={({ name }) => name}
+        columns={[
+          {
+            id: 'name',
+            header: 'Column',
+            phone: 'first',
+            cell: ({ name }) => <span className={styles.mono}>{name}</span>,
+          },
+          { id: 'type', header: 'Type', cell: ({ type }) => (type === '' ? 'any' : type) },
+          { id: 'null', header: 'Empty', cell: ({ notNull }) => (notNull ? 'not allowed' : 'allowed') },
+          {
+            id: 'key',
+            header: 'Primary key',
+            phone: 'first-end',
+            cell: ({ primaryKey }) => (primaryKey === 0 ? '' : `part ${primaryKey}`),
+          },
+        ]}
+      />
+      <CodeBlock code={table.sql} wraps />
+    </>
+  );
+}

@@ -1,0 +1,70 @@
+// The areas of bindings and the kinds in each: titles, addresses, what platform.yaml calls them.
+
+/** A kind of binding, or a page of its area. */
+export interface Kind {
+  readonly path: string;
+  readonly title: string;
+  /** One of them, in lower case. */
+  readonly one: string;
+  /** In platform.yaml. */
+  readonly kind: string;
+  /** It has one page, whatever bindings there are. */
+  readonly isAlone: boolean;
+}
+
+/** An entry of the navigation. */
+export interface Area {
+  readonly path: string;
+  readonly title: string;
+  readonly kinds: readonly Kind[];
+  readonly emptyTitle: string;
+  readonly emptyText: string;
+  /** A line of platform.yaml. */
+  readonly example: string;
+}
+
+const kind = (path: string, title: string, one: string, name: string, isAlone = false): Kind => ({
+  path,
+  title,
+  one,
+  kind: name,
+  isAlone,
+});
+
+export const databaseKind = kind('databases', 'Databases', 'database', 'db');
+export const stateKind = kind('state', 'State', 'state', 'state');
+export const filesKind = kind('files', 'Files', 'file storage', 'fs');
+export const cacheKind = kind('caches', 'Caches', 'cache', 'cache');
+export const queueKind = kind('queues', 'Queues', 'queue', 'queue');
+export const workflowKind = kind('workflows', 'Workflows', 'workflow', 'workflow');
+export const timerKind = kind('timers', 'Timers', 'timer binding', 'timer');
+export const scheduleKind = kind('schedules', 'Schedules', 'schedule', 'cron', true);
+
+export const storageArea: Area = {
+  path: 'storage',
+  title: 'Storage',
+  kinds: [databaseKind, stateKind, filesKind, cacheKind],
+  emptyTitle: 'No databases, state or files yet',
+  emptyText: 'A line of platform.yaml makes a database that your worker finds as env.DB.',
+  example: 'db: { DB: main }',
+};
+
+export const jobsArea: Area = {
+  path: 'jobs',
+  title: 'Queues & jobs',
+  kinds: [queueKind, workflowKind, timerKind, scheduleKind],
+  emptyTitle: 'No queues or workflows yet',
+  emptyText: 'A line of platform.yaml makes a queue that your worker sends to as env.JOBS.',
+  example: 'queue: { JOBS: jobs }',
+};
+
+/** The kinds of an area with the names of their bindings. */
+export function kindsOf(
+  area: Area,
+  items: readonly { readonly kind: string; readonly binding: string }[],
+): (Kind & { readonly bindings: readonly string[] })[] {
+  return area.kinds.map((one) => ({
+    ...one,
+    bindings: items.filter((item) => item.kind === one.kind).map(({ binding }) => binding),
+  }));
+}

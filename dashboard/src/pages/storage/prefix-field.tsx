@@ -1,0 +1,42 @@
+// The field that narrows a list by the beginning of its keys: `?prefix=` of the address, a moment after it was typed.
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
+import { Input } from '../../components/field.tsx';
+import styles from './storage.module.css';
+
+const TYPING_MS = 300;
+
+export function PrefixField({ label, name = 'prefix' }: { readonly label: string; readonly name?: string }) {
+  const search = useSearch({ strict: false }) as Record<string, unknown>;
+  const shown = typeof search[name] === 'string' ? search[name] : '';
+  const [typed, setTyped] = useState(shown);
+  const [last, setLast] = useState(shown);
+  const navigate = useNavigate();
+  // Back and forward change what is typed; typing does not come back to it.
+  if (shown !== last) {
+    setLast(shown);
+    setTyped(shown);
+  }
+  useEffect(() => {
+    if (typed === shown) return;
+    const timer = setTimeout(() => {
+      setLast(typed);
+      void navigate({
+        to: '.',
+        search: (before: object) => ({ ...before, [name]: typed === '' ? undefined : typed }),
+        replace: true,
+      } as never);
+    }, TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [typed, shown, name, navigate]);
+  return (
+    <Input
+      className={styles.grow}
+      type="search"
+      aria-label={label}
+      placeholder={`${label}…`}
+      value={typed}
+      onChange={(event) => setTyped(event.target.value)}
+    />
+  );
+}

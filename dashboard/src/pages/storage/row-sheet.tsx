@@ -1,0 +1,312 @@
+// One row at the side of the grid: every value whole, each changed by a statement that is shown before it runs.
+import { ChevronDownIcon, ChevronUpIcon, Pencil1Icon } from '@radix-ui/react-icons';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, dataOf } from '../../api/client.ts';
+import { Button, IconButton } from '../../components/button.tsx';
+import { CodeBlock } from '../../components/code-block.tsx';
+import { Confirm } from '../../components/confirm.tsx';
+import { Sheet } from '../../components/dialog.tsx';
+import { Field, Select, TextArea } from '../../components/field.tsx';
+import { ErrorState } from '../../components/notice.tsx';
+import { Skeleton } from '../../components/skeleton.tsx';
+import { branchOf, keyOf, type BindingPlace } from '../../queries/resources.ts';
+import { targetOf, useChanges } from './changes.tsx';
+import type { DatabaseTable } from './databases.tsx';
+import styles from './storage.module.css';
+import { cellText, hexText, isCut, LongText, quotedName, sqlLiteral, type Cell } from './value.tsx';
+
+interface RowSheetProps {
+  readonly place: BindingPlace;
+  readonly table: DatabaseTable;
+  readonly keyColumns: readonly string[];
+  readonly keyValues: readonly Cell[];
+  readonly row: readonly Cell[];
+  readonly onClose: () => void;
+  readonly onStep: (step: 1 | -1) => void;
+}
+
+export function RowSheet(props: RowSheetProps) {
+  const { place, table, keyColumns, keyValues, row, onClose, onStep } = props;
+  const [edited, setEdited] = useState<string | null>(null);
+  const [isDeleting, setDeleting] = useState(false);
+  const { change, isPending, question } = useChanges(place);
+  const hasName = keyColumns.length > 0;
+  const where = keyColumns
+    .map((name, at) => `${quotedName(name)} IS ${sqlLiteral(keyValues[at] ?? null)}`)
+    .join(' AND ');
+  const run = (sql: string, params: readonly Cell[], done: string, after: () => void): void =>
+    change({
+      done,
+      failed: 'The statement did not run',
+      act: () => runStatement(place, sql, params),
+      after,
+    });
+  const deletion = `DELETE FROM ${quotedName(table.name)} WHERE ${where}`;
+  return (
+    <Sheet
+      isOpen
+      onClose={onClose}
+      title={keyColumns.map((name, at) => `${name} ${cellText(keyValues[at] ?? null)}`).join(', ') || table.name}
+      description={`A row of ${table.name}, ${targetOf(place)}`}
+      tools={
+        <>
+          <IconButton size="small" label="Row before" onClick={() => onStep(-1)}>
+            <ChevronUpIcon />
+          </IconButton>
+          <IconButton size="small" label="Row after" onClick={() => onStep(1)}>
+            <ChevronDownIcon />
+          </IconButton>
+        </>
+      }
+      footer={
+        hasName && (
+          <Button variant="danger" onClick={() => setDeleting(true)}>
+            Delete row
+          </Button>
+        )
+      }
+    >
+      {!hasName && (
+        <p className={styles.soft}>
+          {table.type === 'view' ? 'Rows of a view' : 'Rows of this table'} have no key by which one could be changed
+          here: the SQL view can.
+        </p>
+      )}
+      {table.columns.map(({ name, type }, at) => {
+        const cell = row[at] ?? null;
+        return (
+          <div key={name} className={styles.block}>
+            <div className={styles.more}>
+              <span className={styles.label}>
+                {name} <span className={styles.faint}>{type}</span>
+              </span>
+              {hasName && edited !== name && (
+                <IconButton size="small" label={`Change ${name}`} onClick={() => setEdited(name)}>
+                  <Pencil1Icon />
+                </IconButton>
+              )}
+            </div>
+            {edited === name ? (
+              <Edit
+                place={place}
+                table={table.name}
+                column={name}
+                type={type}
+                cell={cell}
+                keyValues={keyValues}
+                where={where}
+                isPending={isPending}
+                onCancel={() => setEdited(null)}
+                onRun={(value) =>
+                  run(
+                    `UPDATE ${quotedName(table.name)} SET ${quotedName(name)} = ?1 WHERE ${keyColumns
+                      .map((key, index) => `${quotedName(key)} IS ?${index + 2}`)
+                      .join(' AND ')}`,
+                    [value, ...keyValues],
+                    `${name} changed`,
+                    () => setEdited(null),
+                  )
+                }
+              />
+            ) : (
+              <Value
+                place={place}
+                table={table.name}
+                column={name}
+                cell={cell}
+                keyValues={keyValues}
+                hasName={hasName}
+              />
+            )}
+          </div>
+        );
+      })}
+      {question}
+      <Confirm
+        isOpen={isDeleting}
+        onClose={() => setDeleting(false)}
+        title="Delete this row?"
+        action="Delete row"
+        isDanger
+        isPending={isPending}
+        onConfirm={() => {
+          const keys = keyColumns.map((key, index) => `${quotedName(key)} IS ?${index + 1}`).join(' AND ');
+          setDeleting(false);
+          run(`DELETE FROM ${quotedName(table.name)} WHERE ${keys}`, keyValues, 'Row deleted', onClose);
+        }}
+      >
+        Of {targetOf(place)}. This statement runs:
+        <CodeBlock code={deletion} wraps />
+      </Confirm>
+    </Sheet>
+  );
+}
+
+/** Runs one statement. */
+export function runStatement(place: BindingPlace, sql: string, params: readonly Cell[] = []) {
+  return dataOf(
+    api.post('/projects/:id/databases/:database/query', {
+      params: { id: place.id, database: place.binding },
+      query: branchOf(place),
+      body: { sql, params: [...params] },
+    }),
+  );
+}
+
+interface CellPlace {
+  readonly place: BindingPlace;
+  readonly table: string;
+  readonly column: string;
+  readonly cell: Cell;
+  readonly keyValues: readonly Cell[];
+}
+
+/** The value, whole. */
+function useWhole({ place, table, column, cell, keyValues }: CellPlace, isWanted: boolean) {
+  const whole = useQuery({
+    queryKey: keyOf(place, 'db', place.binding, 'cell', table, column, keyValues),
+    queryFn: ({ signal }) =>
+      dataOf(
+        api.post('/projects/:id/databases/:database/cell', {
+          params: { id: place.id, database: place.binding },
+          query: branchOf(place),
+          body: { table, column, key: [...keyValues] },
+          signal,
+        }),
+      ),
+    enabled: isCut(cell) && isWanted,
+  });
+  return isCut(cell) ? { ...whole, value: whole.data?.value as Cell | undefined } : { error: null, value: cell };
+}
+
+function Value({ hasName, ...props }: CellPlace & { readonly hasName: boolean }) {
+  const { error, value } = useWhole(props, hasName);
+  if (error !== null) return <ErrorState title="The value could not be read" error={error} />;
+  if (!hasName && isCut(props.cell)) return <span className={styles.mono}>{cellText(props.cell)}</span>;
+  if (value === undefined) return <Skeleton height={32} />;
+  if (value === null) return <span className={styles.faint}>NULL</span>;
+  if (typeof value === 'string')
+    return value === '' ? <span className={styles.faint}>empty text</span> : <LongText text={value} />;
+  if (typeof value === 'object' && 'b' in value && value.b !== undefined)
+    return (
+      <>
+        <span className={styles.faint}>{cellText(value)}</span>
+        <CodeBlock code={hexText(value.b)} />
+      </>
+    );
+  return <span className={styles.mono}>{cellText(value)}</span>;
+}
+
+const kinds = [
+  ['text', 'Text'],
+  ['number', 'Number'],
+  ['null', 'NULL'],
+  ['blob', 'Bytes in base64'],
+] as const;
+type ValueKind = (typeof kinds)[number][0];
+
+function Edit(
+  props: CellPlace & {
+    readonly type: string;
+    readonly where: string;
+    readonly isPending: boolean;
+    readonly onCancel: () => void;
+    readonly onRun: (value: Cell) => void;
+  },
+) {
+  const { error, value } = useWhole(props, true);
+  if (error !== null) return <ErrorState title="The value could not be read" error={error} />;
+  if (value === undefined) return <Skeleton height={96} />;
+  return <EditForm {...props} value={value} />;
+}
+
+function EditForm({
+  table,
+  column,
+  type,
+  where,
+  value,
+  isPending,
+  onCancel,
+  onRun,
+}: Parameters<typeof Edit>[0] & { readonly value: Cell }) {
+  const [kind, setKind] = useState<ValueKind>(() => kindOf(value, type));
+  const [text, setText] = useState(() => textOf(value));
+  const next = toCell(kind, text);
+  return (
+    <form
+      className={styles.opened}
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (next !== undefined) onRun(next);
+      }}
+    >
+      <Field label="Kind of value">
+        {(control) => (
+          <Select {...control} value={kind} onChange={(event) => setKind(event.target.value as ValueKind)}>
+            {kinds.map(([id, title]) => (
+              <option key={id} value={id}>
+                {title}
+              </option>
+            ))}
+          </Select>
+        )}
+      </Field>
+      {kind !== 'null' && (
+        <Field
+          label="Value"
+          error={next !== undefined ? null : kind === 'number' ? 'This is no number' : 'This is no base64'}
+        >
+          {(control) => (
+            <TextArea {...control} rows={4} value={text} onChange={(event) => setText(event.target.value)} autoFocus />
+          )}
+        </Field>
+      )}
+      <div className={styles.block}>
+        <span className={styles.label}>This statement runs</span>
+        <CodeBlock
+          code={`UPDATE ${quotedName(table)} SET ${quotedName(column)} = ${shown(next)} WHERE ${where}`}
+          wraps
+        />
+      </div>
+      <div className={styles.bar}>
+        <Button type="submit" variant="primary" disabled={next === undefined} isPending={isPending}>
+          Run statement
+        </Button>
+        <Button onClick={onCancel}>Cancel</Button>
+      </div>
+    </form>
+  );
+}
+
+const SHOWN_CHARS_MAX = 500;
+
+function shown(value: Cell | undefined): string {
+  const text = value === undefined ? '?' : sqlLiteral(value);
+  return text.length > SHOWN_CHARS_MAX ? `${text.slice(0, SHOWN_CHARS_MAX)}…` : text;
+}
+
+function kindOf(value: Cell, type: string): ValueKind {
+  if (value === null) return /int|real|num|doub|float/i.test(type) ? 'number' : 'text';
+  if (typeof value === 'string') return 'text';
+  return typeof value === 'object' && 'b' in value ? 'blob' : 'number';
+}
+
+function textOf(value: Cell): string {
+  if (value === null) return '';
+  if (typeof value === 'object')
+    return ('b' in value ? value.b : 'i' in value ? value.i : 'n' in value ? value.n : '') ?? '';
+  return String(value);
+}
+
+/** Undefined: the text is no such value. */
+function toCell(kind: ValueKind, text: string): Cell | undefined {
+  if (kind === 'null') return null;
+  if (kind === 'text') return text;
+  if (kind === 'blob')
+    return /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text) ? { b: text } : undefined;
+  const trimmed = text.trim();
+  if (/^-?\d+$/.test(trimmed) && !Number.isSafeInteger(Number(trimmed))) return { i: trimmed };
+  return trimmed === '' || !Number.isFinite(Number(trimmed)) ? undefined : Number(trimmed);
+}

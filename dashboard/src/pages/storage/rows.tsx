@@ -1,0 +1,139 @@
+// The rows of a table, page by page: sorted and searched by the database, one opened at the side, where each value can be
+// changed; the statement that does it is shown before it runs.
+import { ChevronLeftIcon, ChevronRightIcon } from '@radix-ui/react-icons';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
+import { IconButton } from '../../components/button.tsx';
+import { Input, Select } from '../../components/field.tsx';
+import { EmptyState, ErrorState } from '../../components/notice.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { rowsQuery, type BindingPlace } from '../../queries/resources.ts';
+import type { DatabaseSearch } from '../../routes/storage.ts';
+import type { DatabaseTable } from './databases.tsx';
+import { CopyRows } from './copy-rows.tsx';
+import { Grid } from './grid.tsx';
+import { RowSheet } from './row-sheet.tsx';
+import styles from './storage.module.css';
+import type { Cell } from './value.tsx';
+
+const PAGE = 100;
+/** Between a key and the question that it makes. */
+const TYPING_MS = 300;
+
+export function Rows({ place, table }: { readonly place: BindingPlace; readonly table: DatabaseTable }) {
+  const search = useSearch({ strict: false }) as DatabaseSearch;
+  const navigate = useNavigate();
+  const { offset = 0, order, descending = false, row } = search;
+  const column = search.column ?? table.columns[0]?.name ?? '';
+  const [typed, setTyped] = useState(search.search ?? '');
+  const show = (next: Partial<DatabaseSearch>, replace = false): void =>
+    void navigate({ to: '.', search: (before: object) => ({ ...before, ...next }), replace } as never);
+  useEffect(() => {
+    if (typed === (search.search ?? '')) return;
+    const timer = setTimeout(
+      () => show({ search: typed === '' ? undefined : typed, offset: undefined, row: undefined }, true),
+      TYPING_MS,
+    );
+    return () => clearTimeout(timer);
+  });
+  const { data, error, isFetching, refetch } = useQuery(
+    rowsQuery(place, {
+      table: table.name,
+      limit: PAGE,
+      offset,
+      ...(order !== undefined && { order, descending }),
+      ...(search.search !== undefined && { search: search.search, column }),
+    }),
+  );
+  if (error !== null)
+    return <ErrorState title="The rows could not be read" error={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <SkeletonRows />;
+  const rows = data.rows as readonly (readonly Cell[])[];
+  const last = Math.min(offset + rows.length, data.total);
+  return (
+    <>
+      <div className={styles.bar} role="search">
+        <Select
+          className={styles.narrow}
+          aria-label="Column that is searched"
+          value={column}
+          onChange={(event) => show({ column: event.target.value, offset: undefined, row: undefined })}
+        >
+          {table.columns.map(({ name }) => (
+            <option key={name}>{name}</option>
+          ))}
+        </Select>
+        <Input
+          className={styles.grow}
+          aria-label="Rows that contain"
+          placeholder="contains…"
+          value={typed}
+          onChange={(event) => setTyped(event.target.value)}
+        />
+        <CopyRows
+          columns={table.columns.map(({ name }) => name)}
+          rows={rows}
+          table={table.name}
+          note={rows.length < data.total ? `these ${rows.length} rows` : undefined}
+        />
+        <span className={styles.faint} aria-live="polite">
+          {data.total === 0
+            ? 'no rows'
+            : `${(offset + 1).toLocaleString('en')}–${last.toLocaleString('en')} of ${data.total.toLocaleString('en')}`}
+          {isFetching ? ' …' : ''}
+        </span>
+        <IconButton
+          label="Rows before these"
+          disabled={offset === 0}
+          onClick={() => show({ offset: Math.max(0, offset - PAGE) || undefined, row: undefined })}
+        >
+          <ChevronLeftIcon />
+        </IconButton>
+        <IconButton
+          label="Rows after these"
+          disabled={last >= data.total}
+          onClick={() => show({ offset: offset + PAGE, row: undefined })}
+        >
+          <ChevronRightIcon />
+        </IconButton>
+      </div>
+      {rows.length === 0 ? (
+        <EmptyState title={search.search === undefined ? 'No rows yet' : 'No row contains it'}>
+          {search.search === undefined
+            ? 'What your worker inserts is here. The SQL view runs an INSERT of your own.'
+            : `No ${column} of ${table.name} contains “${search.search}”.`}
+        </EmptyState>
+      ) : (
+        <Grid
+          label={`Rows of ${table.name}`}
+          columns={table.columns.map(({ name, type, primaryKey }) => ({ name, type, isKey: primaryKey > 0 }))}
+          rows={rows}
+          order={order === undefined ? null : { column: order, isDescending: descending }}
+          onOrder={(name) =>
+            show({
+              order: order === name && descending ? undefined : name,
+              descending: order === name && !descending ? true : undefined,
+              offset: undefined,
+              row: undefined,
+            })
+          }
+          onOpen={(at) => show({ row: at })}
+          selected={row ?? null}
+        />
+      )}
+      {row !== undefined && rows[row] !== undefined && (
+        <RowSheet
+          key={`${offset} ${row}`}
+          place={place}
+          table={table}
+          keyColumns={data.key}
+          keyValues={(data.keys[row] ?? []) as readonly Cell[]}
+          row={rows[row]}
+          onClose={() => show({ row: undefined })}
+          onStep={(step) => rows[row + step] !== undefined && show({ row: row + step }, true)}
+        />
+      )}
+    </>
+  );
+}

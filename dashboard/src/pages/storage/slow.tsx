@@ -1,0 +1,48 @@
+// Statements of a database that took long.
+import { useQuery } from '@tanstack/react-query';
+import { EmptyState, ErrorState } from '../../components/notice.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Table } from '../../components/table.tsx';
+import { durationText, Time } from '../../components/time.tsx';
+import { slowQuery, type BindingPlace } from '../../queries/resources.ts';
+import styles from './storage.module.css';
+
+export function SlowStatements({ place }: { readonly place: BindingPlace }) {
+  const { data, error, refetch } = useQuery(slowQuery(place));
+  if (error !== null)
+    return <ErrorState title="The slow statements could not be read" error={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <SkeletonRows />;
+  if (data.items.length === 0)
+    return (
+      <EmptyState title="No slow statements">
+        Statements of 10 ms and more (DB_SLOW_STATEMENT_MS) are listed here since the database was opened last.
+      </EmptyState>
+    );
+  return (
+    <Table
+      label="Slow statements"
+      rows={data.items}
+      rowKey={({ sql }) => sql}
+      columns={[
+        {
+          id: 'sql',
+          header: 'Statement',
+          phone: 'first',
+          cell: ({ sql }) => <span className={styles.mono}>{sql}</span>,
+        },
+        { id: 'all', header: 'In all', align: 'end', isFitted: true, cell: ({ msTotal }) => durationText(msTotal) },
+        { id: 'max', header: 'Longest', align: 'end', isFitted: true, cell: ({ msMax }) => durationText(msMax) },
+        { id: 'count', header: 'Runs', align: 'end', isFitted: true, cell: ({ count }) => count.toLocaleString('en') },
+        {
+          id: 'rows',
+          header: 'Rows a run',
+          align: 'end',
+          isFitted: true,
+          phone: 'hidden',
+          cell: ({ rowsRead, count }) => Math.round(rowsRead / count).toLocaleString('en'),
+        },
+        { id: 'last', header: 'Last', isFitted: true, cell: ({ lastAt }) => <Time at={lastAt} /> },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,117 @@
+// Values that are somebody's data, shown as text and never whole where they are long: bytes, cells of a database, JSON.
+import { useState } from 'react';
+import { Button } from '../../components/button.tsx';
+import { CodeBlock } from '../../components/code-block.tsx';
+import styles from './storage.module.css';
+
+/** Characters of a value that a page shows before it is asked for more. */
+const SHOWN_CHARS_MAX = 20_000;
+/** Characters in one cell. */
+const CELL_CHARS_MAX = 200;
+
+/** A value of a database as the API has it. */
+export type Cell = null | number | string | { readonly b?: string; readonly i?: string; readonly n?: string } | CutCell;
+/** The beginning of a long one. */
+interface CutCell {
+  readonly cut: number;
+  readonly t?: string;
+  readonly b?: string;
+}
+
+/** @example bytesText(2048) // '2 KB' */
+export function bytesText(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  const units = ['KB', 'MB', 'GB', 'TB'];
+  let size = bytes / 1024;
+  let at = 0;
+  for (; size >= 1024 && at < units.length - 1; at++) size /= 1024;
+  return `${size >= 100 ? Math.round(size) : Number(size.toFixed(1))} ${units[at]}`;
+}
+
+export function isCut(cell: Cell): cell is CutCell {
+  return typeof cell === 'object' && cell !== null && 'cut' in cell;
+}
+
+/** Bytes of a value that is one. */
+function blobOf(cell: Cell): string | null {
+  return typeof cell === 'object' && cell !== null && 'b' in cell && typeof cell.b === 'string' ? cell.b : null;
+}
+
+/** What a cell is, in one line. */
+export function cellText(cell: Cell): string {
+  if (cell === null) return 'NULL';
+  if (typeof cell === 'number') return String(cell);
+  if (typeof cell === 'string') return oneLine(cell);
+  if (isCut(cell)) return cell.t === undefined ? `blob, ${bytesText(cell.cut)}` : `${oneLine(cell.t)}…`;
+  const blob = blobOf(cell);
+  if (blob !== null) return `blob, ${bytesText(Math.floor((blob.replace(/=+$/, '').length * 3) / 4))}`;
+  return String(('i' in cell ? cell.i : undefined) ?? ('n' in cell ? cell.n : undefined) ?? '');
+}
+
+function oneLine(text: string): string {
+  return text.slice(0, CELL_CHARS_MAX).replace(/[\r\n\t]+/g, ' ') + (text.length > CELL_CHARS_MAX ? '…' : '');
+}
+
+/** Whether a cell stands at the end of its column. */
+export function isNumeric(cell: Cell): boolean {
+  return typeof cell === 'number' || (typeof cell === 'object' && cell !== null && ('i' in cell || 'n' in cell));
+}
+
+/** A literal of SQL. */
+export function sqlLiteral(cell: Cell): string {
+  if (cell === null) return 'NULL';
+  if (typeof cell === 'number') return String(cell);
+  if (typeof cell === 'string') return `'${cell.replaceAll("'", "''")}'`;
+  const blob = blobOf(cell);
+  if (blob !== null)
+    return `x'${[...atob(blob)].map((sign) => sign.charCodeAt(0).toString(16).padStart(2, '0')).join('')}'`;
+  return 'i' in cell && cell.i !== undefined ? cell.i : `'${'t' in cell ? (cell.t ?? '') : ''}'`;
+}
+
+export function quotedName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** A whole value, which may be long: its beginning, and more by a button. */
+export function LongText({ text }: { readonly text: string }) {
+  const [chars, setChars] = useState(SHOWN_CHARS_MAX);
+  return (
+    <>
+      <CodeBlock code={text.length > chars ? text.slice(0, chars) : text} wraps />
+      {text.length > chars && (
+        <div className={styles.more}>
+          <span>
+            {chars.toLocaleString('en')} of {text.length.toLocaleString('en')} characters
+          </span>
+          <Button size="small" onClick={() => setChars(chars * 4)}>
+            Show more
+          </Button>
+        </div>
+      )}
+    </>
+  );
+}
+
+/** Any value of JSON. */
+export function JsonValue({ value }: { readonly value: unknown }) {
+  return <LongText text={JSON.stringify(value, null, 2) ?? 'undefined'} />;
+}
+
+/** A value of JSON in one line. */
+export function jsonLine(value: unknown, chars = CELL_CHARS_MAX): string {
+  const text = JSON.stringify(value) ?? '';
+  return text.length > chars ? `${text.slice(0, chars)}…` : text;
+}
+
+/** Bytes as people look at them: offsets, hexadecimal, characters. */
+export function hexText(base64: string, bytesMax = 1024): string {
+  const bytes = atob(base64.slice(0, Math.ceil(bytesMax / 3) * 4)).slice(0, bytesMax);
+  const lines: string[] = [];
+  for (let at = 0; at < bytes.length; at += 16) {
+    const part = Array.from(bytes.slice(at, at + 16), (sign) => sign.charCodeAt(0));
+    const hex = part.map((code) => code.toString(16).padStart(2, '0')).join(' ');
+    const text = part.map((code) => (code >= 32 && code < 127 ? String.fromCharCode(code) : '.')).join('');
+    lines.push(`${at.toString(16).padStart(6, '0')}  ${hex.padEnd(47)}  ${text}`);
+  }
+  return lines.join('\n');
+}

@@ -1,0 +1,329 @@
+// Users of a project's app: who they are, how they sign in, their sessions; created and deleted.
+import { PersonIcon, PlusIcon } from '@radix-ui/react-icons';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api, dataOf } from '../../api/client.ts';
+import { Button } from '../../components/button.tsx';
+import { ConfirmByName } from '../../components/confirm.tsx';
+import { CursorList } from '../../components/cursor-list.tsx';
+import { Dialog, Sheet } from '../../components/dialog.tsx';
+import { Checkbox, Field, Input } from '../../components/field.tsx';
+import { Id } from '../../components/id.tsx';
+import { EmptyState, ErrorState } from '../../components/notice.tsx';
+import { Facts } from '../../components/page.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Badge } from '../../components/state.tsx';
+import { Table } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import {
+  branchOf,
+  resourcesQuery,
+  signInQuery,
+  userSessionsQuery,
+  usersQuery,
+  type ResourcePlace,
+} from '../../queries/resources.ts';
+import type { UserSearch } from '../../routes/storage.ts';
+import { ResourcePage } from '../storage/binding-page.tsx';
+import { targetOf, useChanges } from '../storage/changes.tsx';
+import { PrefixField } from '../storage/prefix-field.tsx';
+import styles from '../storage/storage.module.css';
+import { JsonValue } from '../storage/value.tsx';
+
+export function UsersPage() {
+  return <ResourcePage title="Users">{(place) => <Declared key={place.branch ?? ''} place={place} />}</ResourcePage>;
+}
+
+function Declared({ place }: { readonly place: ResourcePlace }) {
+  const { data, error, refetch } = useQuery(resourcesQuery(place));
+  if (error !== null)
+    return <ErrorState title="The bindings could not be read" error={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <SkeletonRows />;
+  if (!data.items.some(({ kind }) => kind === 'auth'))
+    return (
+      <EmptyState icon={<PersonIcon />} title="This app has no sign-in yet">
+        A line of platform.yaml gives it one: visitors sign up below /auth/, your worker asks env.PLATFORM_AUTH who they
+        are.
+        <code className={styles.yaml}>{'auth: { binding: PLATFORM_AUTH }'}</code>
+      </EmptyState>
+    );
+  return <Users place={place} />;
+}
+
+interface User {
+  readonly id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly emailVerified: boolean;
+  readonly createdAt: string;
+  readonly metadata: unknown;
+}
+
+function Users({ place }: { readonly place: ResourcePlace }) {
+  const { email = '', user } = useSearch({ strict: false }) as UserSearch;
+  const navigate = useNavigate();
+  const query = useInfiniteQuery(usersQuery(place, email));
+  const settings = useQuery(signInQuery(place));
+  const [isCreating, setCreating] = useState(false);
+  const open = (next: string | undefined): void =>
+    void navigate({ to: '.', search: (before: object) => ({ ...before, user: next }) } as never);
+  const items: readonly User[] = query.data?.pages.flatMap((page) => page.items) ?? [];
+  const opened = items.find(({ id }) => id === user);
+  return (
+    <>
+      <div className={styles.bar} role="search">
+        <PrefixField label="E-mail address" name="email" />
+        <Button variant="primary" onClick={() => setCreating(true)}>
+          <PlusIcon />
+          Create a user
+        </Button>
+      </div>
+      {settings.data !== undefined && (
+        <p className={styles.faint}>
+          Users sign in with {['a password', ...settings.data.providers].join(', ')}.{' '}
+          {settings.data.requiresVerification
+            ? 'Addresses must be confirmed first.'
+            : 'Addresses need not be confirmed (AUTH_REQUIRE_VERIFICATION).'}
+        </p>
+      )}
+      <CursorList
+        name="users"
+        query={query}
+        empty={
+          <EmptyState icon={<PersonIcon />} title={email === '' ? 'Nobody has signed up yet' : `Nobody has ${email}`}>
+            {email === '' && 'Visitors sign up by POST /auth/sign-up/email of your app.'}
+          </EmptyState>
+        }
+      >
+        {(users: readonly User[]) => (
+          <Table
+            label="Users"
+            rows={users}
+            rowKey={({ id }) => id}
+            onOpen={({ id }) => open(id)}
+            selectedKey={user ?? null}
+            columns={[
+              { id: 'email', header: 'E-mail', phone: 'first', cell: (one) => one.email },
+              { id: 'name', header: 'Name', cell: ({ name }) => name },
+              {
+                id: 'verified',
+                header: 'Address',
+                isFitted: true,
+                cell: ({ emailVerified }) => (emailVerified ? <Badge tone="ok">Confirmed</Badge> : <Badge>Open</Badge>),
+              },
+              { id: 'at', header: 'Since', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+            ]}
+          />
+        )}
+      </CursorList>
+      {opened !== undefined && (
+        <UserSheet key={opened.id} place={place} user={opened} onClose={() => open(undefined)} />
+      )}
+      {isCreating && <CreateUser place={place} onClose={() => setCreating(false)} />}
+    </>
+  );
+}
+
+function UserSheet({
+  place,
+  user,
+  onClose,
+}: {
+  readonly place: ResourcePlace;
+  readonly user: User;
+  readonly onClose: () => void;
+}) {
+  const sessions = useQuery(userSessionsQuery(place, user.id));
+  const { change, isPending, question } = useChanges(place);
+  const [isDeleting, setDeleting] = useState(false);
+  const params = { id: place.id, user: user.id };
+  return (
+    <Sheet
+      isOpen
+      onClose={onClose}
+      title={user.email}
+      description={`A user of ${targetOf(place)}`}
+      footer={
+        <Button variant="danger" onClick={() => setDeleting(true)}>
+          Delete user
+        </Button>
+      }
+    >
+      <Facts
+        facts={[
+          ['Name', user.name === '' ? null : user.name],
+          ['Id', <Id key="id" id={user.id} chars={28} />],
+          ['Address', user.emailVerified ? 'confirmed' : 'not confirmed'],
+          ['Since', <Time key="since" at={user.createdAt} isExact />],
+          [
+            'Signs in with',
+            sessions.data === undefined
+              ? null
+              : sessions.data.methods.length === 0
+                ? 'nothing yet'
+                : sessions.data.methods.map((one) => (one === 'credential' ? 'a password' : one)).join(', '),
+          ],
+        ]}
+      />
+      {Object.keys((user.metadata ?? {}) as object).length > 0 && (
+        <div className={styles.block}>
+          <span className={styles.label}>Metadata</span>
+          <JsonValue value={user.metadata} />
+        </div>
+      )}
+      <div className={styles.block}>
+        <span className={styles.label}>Sessions</span>
+        {sessions.error !== null && <ErrorState title="The sessions could not be read" error={sessions.error} />}
+        {sessions.data?.items.length === 0 && <p className={styles.faint}>Nobody is signed in as this user.</p>}
+        {sessions.data !== undefined && sessions.data.items.length > 0 && (
+          <Table
+            label="Sessions"
+            rows={sessions.data.items}
+            rowKey={({ id }) => id}
+            columns={[
+              {
+                id: 'agent',
+                header: 'From',
+                phone: 'first',
+                cell: ({ userAgent, address }) => (
+                  <span className={styles.line} title={userAgent ?? ''}>
+                    {address ?? 'unknown'} {userAgent ?? ''}
+                  </span>
+                ),
+              },
+              { id: 'at', header: 'Since', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+              {
+                id: 'end',
+                header: 'Actions',
+                isHeaderHidden: true,
+                isFitted: true,
+                phone: 'first-end',
+                cell: ({ id }) => (
+                  <Button
+                    size="small"
+                    isPending={isPending}
+                    onClick={() =>
+                      change({
+                        done: 'Session ended',
+                        failed: 'The session did not end',
+                        act: () =>
+                          dataOf(
+                            api.delete('/projects/:id/users/:user/sessions/:session', {
+                              params: { ...params, session: id },
+                              query: branchOf(place),
+                            }),
+                          ),
+                      })
+                    }
+                  >
+                    End
+                  </Button>
+                ),
+              },
+            ]}
+          />
+        )}
+      </div>
+      {question}
+      <ConfirmByName
+        isOpen={isDeleting}
+        onClose={() => setDeleting(false)}
+        name={user.email}
+        title="Delete this user?"
+        action="Delete user"
+        onConfirm={() => {
+          setDeleting(false);
+          change({
+            done: 'User deleted',
+            failed: 'The user was not deleted',
+            act: () => dataOf(api.delete('/projects/:id/users/:user', { params, query: branchOf(place) })),
+            after: onClose,
+          });
+        }}
+      >
+        {user.email} of {targetOf(place)} cannot sign in any more, and all sessions end.
+      </ConfirmByName>
+    </Sheet>
+  );
+}
+
+function CreateUser({ place, onClose }: { readonly place: ResourcePlace; readonly onClose: () => void }) {
+  const { change, isPending, question } = useChanges(place);
+  const [email, setEmail] = useState('');
+  const [name, setName] = useState('');
+  const [password, setPassword] = useState('');
+  const [isVerified, setVerified] = useState(false);
+  return (
+    <>
+      <Dialog
+        isOpen
+        onClose={onClose}
+        title="Create a user"
+        description={`Of ${targetOf(place)}`}
+        onSubmit={() =>
+          change({
+            done: 'User created',
+            failed: 'The user was not created',
+            act: () =>
+              dataOf(
+                api.post('/projects/:id/users', {
+                  params: { id: place.id },
+                  query: branchOf(place),
+                  body: {
+                    email,
+                    emailVerified: isVerified,
+                    ...(name !== '' && { name }),
+                    ...(password !== '' && { password }),
+                  },
+                }),
+              ),
+            after: onClose,
+          })
+        }
+        footer={
+          <>
+            <Button onClick={onClose}>Cancel</Button>
+            <Button type="submit" variant="primary" isPending={isPending}>
+              Create
+            </Button>
+          </>
+        }
+      >
+        <Field label="E-mail">
+          {(control) => (
+            <Input
+              {...control}
+              type="email"
+              required
+              value={email}
+              onChange={(event) => setEmail(event.target.value)}
+            />
+          )}
+        </Field>
+        <Field label="Name">
+          {(control) => <Input {...control} value={name} onChange={(event) => setName(event.target.value)} />}
+        </Field>
+        <Field label="Password" hint="8 to 128 characters. Empty: the user sets one by an e-mail.">
+          {(control) => (
+            <Input
+              {...control}
+              type="password"
+              autoComplete="new-password"
+              minLength={8}
+              maxLength={128}
+              value={password}
+              onChange={(event) => setPassword(event.target.value)}
+            />
+          )}
+        </Field>
+        <Checkbox
+          label="The address is confirmed"
+          checked={isVerified}
+          onChange={(event) => setVerified(event.target.checked)}
+        />
+      </Dialog>
+      {question}
+    </>
+  );
+}

@@ -1,0 +1,166 @@
+// Addresses of what bindings hold: storage, queues and jobs, users. What is open, chosen or filtered is in the address.
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { projectRoute } from './root.ts';
+
+interface Branched {
+  readonly branch?: string | undefined;
+}
+
+const databaseViews = ['columns', 'sql', 'slow', 'copies'] as const;
+
+/** What of a database is shown. */
+export interface DatabaseSearch extends Branched {
+  readonly view?: (typeof databaseViews)[number] | undefined;
+  readonly table?: string | undefined;
+  readonly offset?: number | undefined;
+  readonly order?: string | undefined;
+  readonly descending?: boolean | undefined;
+  readonly column?: string | undefined;
+  readonly search?: string | undefined;
+  /** The open one, counted on the page. */
+  readonly row?: number | undefined;
+}
+
+/** What of a list is shown. */
+export interface ListSearch extends Branched {
+  readonly prefix?: string | undefined;
+  /** The open entry. */
+  readonly key?: string | undefined;
+}
+
+/** What of a queue is shown. */
+export interface QueueSearch extends Branched {
+  readonly list?: 'waiting' | undefined;
+  readonly message?: string | undefined;
+}
+
+/** What of a workflow is shown. */
+export interface WorkflowSearch extends Branched {
+  readonly status?: string | undefined;
+  readonly run?: string | undefined;
+}
+
+/** What of the users is shown. */
+export interface UserSearch extends Branched {
+  readonly email?: string | undefined;
+  readonly user?: string | undefined;
+}
+
+type Given = Record<string, unknown>;
+
+function texts<Name extends string>(given: Given, names: readonly Name[]): { readonly [Key in Name]?: string } {
+  const found: { [Key in Name]?: string } = {};
+  for (const name of names) {
+    const value = given[name];
+    // A text of digits alone is a number in the address.
+    if (typeof value === 'number') found[name] = String(value);
+    else if (typeof value === 'string' && value !== '') found[name] = value;
+  }
+  return found;
+}
+
+function count(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+const storageRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: '/storage',
+  validateSearch: (given: Given): Branched => texts(given, ['branch']),
+  component: lazyRouteComponent(() => import('../pages/storage/areas.tsx'), 'StoragePage'),
+});
+
+const databaseRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: '/storage/databases/$binding',
+  validateSearch: (given: Given): DatabaseSearch => ({
+    ...texts(given, ['branch', 'table', 'order', 'column', 'search']),
+    ...(databaseViews.some((one) => one === given['view']) && { view: given['view'] as DatabaseSearch['view'] }),
+    ...(count(given['offset']) && { offset: count(given['offset']) }),
+    ...(count(given['row']) !== undefined && { row: count(given['row']) }),
+    ...(given['descending'] === true && { descending: true }),
+  }),
+  component: lazyRouteComponent(() => import('../pages/storage/databases.tsx'), 'DatabasesPage'),
+});
+
+const listSearch = (given: Given): ListSearch => texts(given, ['branch', 'prefix', 'key']);
+
+const stateRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: '/storage/state/$binding',
+  validateSearch: listSearch,
+  component: lazyRouteComponent(() => import('../pages/storage/state.tsx'), 'StatePage'),
+});
+
+const filesRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: '/storage/files/$binding',
+  validateSearch: listSearch,
+  component: lazyRouteComponent(() => import('../pages/storage/files.tsx'), 'FilesPage'),
+});
+
+const cacheRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: '/storage/caches/$binding',
+  validateSearch: listSearch,
+  component: lazyRouteComponent(() => import('../pages/storage/caches.tsx'), 'CachesPage'),
+});
+
+const jobsRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: '/jobs',
+  validateSearch: (given: Given): Branched => texts(given, ['branch']),
+  component: lazyRouteComponent(() => import('../pages/storage/areas.tsx'), 'JobsPage'),
+});
+
+const queueRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: '/jobs/queues/$binding',
+  validateSearch: (given: Given): QueueSearch => ({
+    ...texts(given, ['branch', 'message']),
+    ...(given['list'] === 'waiting' && { list: 'waiting' }),
+  }),
+  component: lazyRouteComponent(() => import('../pages/jobs/queues.tsx'), 'QueuesPage'),
+});
+
+const workflowRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: '/jobs/workflows/$binding',
+  validateSearch: (given: Given): WorkflowSearch => texts(given, ['branch', 'status', 'run']),
+  component: lazyRouteComponent(() => import('../pages/jobs/workflows.tsx'), 'WorkflowsPage'),
+});
+
+const timerRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: '/jobs/timers/$binding',
+  validateSearch: listSearch,
+  component: lazyRouteComponent(() => import('../pages/jobs/timers.tsx'), 'TimersPage'),
+});
+
+const scheduleRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: '/jobs/schedules',
+  validateSearch: (given: Given): Branched => texts(given, ['branch']),
+  component: lazyRouteComponent(() => import('../pages/jobs/schedules.tsx'), 'SchedulesPage'),
+});
+
+const usersRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: '/users',
+  validateSearch: (given: Given): UserSearch => texts(given, ['branch', 'email', 'user']),
+  component: lazyRouteComponent(() => import('../pages/users/users.tsx'), 'UsersPage'),
+});
+
+export const resourceRoutes = [
+  storageRoute,
+  databaseRoute,
+  stateRoute,
+  filesRoute,
+  cacheRoute,
+  jobsRoute,
+  queueRoute,
+  workflowRoute,
+  timerRoute,
+  scheduleRoute,
+  usersRoute,
+] as const;
