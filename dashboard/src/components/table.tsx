@@ -15,6 +15,8 @@ export interface Column<Row> {
   readonly isFitted?: boolean;
   /** Of the width that columns share, such as `30%`; evenly where none says. */
   readonly width?: string;
+  /** Left out where the table has less than 860 pixels. */
+  readonly isExtra?: boolean;
   /** Where it is on a phone: in the first line, at the end of that, in the second (by default), or nowhere. */
   readonly phone?: 'first' | 'first-end' | 'second' | 'hidden';
   /** Shown to screen readers alone. */
@@ -51,13 +53,13 @@ export function Table<Row>({ label, columns, rows, rowKey, onOpen, selectedKey =
       <table className={styles.table} role="table" aria-label={label}>
         <thead role="rowgroup">
           <tr role="row">
-            {columns.map(({ id, header, align, isFitted, isHeaderHidden, width }) => (
+            {columns.map(({ id, header, align, isFitted, isExtra, isHeaderHidden, width }) => (
               <th
                 key={id}
                 role="columnheader"
                 scope="col"
                 style={width === undefined ? undefined : { width }}
-                className={joined(align === 'end' && styles.end, isFitted && styles.fit)}
+                className={joined(align === 'end' && styles.end, isFitted && styles.fit, isExtra && styles.extra)}
               >
                 {isHeaderHidden ? <span className="visually-hidden">{header}</span> : header}
               </th>
@@ -77,13 +79,14 @@ export function Table<Row>({ label, columns, rows, rowKey, onOpen, selectedKey =
                 onClick={(event) => !isOfControl(event) && onOpen?.(row)}
                 onKeyDown={(event) => onKeyDown(event, row)}
               >
-                {columns.map(({ id, cell, align, isFitted, phone }) => (
+                {columns.map(({ id, cell, align, isFitted, isExtra, phone }) => (
                   <td
                     key={id}
                     role="cell"
                     className={joined(
                       align === 'end' && styles.end,
                       isFitted && styles.fit,
+                      isExtra && styles.extra,
                       phone === 'first' && styles.first,
                       phone === 'first-end' && styles.firstEnd,
                       phone === 'hidden' && styles.hidden,

@@ -58,6 +58,7 @@ export function deploymentColumns(
     },
     {
       id: 'author',
+      isExtra: true,
       header: 'Author',
       isFitted: true,
       phone: 'hidden',
@@ -65,6 +66,7 @@ export function deploymentColumns(
     },
     {
       id: 'duration',
+      isExtra: true,
       header: 'Duration',
       align: 'end',
       isFitted: true,

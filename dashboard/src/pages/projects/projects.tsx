@@ -147,6 +147,7 @@ function columnsOf(
     },
     {
       id: 'url',
+      isExtra: true,
       header: 'Address',
       phone: 'hidden',
       cell: ({ deploymentUrl }) =>
