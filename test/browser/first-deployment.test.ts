@@ -1,6 +1,10 @@
+// What a new user does: from the sign-in page to something that is live.
 import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { startDashboard, type PlatformDashboard } from '#test/setup/dashboard-browser.ts';
+import type { Page } from 'playwright-core';
+import { settled, startDashboard, type PlatformDashboard } from '#test/setup/dashboard-browser.ts';
 
 let dashboard: PlatformDashboard;
 before(async () => {
@@ -8,8 +12,93 @@ before(async () => {
 });
 after(() => dashboard?.close());
 
-test('signing in leads to the projects', async () => {
+test('from sign-in to a live deployment it takes three clicks and one command', async (context) => {
+  const { platform, origin, browser } = dashboard;
+  const page = await (await browser.newContext()).newPage();
+  let clicks = 0;
+  const click = async (name: string): Promise<void> => {
+    clicks++;
+    await page.getByRole('button', { name }).or(page.getByRole('link', { name })).first().click();
+  };
+  await page.goto(`${origin}/`);
+  await page.getByLabel('Token').fill(platform.token);
+  await click('Sign in');
+  await click('New project');
+  await page.getByLabel('Name').fill('hello');
+  await click('Create project');
+  const command = page.getByText('npx platform deploy --name hello');
+  await command.waitFor();
+
+  const folder = path.join(platform.folder, 'hello');
+  mkdirSync(path.join(folder, 'src'), { recursive: true });
+  writeFileSync(path.join(folder, 'platform.yaml'), 'name: hello\n');
+  writeFileSync(path.join(folder, 'src/index.ts'), "export default { fetch: () => new Response('hi') };\n");
+  const words = (await command.textContent())!.replace('npx platform ', '').split(' ');
+  await platform.cli(folder, ...words);
+
+  // The page has not been touched since.
+  const live = page
+    .getByRole('main')
+    .getByRole('link', { name: /^hello\.localhost/ })
+    .first();
+  await live.waitFor();
+  assert.match((await live.getAttribute('href'))!, /^https?:\/\/hello\.localhost/);
+  assert.equal((await platform.open('hello')).text, 'hi');
+  context.diagnostic(`clicks: ${clicks}`);
+  assert.equal(clicks, 3);
+});
+
+test('the first page is drawn from less than 200 KB of script', async (context) => {
   const page = await dashboard.visit('/');
-  assert.equal(await page.getByRole('heading', { level: 1 }).textContent(), 'Projects');
+  const [bytes, ms] = await page.evaluate(() => {
+    const all = performance.getEntriesByType('resource') as unknown as { name: string; encodedBodySize: number }[];
+    const scripts = all.filter(({ name }) => name.endsWith('.js'));
+    return [scripts.reduce((sum, one) => sum + one.encodedBodySize, 0), Math.round(performance.now())] as const;
+  });
+  context.diagnostic(`script as sent, with the page's own: ${bytes} bytes; read and drawn after ${ms} ms`);
+  assert.ok(bytes > 0 && bytes < 200_000, `${bytes} bytes`);
+});
+
+test('where the session has ended, signing in leads back to the same address', async () => {
+  const { platform, origin, browser } = dashboard;
+  const page = await (await browser.newContext()).newPage();
+  await page.goto(`${origin}/projects/hello/deployments?status=failure`);
+  await page.getByLabel('Token').fill(platform.token);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL(`${origin}/projects/hello/deployments?status=failure`);
+  await page.getByText('No deployment is like that').waitFor();
+});
+
+test('while the platform does not answer the page says so, and goes on by itself', async () => {
+  const page = await dashboard.visit('/projects/hello');
+  const banner = page.getByText('The platform does not answer at the moment');
+  await page.context().setOffline(true);
+  await goTo(page, 'Deployments');
+  await banner.waitFor();
+  await page.context().setOffline(false);
+  await banner.waitFor({ state: 'detached' });
+  await page.getByRole('table', { name: 'Deployments' }).waitFor();
+});
+
+test('the palette and keys lead everywhere', async () => {
+  const page = await dashboard.visit('/projects/hello');
+  await page.keyboard.press('Control+k');
+  await page.getByPlaceholder('A page, a project').fill('deploym');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1, name: 'Deployments' }).waitFor();
+  await page.keyboard.press('g');
+  await page.keyboard.press('o');
+  await page.getByRole('heading', { level: 1, name: 'hello' }).waitFor();
+  await page.keyboard.press('?');
+  await page.getByRole('dialog', { name: 'Keys' }).getByText('Go to Deployments').waitFor();
+});
+
+test('no page complains', async () => {
+  const page = await dashboard.visit('/new');
+  await settled(page);
   assert.deepEqual(dashboard.complaints, []);
 });
+
+async function goTo(page: Page, entry: string): Promise<void> {
+  await page.getByRole('navigation').getByRole('link', { name: entry, exact: true }).first().click();
+}

@@ -5,10 +5,8 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { chromium as engine, type Browser, type BrowserContext, type Page } from 'playwright-core';
-import { dashboardFolder } from '#dashboard/build/folder.ts';
-import { openFront } from './dashboard-front.ts';
-import { freePort } from './free-port.ts';
-import { startWholePlatform, type WholePlatform } from './whole-platform.ts';
+import { buildDashboardSite } from '#web/build/dashboard-site.ts';
+import { eventually, startWholePlatform, type WholePlatform } from './whole-platform.ts';
 
 /** Where Chromium is; null: it is not installed. */
 export const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((file) => existsSync(file)) ?? null;
@@ -50,20 +48,17 @@ export interface PlatformDashboard extends DashboardBrowser {
 
 /** Starts a platform, a browser, and signs in as the first admin by the token of the first start. */
 export async function startDashboard(variables: Readonly<Record<string, string>> = {}): Promise<PlatformDashboard> {
-  const front = await freePort();
-  const origin = `http://localhost:${front}`;
-  const [folder, platform] = await Promise.all([
-    dashboardFolder(process.env),
-    startWholePlatform({ AUTH_URL: origin, ...variables }),
-  ]);
-  const server = await openFront(folder, front, platform.ports.ui);
+  // Built before, so that the platform has nothing to build beside.
+  await buildDashboardSite(process.env);
+  const platform = await startWholePlatform(variables);
+  const origin = `http://localhost:${platform.ports.ui}`;
+  await eventually('The dashboard', async () => (await fetch(origin)).ok);
   const opened = await openDashboardBrowser(origin, (page) => signIn(page, origin, platform.token));
   return {
     ...opened,
     platform,
     async close() {
       await opened.close();
-      await server.close();
       await platform.close();
     },
   };

@@ -34,10 +34,11 @@ export const deploymentsQuery = (projectId: string, filters: DeploymentSearch) =
         }),
       ),
     ...byCursor,
-    refetchInterval: ({ state }) =>
-      state.data?.pages.some(({ items }) => items.some((item) => !hasEnded(item))) === true
-        ? RUNNING_LOOK_MS
-        : STILL_LOOK_MS,
+    refetchInterval: ({ state }) => {
+      const items = state.data?.pages.flatMap((page) => page.items) ?? [];
+      // Whoever looks at a list without anything waits for the first.
+      return items.length === 0 || items.some((item) => !hasEnded(item)) ? RUNNING_LOOK_MS : STILL_LOOK_MS;
+    },
   });
 
 /** Without what is undefined. */

@@ -1,6 +1,7 @@
 // All addresses of the application. Each area has a file beside this one; each page is loaded when it is first opened,
 // or when the pointer comes to its link.
 import { createRouter } from '@tanstack/react-router';
+import { PageFailure } from '../shell/failures.tsx';
 import { deploymentRoutes } from './deployments.ts';
 import { logRoutes } from './logs.ts';
 import { organizationRoutes } from './organization.ts';
@@ -26,6 +27,8 @@ const routeTree = rootRoute.addChildren([
 export const router = createRouter({
   routeTree,
   defaultPreload: 'intent',
+  // In the shell, which stays: the way out of a page that broke.
+  defaultErrorComponent: PageFailure,
   scrollRestoration: true,
 });
 

@@ -94,14 +94,12 @@ function ProjectEntries({ project }: { readonly project: string }) {
 function ProjectSwitcher({ current }: { readonly current: string | null }) {
   const { data: projects = [] } = useQuery(projectsQuery());
   const trigger = (
-    <Button
-      className={styles.switcher}
-      aria-label={current === null ? 'Choose a project' : `Project ${current}: choose another`}
-    >
+    <Button className={styles.switcher}>
       <span className={styles.mark} aria-hidden>
         {(current ?? 'p').slice(0, 1).toUpperCase()}
       </span>
       <strong>{current ?? 'platform'}</strong>
+      <span className="visually-hidden">: choose a project</span>
       <CaretSortIcon />
     </Button>
   );
@@ -170,11 +168,12 @@ function PreferencesMenu() {
 function PersonMenu() {
   const { data: user } = useQuery(userQuery);
   const trigger = (
-    <Button className={styles.person} aria-label="Account">
+    <Button className={styles.person}>
       <span className={styles.mark} aria-hidden>
         {(user?.login ?? '·').slice(0, 1).toUpperCase()}
       </span>
       <span>{user?.login ?? 'Account'}</span>
+      <span className="visually-hidden">: account</span>
     </Button>
   );
   return (

@@ -62,12 +62,9 @@ export function Shell() {
           </IconButton>
           <Breadcrumb />
           <BranchSwitch />
-          <Button
-            className={styles.search}
-            onClick={() => setOpened('palette')}
-            aria-label="Find a page, a project or an action"
-          >
+          <Button className={styles.search} onClick={() => setOpened('palette')}>
             <MagnifyingGlassIcon />
+            <span className="visually-hidden">Find a page, a project or an action:</span>
             <span className={styles.word}>Find…</span>
             <kbd>Ctrl K</kbd>
           </Button>

@@ -1,0 +1,99 @@
+// Deployments in the dashboard: why one failed, what a promote changes, every page at every width.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startDashboard, type PlatformDashboard } from '#test/setup/dashboard-browser.ts';
+import { makeShop, MARKUP, type Shop } from '#test/setup/dashboard-shop.ts';
+
+let dashboard: PlatformDashboard;
+let shop: Shop;
+before(async () => {
+  dashboard = await startDashboard();
+  shop = await makeShop(dashboard.platform);
+});
+after(() => dashboard?.close());
+
+test('why the last deployment failed is in view on the overview, without a click', async () => {
+  const page = await dashboard.visit('/projects/shop');
+  const line = page
+    .getByText("Cannot resolve './nowhere.ts'")
+    .or(page.getByText('Cannot resolve "./nowhere.ts"'))
+    .first();
+  await line.waitFor();
+  const box = (await line.boundingBox())!;
+  assert.ok(box.y > 0 && box.y < 700, `at ${box.y}`);
+});
+
+test('the log opens at the error, and its search finds lines of folded steps', async () => {
+  const page = await dashboard.visit(`/deployments/${shop.failed}`);
+  const log = page.getByRole('log', { name: 'Build log' });
+  await log.getByText('Cannot resolve').first().waitFor();
+  assert.equal(await page.getByRole('button', { name: /^Clone/ }).getAttribute('aria-expanded'), 'false');
+  await page.getByLabel('Search the log').fill('nowhere');
+  await page.getByText(/^\d+ lines$/).waitFor();
+  await page.getByLabel('Search the log').fill('');
+  await page.getByRole('button', { name: /^Clone/ }).click();
+  assert.equal(await page.getByRole('button', { name: /^Clone/ }).getAttribute('aria-expanded'), 'true');
+});
+
+test('a promote says what it changes before it is done, and a rollback leads back', async () => {
+  const page = await dashboard.visit(`/deployments/${shop.preview}`);
+  await page.getByText('1 migration runs first').first().waitFor();
+  await page.getByText('ALTER TABLE orders RENAME COLUMN item TO article').first().waitFor();
+  await page.getByRole('button', { name: 'Promote to production' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('orders: 0002_article.sql').waitFor();
+  await dialog.getByRole('button', { name: 'Promote to production all the same' }).click();
+  await page.getByText('Promoted to production').waitFor();
+  await page.getByText('Live', { exact: true }).waitFor();
+
+  const back = await dashboard.visit(`/deployments/${shop.live}`);
+  await back.getByText('1 migration ran since').first().waitFor();
+  await back.getByRole('button', { name: 'Roll back to this' }).click();
+  await back.getByRole('dialog').getByRole('button', { name: 'Roll back' }).click();
+  await back.getByText('Rolled back').waitFor();
+  assert.equal((await dashboard.platform.open('shop')).text, 'two');
+});
+
+test('what others wrote is text', async () => {
+  const page = await dashboard.visit('/projects/shop/deployments');
+  await page.getByRole('link', { name: MARKUP }).waitFor();
+  assert.equal(await page.locator('main img').count(), 0);
+});
+
+test('a filter is in the address, and back leads to the list before', async () => {
+  const page = await dashboard.visit('/projects/shop/deployments');
+  await page.getByLabel('State').selectOption('failure');
+  await page.waitForURL(/\?status=failure$/);
+  await page
+    .getByRole('link', { name: 'Show all' })
+    .or(page.getByRole('button', { name: 'Show all' }))
+    .waitFor();
+  await page.getByRole('row').nth(1).waitFor();
+  await page.getByRole('link', { name: 'Call an item an article' }).waitFor({ state: 'detached' });
+  assert.equal(await page.getByRole('row').count(), 2);
+  await page.goBack();
+  await page.getByRole('row').nth(4).waitFor();
+});
+
+test('every page fits every width in both themes, without a serious fault', async () => {
+  const { platform } = dashboard;
+  const { organizations } = await platform.call('GET', '/user');
+  const more = { organizationId: organizations[0].id };
+  await platform.call('POST', '/projects', { name: 'a-name-as-long-as-forty-characters-can-b', ...more });
+  await dashboard.inspect('projects', '/');
+  await dashboard.inspect('new-project', '/new');
+  await dashboard.inspect('overview', '/projects/shop');
+  await dashboard.inspect('overview-empty', '/projects/a-name-as-long-as-forty-characters-can-b');
+  await dashboard.inspect('deployments', '/projects/shop/deployments');
+  await dashboard.inspect('previews', '/projects/shop/previews');
+  await dashboard.inspect('deployment-failed', `/deployments/${shop.failed}`);
+  await dashboard.inspect('deployment-preview', `/deployments/${shop.preview}`);
+  await dashboard.inspect('not-found', '/deployments/d000000000000');
+  await dashboard.inspect('palette', '/projects/shop', (page) =>
+    page.keyboard.press('Control+k').then(() => page.getByRole('dialog').waitFor()),
+  );
+});
+
+test('no page complains', () => {
+  assert.deepEqual(dashboard.complaints, []);
+});
