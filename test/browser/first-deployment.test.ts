@@ -24,14 +24,14 @@ test('from sign-in to a live deployment it takes three clicks and one command', 
   await page.getByLabel('Token').fill(platform.token);
   await click('Sign in');
   await click('New project');
-  await page.getByLabel('Name').fill('hello');
+  await page.getByLabel('Name').fill('first-app');
   await click('Create project');
-  const command = page.getByText('npx platform deploy --name hello');
+  const command = page.getByText('npx platform deploy --name first-app');
   await command.waitFor();
 
-  const folder = path.join(platform.folder, 'hello');
+  const folder = path.join(platform.folder, 'first-app');
   mkdirSync(path.join(folder, 'src'), { recursive: true });
-  writeFileSync(path.join(folder, 'platform.yaml'), 'name: hello\n');
+  writeFileSync(path.join(folder, 'platform.yaml'), 'name: first-app\n');
   writeFileSync(path.join(folder, 'src/index.ts'), "export default { fetch: () => new Response('hi') };\n");
   const words = (await command.textContent())!.replace('npx platform ', '').split(' ');
   await platform.cli(folder, ...words);
@@ -39,11 +39,11 @@ test('from sign-in to a live deployment it takes three clicks and one command', 
   // The page has not been touched since.
   const live = page
     .getByRole('main')
-    .getByRole('link', { name: /^hello\.localhost/ })
+    .getByRole('link', { name: /^first-app\.localhost/ })
     .first();
   await live.waitFor();
-  assert.match((await live.getAttribute('href'))!, /^https?:\/\/hello\.localhost/);
-  assert.equal((await platform.open('hello')).text, 'hi');
+  assert.match((await live.getAttribute('href'))!, /^https?:\/\/first-app\.localhost/);
+  assert.equal((await platform.open('first-app')).text, 'hi');
   context.diagnostic(`clicks: ${clicks}`);
   assert.equal(clicks, 3);
 });
@@ -62,15 +62,15 @@ test('the first page is drawn from less than 200 KB of script', async (context) 
 test('where the session has ended, signing in leads back to the same address', async () => {
   const { platform, origin, browser } = dashboard;
   const page = await (await browser.newContext()).newPage();
-  await page.goto(`${origin}/projects/hello/deployments?status=failure`);
+  await page.goto(`${origin}/projects/first-app/deployments?status=failure`);
   await page.getByLabel('Token').fill(platform.token);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.waitForURL(`${origin}/projects/hello/deployments?status=failure`);
+  await page.waitForURL(`${origin}/projects/first-app/deployments?status=failure`);
   await page.getByText('No deployment is like that').waitFor();
 });
 
 test('while the platform does not answer the page says so, and goes on by itself', async () => {
-  const page = await dashboard.visit('/projects/hello');
+  const page = await dashboard.visit('/projects/first-app');
   const banner = page.getByText('The platform does not answer at the moment');
   await page.context().setOffline(true);
   await goTo(page, 'Deployments');
@@ -81,14 +81,14 @@ test('while the platform does not answer the page says so, and goes on by itself
 });
 
 test('the palette and keys lead everywhere', async () => {
-  const page = await dashboard.visit('/projects/hello');
+  const page = await dashboard.visit('/projects/first-app');
   await page.keyboard.press('Control+k');
   await page.getByPlaceholder('A page, a project').fill('deploym');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { level: 1, name: 'Deployments' }).waitFor();
   await page.keyboard.press('g');
   await page.keyboard.press('o');
-  await page.getByRole('heading', { level: 1, name: 'hello' }).waitFor();
+  await page.getByRole('heading', { level: 1, name: 'first-app' }).waitFor();
   await page.keyboard.press('?');
   await page.getByRole('dialog', { name: 'Keys' }).getByText('Go to Deployments').waitFor();
 });

@@ -10,10 +10,12 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5000,
+      // Whether the platform answers is found out by asking it: it may be on this very machine.
+      networkMode: 'always',
       retry: (count, error) => count < RETRIES_MAX && error instanceof ApiFailure && error.isPassing,
       retryDelay: (attempt) => Math.min(500 * 2 ** attempt, 4000),
     },
-    mutations: { retry: false },
+    mutations: { retry: false, networkMode: 'always' },
   },
 });
 
