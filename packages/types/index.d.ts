@@ -14,5 +14,6 @@ export type * from './queue.d.ts';
 export type * from './sandbox.d.ts';
 export type * from './state.d.ts';
 export type * from './timer.d.ts';
+export type * from './websocket.d.ts';
 export type * from './worker.d.ts';
 export type * from './workflow.d.ts';

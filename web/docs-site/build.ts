@@ -4,6 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } fr
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { finishSite } from '../build/finish-site.ts';
+import { deadLinks } from './dead-links.ts';
 import { readPages, root, titleOf } from './sources.ts';
 
 const ICON = 'dashboard/src/icon.svg';
@@ -36,6 +37,8 @@ export async function buildDocs(out: string, quality?: number): Promise<void> {
     globalThis.platformDocsConfig = siteConfig(new Map(titles as [string, string][]), out);
     writeFileSync(path.join(own, 'config.mjs'), 'export default globalThis.platformDocsConfig;\n');
     await build(stage);
+    const dead = deadLinks(out);
+    if (dead.length > 0) throw new Error(`Links of the documentation lead nowhere:\n${dead.join('\n')}`);
     writeFileSync(path.join(out, CODE_STYLE_FILE), codeStyles.getCSS());
     cpSync(path.join(root, ICON), path.join(out, 'icon.svg'));
     await finishSite(out, {

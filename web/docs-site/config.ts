@@ -27,6 +27,7 @@ export function siteConfig(titles: ReadonlyMap<string, string>, outDir: string):
       // Documents have words in angle brackets, and no HTML.
       html: false,
       codeTransformers: [codeStyles],
+      anchor: { slugify: anchorOf },
       config(markdown) {
         neverInterpolated(markdown);
         rightByClass(markdown);
@@ -55,6 +56,15 @@ export function siteConfig(titles: ReadonlyMap<string, string>, outDir: string):
       docFooter: { prev: 'Before', next: 'Next' },
     },
   });
+}
+
+/** As Git hosts name the headings of the same documents: their links lead to the same places here. */
+function anchorOf(heading: string): string {
+  return heading
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(/\s/g, '-');
 }
 
 /**

@@ -1,0 +1,23 @@
+// Links of the built site that lead to no page, or to a part of a page that is not there. VitePress looks at pages
+// alone, and not at what is made from code. Reads the built pages; build.ts calls it.
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+
+/** Such as `tutorial.html leads to /limits#cpu`. */
+export function deadLinks(out: string): string[] {
+  const pages = new Map<string, string>();
+  for (const name of globSync('**/*.html', { cwd: out })) {
+    const address = `/${name.split(path.sep).join('/')}`.replace(/\.html$/, '').replace(/\/index$/, '/');
+    pages.set(address, readFileSync(path.join(out, name), 'utf8'));
+  }
+  const dead: string[] = [];
+  for (const [address, html] of pages)
+    for (const [, to] of html.matchAll(/<a\b[^>]*?\shref="([^":]*?)"/g)) {
+      const url = new URL(to!.replaceAll('&amp;', '&'), `http://site${address}`);
+      const target = pages.get(url.pathname);
+      const id = decodeURIComponent(url.hash.slice(1));
+      if (target === undefined || (id !== '' && !target.includes(` id="${id}"`)))
+        dead.push(`${address} leads to ${to}`);
+    }
+  return [...new Set(dead)];
+}
