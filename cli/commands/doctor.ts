@@ -1,21 +1,18 @@
 // `platform doctor`: looks at what may be wrong with this machine and with the platform that commands are for; each
 // line says what to do. Exit code 1 where something fails.
+import { existsSync } from 'node:fs';
 import { defineCommand } from 'citty';
 import type { Api } from '../account/api.ts';
 import { findApi, platformFlags } from '../api/target.ts';
 import { checkApi } from '../doctor/check-api.ts';
-import {
-  checkDomain,
-  checkFolders,
-  checkPorts,
-  checkPrograms,
-  checkRoom,
-  ok,
-  warn,
-  type Finding,
-} from '../doctor/checks.ts';
+import { checkDomain, checkFolders, checkPorts, checkPrograms, checkRoom } from '../doctor/checks.ts';
+import { fail, ok, warn, type Finding } from '#operations/doctor/finding.ts';
+import { checkInstallation } from '#operations/doctor/installation.ts';
+import { checkMachine } from '#operations/doctor/machine.ts';
+import { checkServices } from '#operations/doctor/services.ts';
+import { placesOf } from '#operations/places.ts';
 import { findPlatform, type LocalPlatform } from '../local/local-platform.ts';
-import { handlerAddress } from '../local/locations.ts';
+import { dataFolder, handlerAddress } from '../local/locations.ts';
 import { plain } from '../terminal/plain.ts';
 import type { Shell, Style } from '../terminal/shell.ts';
 import { print } from '../terminal/table.ts';
@@ -33,6 +30,7 @@ export const command = defineCommand({
       ...checkRoom(shell),
       ...checkFolders(shell),
       ...(await checkPorts(shell, running)),
+      ...(await checkOperations(shell)),
       await checkDomain(running?.domain ?? handlerAddress(shell).domain),
       ...(await checkPlatform(shell, args)),
     ];
@@ -46,6 +44,20 @@ export const command = defineCommand({
     return isWell ? 0 : 1;
   },
 });
+
+/** Of the platform of this machine's data folder, where there is one. */
+async function checkOperations(shell: Shell): Promise<Finding[]> {
+  const folder = dataFolder(shell);
+  const machine = checkMachine(shell.env, folder);
+  if (!existsSync(folder)) return machine;
+  try {
+    const services = await checkServices(placesOf(shell.env, folder));
+    return [...machine, ...services, ...checkInstallation(shell.env, folder, Date.now())];
+  } catch (error) {
+    const { message, advice } = error as { message: string; advice?: string };
+    return [...machine, fail('settings', message, advice ?? 'Look at the variables of the platform.')];
+  }
+}
 
 async function runningHere(shell: Shell): Promise<LocalPlatform | null> {
   try {

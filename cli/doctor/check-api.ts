@@ -3,7 +3,7 @@
 import type { Api } from '../account/api.ts';
 import { ask } from '../api/requests.ts';
 import { CliError } from '../terminal/failure.ts';
-import { fail, ok, warn, type Finding } from './checks.ts';
+import { fail, ok, warn, type Finding } from '#operations/doctor/finding.ts';
 
 interface User {
   readonly login: string;

@@ -12,35 +12,13 @@ import { dataFolder, userFolder } from '../local/locations.ts';
 import type { LocalPlatform } from '../local/local-platform.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { formatBytes } from '../terminal/table.ts';
-
-/** What a check found. */
-export interface Finding {
-  readonly name: string;
-  readonly status: 'ok' | 'warn' | 'fail';
-  readonly message: string;
-  /** What to do; null where all is well. */
-  readonly advice: string | null;
-}
+import { fail, ok, warn, type Finding } from '#operations/doctor/finding.ts';
 
 const GB = 1024 ** 3;
 const MEMORY_BYTES_MIN = 2 * GB;
 const DISK_BYTES_MIN = 10 * GB;
 const DISK_BYTES_FAIL = GB;
 const PROGRAM_MS_MAX = 5000;
-
-export const ok = (name: string, message: string): Finding => ({ name, status: 'ok', message, advice: null });
-export const warn = (name: string, message: string, advice: string): Finding => ({
-  name,
-  status: 'warn',
-  message,
-  advice,
-});
-export const fail = (name: string, message: string, advice: string): Finding => ({
-  name,
-  status: 'fail',
-  message,
-  advice,
-});
 
 /** Node, Git, and what confines builds. */
 export async function checkPrograms(shell: Shell): Promise<Finding[]> {

@@ -4,16 +4,9 @@ import { statfs } from 'node:fs/promises';
 import { availableParallelism, freemem, loadavg, totalmem } from 'node:os';
 import { GitHostError } from '#git/host/connection.ts';
 import { missingPermissions } from '../git-host/missing-permissions.ts';
+import { fail, ok, warn, type Finding } from '#operations/doctor/finding.ts';
+import { checkBackups, checkCertificates, checkModes } from '#operations/doctor/installation.ts';
 import type { Parts } from '../parts.ts';
-
-/** What a check found. */
-export interface Finding {
-  readonly name: string;
-  readonly status: 'ok' | 'warn' | 'fail';
-  readonly message: string;
-  /** What to do; null where all is well. */
-  readonly advice: string | null;
-}
 
 interface Status {
   readonly engines?: readonly {
@@ -37,7 +30,7 @@ const ASK_MS = 3000;
 
 /** All findings, those of one part together. */
 export async function checkHealth(parts: Parts): Promise<Finding[]> {
-  const checks = [checkDatabase, checkEngines, checkJobs, checkDisk, checkMemory, checkGitHost];
+  const checks = [checkDatabase, checkEngines, checkJobs, checkDisk, checkMemory, checkGitHost, checkFolder];
   const found = await Promise.all(
     checks.map(async (check) => {
       try {
@@ -52,9 +45,6 @@ export async function checkHealth(parts: Parts): Promise<Finding[]> {
 }
 
 const nameOf = (check: (parts: Parts) => unknown): string => check.name.replace('check', '').toLowerCase();
-const ok = (name: string, message: string): Finding => ({ name, status: 'ok', message, advice: null });
-const warn = (name: string, message: string, advice: string): Finding => ({ name, status: 'warn', message, advice });
-const fail = (name: string, message: string, advice: string): Finding => ({ name, status: 'fail', message, advice });
 const inGb = (bytes: number): string => `${(bytes / GB).toFixed(1)} GB`;
 
 async function checkDatabase({ sql }: Parts): Promise<Finding[]> {
@@ -144,6 +134,16 @@ async function checkDisk({ folder }: Parts): Promise<Finding[]> {
   const advice = 'Make room: lower the retention of deployments, or move FS_PATH to a larger disk.';
   if (free < GB) return [fail('disk', message, advice)];
   return [free < DISK_BYTES_MIN ? warn('disk', message, advice) : ok('disk', message)];
+}
+
+/** What `platform doctor` says of the data folder. */
+function checkFolder({ folder }: Parts): Promise<Finding[]> {
+  const now = Date.now();
+  return Promise.resolve([
+    checkBackups(process.env, folder, now),
+    checkModes(folder),
+    ...checkCertificates(process.env, folder, now),
+  ]);
 }
 
 function checkMemory(): Promise<Finding[]> {

@@ -2,27 +2,15 @@
 // removed, and a note of how it went for `platform doctor`. Called by cli/commands/backup.ts, main.ts and the upgrade.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { readJson, writeWhole } from '#core/process/platform-record.ts';
 import { parseInteger } from '#core/parse-integer.ts';
 import { takeLock } from '#deployments/file-lock.ts';
 import { BackupError } from '../archive/backup-error.ts';
 import type { BackupProgress } from '../archive/writer.ts';
 import { placesOf, type Environment } from '../places.ts';
 import { makeBackup, type BackupReport } from './backup.ts';
+import { noteBackup } from './last-backup.ts';
 import { removeOldBackups } from './retention.ts';
 import { parseTarget } from './target.ts';
-
-/** How the last backup of a data folder went, in `<FS_PATH>/last-backup.json`. */
-export interface LastBackup {
-  /** ISO 8601, its end. */
-  readonly at: string;
-  readonly location: string | null;
-  readonly bytes: number;
-  /** Null: it was made. */
-  readonly error: string | null;
-  /** The last that was made, where this one was not. */
-  readonly lastGoodAt: string | null;
-}
 
 /** What a caller may say instead of variables. */
 export interface RunOptions {
@@ -40,7 +28,6 @@ export interface RunOptions {
 }
 
 export const BACKUP_KEEP = 7;
-const LAST_FILE = 'last-backup.json';
 
 /** @throws {BackupError} with what to do. */
 export async function runBackup(options: RunOptions): Promise<BackupReport & { readonly removed: readonly string[] }> {
@@ -60,11 +47,11 @@ export async function runBackup(options: RunOptions): Promise<BackupReport & { r
       version,
       ...(onProgress === undefined ? {} : { onProgress }),
     });
-    note(folder, { location: report.location, bytes: report.bytes, error: null });
+    noteBackup(folder, { location: report.location, bytes: report.bytes, error: null });
     const removed = keep === null ? [] : await removeOldBackups(target, keep, passphrase);
     return { ...report, removed };
   } catch (error) {
-    note(folder, { location: null, bytes: 0, error: (error as Error).message });
+    noteBackup(folder, { location: null, bytes: 0, error: (error as Error).message });
     throw error;
   } finally {
     lock.release();
@@ -104,22 +91,5 @@ export function keepOf(environment: Environment): number {
     return text === '' ? BACKUP_KEEP : parseInteger('BACKUP_KEEP', text, { least: 1, most: 10_000 });
   } catch (error) {
     throw new BackupError('settings', (error as Error).message, 'Set it to a whole number, or leave it out.');
-  }
-}
-
-/** How the last backup went; null: there was none. */
-export function lastBackup(folder: string): LastBackup | null {
-  const found = readJson(path.join(folder, LAST_FILE)) as LastBackup | null;
-  return typeof found?.at === 'string' ? found : null;
-}
-
-function note(folder: string, how: Pick<LastBackup, 'location' | 'bytes' | 'error'>): void {
-  const before = lastBackup(folder);
-  const at = new Date().toISOString();
-  const lastGoodAt = how.error === null ? at : (before?.lastGoodAt ?? null);
-  try {
-    writeWhole(path.join(folder, LAST_FILE), { at, ...how, lastGoodAt } satisfies LastBackup);
-  } catch {
-    // Its own error says more: the folder is not there, or full.
   }
 }

@@ -161,7 +161,10 @@ const zones: readonly Zone[] = [
   { prefix: 'builder/service/', may: ['core/', 'postgres/', 'git/', 'deployments/', 'builder/'] },
   { prefix: 'builder/steps/', may: ['core/', 'builder/', 'git/git-environment.ts', 'deployments/archive/'] },
   { prefix: 'resources/', may: ['core/', 'packages/worker/'] },
-  { prefix: 'control/', may: ['core/', 'deployments/', 'postgres/', 'git/', 'packages/worker/', 'resources/'] },
+  {
+    prefix: 'control/',
+    may: ['core/', 'deployments/', 'postgres/', 'git/', 'operations/doctor/', 'packages/worker/', 'resources/'],
+  },
   {
     prefix: 'cli/',
     may: [

@@ -1,0 +1,144 @@
+// Checks of an installation that need nothing but its data folder and variables: what was cut off, backups, secrets,
+// who may read them, certificates. For `platform doctor` and the operator's page; nothing here names a secret.
+import { X509Certificate } from 'node:crypto';
+import { existsSync, globSync, lstatSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { readJson, RESTORE_FILE, UPGRADE_FILE } from '#core/process/platform-record.ts';
+import { encryptionKeyProblem, secretProblem } from '#core/process/generated-secrets.ts';
+import { lastBackup } from '../backup/last-backup.ts';
+import { fail, ok, warn, type Finding } from './finding.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const DAY_MS = 86_400_000;
+/** A backup that is older is no help. */
+const BACKUP_AGE_DAYS_MAX = 7;
+/** Let's Encrypt's are renewed at 30. */
+const CERTIFICATE_DAYS_SOON = 14;
+const CERTIFICATES_MAX = 1000;
+/** What only the platform's user may read, below the data folder. */
+const PRIVATE = [
+  'secret',
+  'secrets',
+  'private-port.token',
+  'routes',
+  'artifacts',
+  'databases',
+  'files',
+  'backups',
+  'postgres',
+];
+
+export function checkInstallation(environment: Environment, folder: string, now: number): Finding[] {
+  return [
+    ...checkUnfinished(folder),
+    checkBackups(environment, folder, now),
+    ...checkSecrets(environment),
+    checkModes(folder),
+    ...checkCertificates(environment, folder, now),
+  ];
+}
+
+function checkUnfinished(folder: string): Finding[] {
+  const step = (readJson(path.join(folder, UPGRADE_FILE)) as { step?: string } | null)?.step;
+  return [
+    ...(existsSync(path.join(folder, RESTORE_FILE))
+      ? [fail('restore', `A restore into ${folder} was cut off`, 'Run `platform restore <backup> --force` again.')]
+      : []),
+    ...(step === 'migrate' || step === 'undo'
+      ? [fail('upgrade', `An upgrade of ${folder} was cut off`, 'Run `platform upgrade --resume`, or `--undo`.')]
+      : []),
+  ];
+}
+
+/** The age of the last backup, and whether it was made. */
+export function checkBackups(environment: Environment, folder: string, now: number): Finding {
+  const last = lastBackup(folder);
+  const scheduled = (environment['BACKUP_CRON']?.trim() ?? '') !== '';
+  const advice = scheduled
+    ? 'Look at the log for `Backup failed`, and run `platform backup`.'
+    : 'Run `platform backup`, or set BACKUP_CRON and BACKUP_TARGET.';
+  if (last === null) return warn('backup', 'No backup was ever made', advice);
+  const ageOf = (at: string): string => {
+    const hours = Math.max(0, Math.floor((now - Date.parse(at)) / 3_600_000));
+    return hours < 48 ? `${hours} h old` : `${Math.floor(hours / 24)} days old`;
+  };
+  const good = last.lastGoodAt === null ? 'none was ever made' : `the last good one is ${ageOf(last.lastGoodAt)}`;
+  if (last.error !== null) return fail('backup', `The last backup failed (${last.error}); ${good}`, advice);
+  const message = `The last backup is ${ageOf(last.at)}: ${last.location}`;
+  return now - Date.parse(last.at) > BACKUP_AGE_DAYS_MAX * DAY_MS
+    ? warn('backup', message, advice)
+    : ok('backup', message);
+}
+
+/** Secrets that are given as variables: none of them may be guessed. */
+export function checkSecrets(environment: Environment): Finding[] {
+  const get = (name: string): string => environment[name]?.trim() ?? '';
+  const given = ['AUTH_SECRET', 'GITHOST_WEBHOOK_SECRET', 'PRIVATE_PORT_TOKEN', 'DB_SERVICE_TOKEN', 'SQLDB_PASSWORD'];
+  const problems = [
+    ...given.filter((name) => get(name) !== '').map((name) => secretProblem(name, get(name))),
+    get('ENCRYPTION_KEY') === '' ? null : encryptionKeyProblem(get('ENCRYPTION_KEY')),
+    passwordProblem(get('DATABASE_URL')),
+  ].filter((problem) => problem !== null);
+  if (problems.length === 0) return [ok('secrets', 'None that is set here is weak')];
+  return problems.map((problem) =>
+    warn(
+      'secrets',
+      problem.split(':')[0]!,
+      'Make another one: `openssl rand -hex 32`. ENCRYPTION_KEY takes both, the new one first.',
+    ),
+  );
+}
+
+function passwordProblem(url: string): string | null {
+  const parsed = URL.parse(url);
+  const isLocal = parsed === null || parsed.searchParams.get('host')?.startsWith('/') === true;
+  if (isLocal || decodeURIComponent(parsed.password).length >= 12) return null;
+  return 'DATABASE_URL has a password with fewer than 12 characters';
+}
+
+/** Who else may read what only the platform's user should. */
+export function checkModes(folder: string): Finding {
+  const open = PRIVATE.filter((name) => {
+    const found = lstatSync(path.join(folder, name), { throwIfNoEntry: false });
+    return found !== undefined && (found.mode & 0o077) !== 0;
+  });
+  if (open.length === 0) return ok('file modes', 'Secrets and data are for the user of the platform alone');
+  const paths = open.map((name) => path.join(folder, name)).join(' ');
+  return fail('file modes', `Others may read ${open.join(', ')} in ${folder}`, `chmod -R go-rwx ${paths}`);
+}
+
+/** Certificates that variables name, and those of the platform's own edge. */
+export function checkCertificates(environment: Environment, folder: string, now: number): Finding[] {
+  const named = Object.entries(environment).flatMap(([name, file]) =>
+    /_CERT(?:IFICATE)?_FILE$/.test(name) && file ? [[name, file] as const] : [],
+  );
+  const own = globSync('{caddy,edge}/**/*.crt', { cwd: folder })
+    .slice(0, CERTIFICATES_MAX)
+    .map((name) => [name, path.join(folder, name)] as const);
+  const findings: Finding[] = [];
+  let well = 0;
+  for (const [name, file] of [...named, ...own]) {
+    let days: number;
+    try {
+      days = Math.floor((Date.parse(new X509Certificate(readFileSync(file)).validTo) - now) / DAY_MS);
+    } catch {
+      findings.push(
+        fail('certificates', `${name} (${file}) is no certificate that can be read`, 'Give a file in PEM.'),
+      );
+      continue;
+    }
+    if (days < 0)
+      findings.push(
+        fail('certificates', `${name} expired ${-days} days ago`, 'Renew it; `docs/operating.md` says who does.'),
+      );
+    else if (days < CERTIFICATE_DAYS_SOON)
+      findings.push(
+        warn('certificates', `${name} expires in ${days} days`, 'Renew it, or look why its renewal fails.'),
+      );
+    else well++;
+  }
+  return well > 0
+    ? [...findings, ok('certificates', `${well} are valid for ${CERTIFICATE_DAYS_SOON} days or more`)]
+    : findings;
+}

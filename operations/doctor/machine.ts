@@ -1,0 +1,108 @@
+// Checks of the machine that a platform runs on: the C library and what depends on it, limits of its control group,
+// room for files. Called by `platform doctor`.
+import { existsSync, readFileSync, statfsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { availableParallelism, totalmem } from 'node:os';
+import path from 'node:path';
+import { limitRows, limitsFrom } from '#core/limits.ts';
+import { fail, ok, warn, type Finding } from './finding.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const GB = 1024 ** 3;
+const INODES_SHARE_MIN = 0.05;
+/** What the binaries of uWebSockets.js need. */
+const GLIBC_UWS = [2, 38] as const;
+
+export function checkMachine(environment: Environment, folder: string): Finding[] {
+  return [checkLibrary(environment), checkGroup(), ...checkInodes(folder), checkLimits(environment)];
+}
+
+/** glibc, and which listener it allows. */
+function checkLibrary(environment: Environment): Finding {
+  const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
+  const version = header.glibcVersionRuntime;
+  if (version === undefined)
+    return process.platform === 'linux'
+      ? fail('glibc', 'This system has another C library', 'Use one with glibc, such as Debian: musl is not supported.')
+      : ok('glibc', 'Not a Linux: the listener is that of Node');
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const isNew = major > GLIBC_UWS[0] || (major === GLIBC_UWS[0] && minor >= GLIBC_UWS[1]);
+  const wants = environment['HANDLER_LISTENER']?.trim() === 'uws';
+  const hasPackage = isInstalled('uWebSockets.js');
+  if (wants && !(isNew && hasPackage))
+    return fail(
+      'glibc',
+      `HANDLER_LISTENER is uws, but glibc is ${version}${hasPackage ? '' : ' and uWebSockets.js is not installed'}`,
+      `It takes glibc ${GLIBC_UWS.join('.')} and the package: change to a newer system, or leave HANDLER_LISTENER out.`,
+    );
+  return ok('glibc', `glibc ${version}: ${isNew && hasPackage ? 'uWebSockets.js' : "Node's listener"} serves`);
+}
+
+function isInstalled(name: string): boolean {
+  try {
+    createRequire(import.meta.url).resolve(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What the control group allows, of either version. */
+function checkGroup(): Finding {
+  const memory = process.constrainedMemory();
+  const bounded = memory > 0 && memory < totalmem();
+  const cpus = cpusOf();
+  const words = [
+    bounded ? `${(memory / GB).toFixed(1)} GB of memory` : 'all memory',
+    cpus === null ? `${availableParallelism()} cores` : `${cpus.toFixed(1)} of ${availableParallelism()} cores`,
+  ].join(', ');
+  if (bounded && memory < 2 * GB * 0.95)
+    return warn(
+      'cgroup',
+      `The control group allows ${words}`,
+      'Allow 2 GB: engines and builds end when there is less.',
+    );
+  return ok('cgroup', `The control group allows ${words}`);
+}
+
+function cpusOf(): number | null {
+  const read = (file: string): string => (existsSync(file) ? readFileSync(file, 'utf8').trim() : '');
+  const [quota = '', period = ''] = read('/sys/fs/cgroup/cpu.max').split(' ');
+  const of = Number(quota) / Number(period);
+  if (of > 0 && Number.isFinite(of)) return of;
+  const old =
+    Number(read('/sys/fs/cgroup/cpu/cpu.cfs_quota_us')) / Number(read('/sys/fs/cgroup/cpu/cpu.cfs_period_us'));
+  return old > 0 && Number.isFinite(old) ? old : null;
+}
+
+function checkInodes(folder: string): Finding[] {
+  const at = existing(folder);
+  const { files, ffree } = statfsSync(at);
+  // Some file systems make them as they are needed, and count none.
+  if (files === 0) return [];
+  const message = `${ffree} of ${files} inodes are free for ${at}`;
+  return ffree < files * INODES_SHARE_MIN
+    ? [fail('inodes', message, 'Artifacts have many small files: lower the retention of deployments.')]
+    : [ok('inodes', message)];
+}
+
+/** The folder itself, or the nearest above it that is there. */
+function existing(folder: string): string {
+  return existsSync(folder) ? folder : existing(path.dirname(folder));
+}
+
+/** Bounds that a variable changes, with that variable. */
+function checkLimits(environment: Environment): Finding {
+  try {
+    limitsFrom(environment);
+  } catch (error) {
+    return fail('limits', (error as Error).message, 'The platform does not start so: mend it, or leave it out.');
+  }
+  const changed = limitRows.flatMap(([variable, value]) => {
+    const text = environment[variable]?.trim() ?? '';
+    return text === '' || Number(text) === value ? [] : [`${variable}=${text} (default ${value})`];
+  });
+  const words = `${limitRows.length - changed.length} have their defaults`;
+  return ok('limits', changed.length === 0 ? words : `${changed.join(', ')}; ${words}`);
+}

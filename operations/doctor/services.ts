@@ -1,0 +1,128 @@
+// Checks of what a platform is connected to: the database and its tables, the cache, the clock. Called by
+// `platform doctor`; each waits a few seconds at most, and passwords are in no message.
+import { connect } from 'node:net';
+import { schemaVersion } from '#postgres/schema-version.ts';
+import { LEDGER } from '#postgres/dump.ts';
+import { findEmbeddedPostgres } from '#postgres/embedded.ts';
+import path from 'node:path';
+import { openSql } from '#postgres/sql.ts';
+import type { Places } from '../places.ts';
+import { fail, ok, warn, type Finding } from './finding.ts';
+
+const ANSWER_MS_SLOW = 250;
+const CLOCK_MS_OFF = 2000;
+const CONNECT_MS_MAX = 3000;
+
+export async function checkServices(places: Places): Promise<Finding[]> {
+  return (await Promise.all([checkDatabase(places), checkCache(places), checkDate(places)])).flat();
+}
+
+async function checkDatabase({ postgres, folder }: Places): Promise<Finding[]> {
+  if (postgres === 'none') return [ok('database', 'DATABASE_URL is none: bindings over it are switched off')];
+  const embedded = postgres === 'embedded' ? findEmbeddedPostgres(path.join(folder, 'postgres')) : null;
+  if (postgres === 'embedded' && embedded?.isRunning !== true)
+    return [
+      ok('database', `The embedded Postgres does not run${embedded === null ? '; the first start makes it' : ''}`),
+    ];
+  const sql = openSql({
+    url: embedded?.url ?? (postgres as { url: string }).url,
+    name: 'platform doctor',
+    connectionsMax: 1,
+  });
+  const advice =
+    postgres === 'embedded' ? 'Look at postgres/postgres.log in the data folder.' : 'Look at DATABASE_URL.';
+  try {
+    await sql`SELECT 1`;
+    const asked = performance.now();
+    const [row] = await sql<{ at: Date; version: string; there: boolean }[]>`
+      SELECT clock_timestamp() AS at, current_setting('server_version') AS version, to_regclass(${LEDGER}) IS NOT NULL AS there`;
+    const ms = performance.now() - asked;
+    const { at, version, there } = row!;
+    const off = Math.abs(Date.now() - at.getTime() - ms / 2);
+    const answer = `Postgres ${version} answers in ${ms.toFixed(0)} ms`;
+    const [ledger] = there
+      ? await sql<{ count: number }[]>`SELECT count(*) AS count FROM public.database_migration_audit`
+      : [{ count: 0 }];
+    const known = schemaVersion();
+    const count = ledger!.count;
+    return [
+      ms > ANSWER_MS_SLOW
+        ? warn('database', answer, 'Look at the load of its machine, and at the network.')
+        : ok('database', answer),
+      count > known
+        ? fail(
+            'migrations',
+            `The database has ${count} migrations, and this version knows ${known}`,
+            'Start the newer version, or go back with its `platform upgrade --undo`.',
+          )
+        : count < known
+          ? warn(
+              'migrations',
+              `${known - count} of ${known} migrations are pending`,
+              'Run `platform upgrade`: a backup is made first.',
+            )
+          : ok('migrations', `All ${known} are applied`),
+      off > CLOCK_MS_OFF
+        ? fail('clock', `The database's clock is ${(off / 1000).toFixed(0)} s off`, 'Synchronize both by NTP.')
+        : ok('clock', 'The database has the same time'),
+    ];
+  } catch (error) {
+    return [fail('database', `Postgres does not answer: ${(error as Error).message}`, advice)];
+  } finally {
+    await sql.end({ timeout: 1 }).catch(() => {});
+  }
+}
+
+/** Whether somebody listens where CACHE_URL leads. */
+async function checkCache({ environment }: Places): Promise<Finding[]> {
+  const text = environment['CACHE_URL']?.trim() ?? '';
+  if (text === '') return [ok('cache', 'CACHE_URL is not set: Postgres keeps caches and sessions')];
+  const url = URL.parse(text);
+  if (url === null) return [fail('cache', 'CACHE_URL is no URL', 'Write redis://user:password@host:port.')];
+  const [host, port] = [url.hostname.replace(/^\[|\]$/g, ''), Number(url.port) || 6379];
+  const began = performance.now();
+  const problem = await new Promise<string | null>((resolve) => {
+    const socket = connect({ host, port, timeout: CONNECT_MS_MAX });
+    const end = (what: string | null): void => {
+      socket.destroy();
+      resolve(what);
+    };
+    socket.once('connect', () => end(null));
+    socket.once('timeout', () => end(`no answer in ${CONNECT_MS_MAX / 1000} s`));
+    socket.once('error', ({ message }) => end(message));
+  });
+  return problem === null
+    ? [ok('cache', `${host}:${port} takes connections, in ${(performance.now() - began).toFixed(0)} ms`)]
+    : [
+        fail(
+          'cache',
+          `${host}:${port}: ${problem}`,
+          'Start it, or look at CACHE_URL. Without it workers find nothing in their caches.',
+        ),
+      ];
+}
+
+/** This machine's clock against that of the Git host: tokens of its app are refused when it is off. */
+async function checkDate({ environment }: Places): Promise<Finding[]> {
+  const address = environment['GITHOST_API_URL']?.trim() || environment['GITHOST_URL']?.trim() || '';
+  if (address === '') return [];
+  try {
+    const answer = await fetch(address, {
+      method: 'HEAD',
+      redirect: 'manual',
+      signal: AbortSignal.timeout(CONNECT_MS_MAX),
+    });
+    const off = Math.abs(Date.now() - Date.parse(answer.headers.get('date') ?? ''));
+    if (!(off > 30_000)) return [];
+    return [
+      fail(
+        'clock',
+        `This machine's clock is ${(off / 1000).toFixed(0)} s off that of the Git host`,
+        'Synchronize it by NTP.',
+      ),
+    ];
+  } catch {
+    // Whether it can be reached is another check.
+    return [];
+  }
+}
