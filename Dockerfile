@@ -1,4 +1,4 @@
-# The whole platform but the builder in one container: handler (4001), API (4002), sign-in (3002), broker, database service.
+# The whole platform but the builder in one container: handler (4001), API (4002), dashboard (3002), documentation (3005), broker, database service.
 # docs/self-hosting.md; `docker build -f Dockerfile -t platform-platform .` from the root of the repository.
 ARG BASE=debian:trixie-slim
 
@@ -13,7 +13,7 @@ COPY .npmrc ./
 FROM npm AS program
 COPY package.json package-lock.json ./
 COPY packages packages
-RUN npm ci --omit=dev
+RUN npm ci
 COPY . .
 RUN node cli/run.mjs :image platform /out \
  && cp node_modules/node-linux-*/bin/node /node
@@ -36,10 +36,10 @@ COPY --from=program /node /usr/local/bin/node
 COPY --from=program /out /opt/platform
 COPY --from=uws /out /opt/platform/node_modules
 ENV NODE_ENV=production FS_PATH=/data PLATFORM_CACHE_DIR=/cache HOME=/cache
-ENV PLATFORM_PARTS=handler,databases,broker,api HOST=0.0.0.0 HANDLER_HOST=0.0.0.0 API_HOST=0.0.0.0 HANDLER_LISTENER=uws \
+ENV PLATFORM_PARTS=handler,databases,broker,api,web HOST=0.0.0.0 HANDLER_HOST=0.0.0.0 API_HOST=0.0.0.0 HANDLER_LISTENER=uws \
     DB_STORAGE_DIR=/data/db-storage
 RUN ln -s /opt/platform/platform /usr/local/bin/platform
 USER 10001:10001
-EXPOSE 4001 4002 3002 8081
+EXPOSE 4001 4002 3002 3005 8081
 HEALTHCHECK --interval=5s --timeout=4s --start-period=60s --retries=3 CMD ["/opt/platform/healthy"]
 CMD ["/opt/platform/start"]

@@ -13,7 +13,7 @@ COPY .npmrc ./
 FROM npm AS program
 COPY package.json package-lock.json ./
 COPY packages packages
-RUN npm ci --omit=dev
+RUN npm ci
 COPY . .
 RUN node cli/run.mjs :image builder /out \
  && cp node_modules/node-linux-*/bin/node /node

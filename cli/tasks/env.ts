@@ -145,6 +145,8 @@ export const variableGroups: readonly Group[] = [
       ['API_MEMORY', '1g', 'Memory of the API'],
       ['INTERNAL_MEMORY', '2g', 'Memory of broker and database service'],
       ['BUILDER_MEMORY', '4g', 'Memory of all builds together'],
+      ['WEB_MEMORY', '512m', 'Memory of dashboard and documentation'],
+      ['DOCS_PUBLISHED_PORT', '3005', 'Port of the documentation on this machine'],
       ['PUBLISH_ADDRESS', '0.0.0.0', 'Address of this machine that ports are published on'],
       ['HANDLER_PUBLISHED_PORT', '4001', 'Port of deployments on this machine'],
       ['API_PUBLISHED_PORT', '4002', 'Port of the API on this machine'],

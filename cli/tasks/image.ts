@@ -2,6 +2,9 @@
 // JavaScript, and the packages that these import. Called by the Dockerfiles; knows nothing of containers. Not packed.
 import { chmodSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { buildDashboard } from '#dashboard/build/build.ts';
+import { finishDashboard } from '#web/build/dashboard-site.ts';
+import { buildDocs } from '#web/docs-site/build.ts';
 import { nodeFlags } from '#core/node-flags.mjs';
 import { arrowsOf, readModules, resolveOwn, type Modules } from './import-graph.ts';
 import { stageProgram } from './pack.ts';
@@ -14,7 +17,8 @@ const contents: Readonly<Record<string, readonly string[]>> = {
   internal: ['runtime/supervisor/', 'runtime/broker/', 'runtime/databases/', 'postgres/'],
   control: ['runtime/supervisor/', 'control/', 'postgres/', 'git/'],
   builder: ['runtime/supervisor/', 'builder/', 'postgres/', 'git/'],
-  platform: ['runtime/', 'control/', 'builder/', 'cli/', 'postgres/', 'git/', 'deployments/'],
+  web: ['runtime/supervisor/', 'web/main.ts', 'web/configuration.ts', 'web/sites.ts', 'web/serve/'],
+  platform: ['runtime/', 'control/', 'web/', 'dashboard/', 'builder/', 'cli/', 'postgres/', 'git/', 'deployments/'],
 };
 
 /** Of packages: what only other systems, compilers and people read. */
@@ -40,6 +44,11 @@ export async function run(words: readonly string[]): Promise<number> {
   rmSync(target, { recursive: true, force: true });
   const { files, packages } = contentsOf(readModules(readSources(root)), name, readLock());
   stageProgram(target, (file) => isIn(contents[name]!, file) || files.has(file));
+  if (files.has('web/main.ts')) {
+    await buildDashboard(path.join(target, 'dashboard/dist'));
+    await finishDashboard(path.join(target, 'dashboard/dist'));
+    await buildDocs(path.join(target, 'web/docs-site/dist'));
+  }
   for (const place of packages) copyPackage(place, target);
   writeProgram(path.join(target, 'start'), `exec node ${nodeFlags.join(' ')} /opt/platform/runtime/supervisor/main.js`);
   if (files.has('cli/main.ts')) writeProgram(path.join(target, 'platform'), 'exec node /opt/platform/cli/run.mjs "$@"');

@@ -10,7 +10,14 @@ import { root } from '#cli/tasks/processes.ts';
 import { BASE_IMAGE, startDockerEngine, type DockerEngine } from '#test/setup/docker-engine.ts';
 
 const FILES = [['compose.yaml'], ['compose.split.yaml'], ['compose.split.yaml', 'compose.handlers.yaml']];
-const IMAGES = ['platform', 'platform-handler', 'platform-control', 'platform-internal', 'platform-builder'];
+const IMAGES = [
+  'platform',
+  'platform-handler',
+  'platform-control',
+  'platform-internal',
+  'platform-web',
+  'platform-builder',
+];
 
 let engine: DockerEngine;
 let folder: string;
@@ -90,7 +97,7 @@ test('the compose files are taken, and publish the three public ports alone', as
     const published = [...text.matchAll(/^ +- \S*?(\d+)\/tcp$|^ +target: (\d+)$/gm)].map(
       ([, short, long]) => short ?? long,
     );
-    assert.deepEqual(published.toSorted(), ['3002', '4001', '4002'], files.join());
+    assert.deepEqual(published.toSorted(), ['3002', '3005', '4001', '4002'], files.join());
   }
 });
 

@@ -35,6 +35,7 @@ export async function startComposePlatform(
     HANDLER_PUBLISHED_PORT: String(ports.handler),
     API_PUBLISHED_PORT: String(ports.api),
     UI_PUBLISHED_PORT: String(ports.ui),
+    DOCS_PUBLISHED_PORT: String(await freePort()),
     PUBLIC_PORT: String(ports.handler),
     PUBLIC_API_URL: `http://localhost:${ports.api}`,
     AUTH_URL: `http://localhost:${ports.ui}`,
