@@ -256,7 +256,8 @@ async function start(config: SupervisorConfig): Promise<void> {
                 if (web === null) process.send?.({ ...state, uiPort: null, docsPort: null, type: 'control' });
               },
               onWant(service) {
-                if (!control.want(service)) log.warn({ service }, 'Service unknown');
+                // A builder elsewhere hears of builds by itself.
+                if (runsBuilder && !control.want(service)) log.warn({ service }, 'Service unknown');
               },
             }),
           ]
