@@ -24,6 +24,7 @@ import { openSignIn } from './sign-in/open.ts';
 import { createUi } from './sign-in/ui.ts';
 import { sweepSignIn } from './sign-in/ui-app.ts';
 import { collectTelemetry } from './telemetry/collect.ts';
+import { collectorAddress } from './telemetry/export-spans.ts';
 import { collectUsage } from './usage/collect.ts';
 import { startWebhooks } from './webhooks/deliveries.ts';
 
@@ -37,6 +38,7 @@ async function start(): Promise<() => Promise<void>> {
   const config = readConfiguration(process.env);
   for (const warning of config.warnings) log.warn(warning);
   const limits = limitsFrom(process.env);
+  const collector = collectorAddress(process.env);
   const sql = openSql({ url: config.databaseUrl, name: 'platform api' });
   const parts: Parts = {
     sql,
@@ -80,7 +82,7 @@ async function start(): Promise<() => Promise<void>> {
   startWebhooks(parts);
   parts.background('Looking at domains', () => recheckDomains(parts));
   parts.background('Collecting usage', () => collectUsage(parts));
-  parts.background('Collecting lines and invocations', () => collectTelemetry(parts));
+  parts.background('Collecting lines and invocations', () => collectTelemetry(parts, collector));
   const api = createApi();
   const gitPush = await openGitPush(parts);
   const { host, apiPort } = config.listeners;

@@ -10,6 +10,8 @@ export const EVENT_HEADERS = {
   deployment: 'platform-deployment',
   project: 'platform-project',
   kind: 'platform-kind',
+  /** Traces that led to it, by comma; absent where there are none. */
+  traces: 'platform-traces',
 } as const;
 
 export function encodeEvent({ head, bodies }: EventContent): Buffer {
@@ -26,4 +28,20 @@ export function decodeEvent(bytes: Buffer): EventContent | null {
   if (at !== bytes.byteLength) return null;
   const [head, ...bodies] = parts;
   return { head: head as string, bodies };
+}
+
+/** Of one event; a header has room for so many. */
+const TRACES_MAX = 32;
+
+/** The header of an event's traces; none where it has none. */
+export function traceHeaders({ traces = [] }: Pick<EventContent, 'traces'>): Readonly<Record<string, string>> {
+  return traces.length === 0 ? {} : { [EVENT_HEADERS.traces]: traces.slice(0, TRACES_MAX).join(',') };
+}
+
+/** Traces of a header, those that are any. */
+export function tracesOf(header: unknown): string[] {
+  if (typeof header !== 'string') return [];
+  return header
+    .split(',', TRACES_MAX)
+    .filter((trace) => /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-0[0-3]$/.test(trace));
 }

@@ -14,4 +14,6 @@ export interface EventContent {
   readonly head: string;
   /** The bodies of a queue's messages in their order; a timer's payload; a run's input and steps. */
   readonly bodies: readonly string[];
+  /** Traces that led to it, each as `traceparent`; what goes on with it goes on with the first. */
+  readonly traces?: readonly string[];
 }

@@ -16,6 +16,7 @@ import { projects } from './routes/projects.ts';
 import { releases } from './routes/releases.ts';
 import { invocations } from './routes/invocations.ts';
 import { logs } from './routes/logs.ts';
+import { traces } from './routes/traces.ts';
 import { uploads } from './routes/uploads.ts';
 import { repositories } from './routes/repositories.ts';
 import { createLineStreams } from './line-stream.ts';
@@ -82,6 +83,7 @@ export function createApi() {
     )
     .route('/', logs(createLineStreams()))
     .route('/', invocations)
+    .route('/', traces)
     .route('/', account)
     .route('/', addresses)
     .route('/', webhooks)

@@ -4,6 +4,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { TelemetryBatch } from '#core/telemetry.ts';
 import type { Parts } from '../parts.ts';
+import { SpanExporter, type CollectorAddress } from './export-spans.ts';
 import { sweepTelemetry } from './sweep.ts';
 import { createTelemetryStore, type TelemetryStore } from './store.ts';
 
@@ -14,10 +15,16 @@ const TOGETHER_MS = 250;
 const FAILED_MS = 2000;
 const SWEEP_MS = 10 * 60_000;
 
-/** Takes batches until the process is to end. */
-export async function collectTelemetry(parts: Parts): Promise<void> {
-  const { stopping, log } = parts;
-  const store = createTelemetryStore(parts);
+/**
+ * Takes batches until the process is to end.
+ *
+ * @param collector the operator's, for spans; null: there is none.
+ */
+export async function collectTelemetry(parts: Parts, collector: CollectorAddress | null = null): Promise<void> {
+  const { sql, stopping, log } = parts;
+  const exporter = collector === null ? null : new SpanExporter({ address: collector, log, stopping });
+  if (exporter !== null) parts.background('Sending spans', () => exporter.run());
+  const store = createTelemetryStore({ sql, onSpans: (spans) => exporter?.add(spans) });
   let acknowledged: string | null = null;
   let sweptAt = -Infinity;
   while (!stopping.aborted) {

@@ -5,7 +5,7 @@ import { invocationKinds } from '#core/plans.ts';
 import type { Sql } from '#postgres/sql.ts';
 import { ApiError } from '../api/errors.ts';
 import { Timestamp } from '../api/schemas.ts';
-import { decodeCursor, encodeCursor } from '../api/page.ts';
+import { decodeCursor, encodeCursor, momentOf } from '../api/page.ts';
 
 const DAY_MS = 86_400_000;
 const LIMIT_MAX = 1000;
@@ -89,23 +89,28 @@ export function bucketsOf(asked: StoredQuestion & { readonly buckets?: number | 
 
 /** Where a page begins: behind this moment and number. */
 export interface StoredPosition {
-  /** Milliseconds since 1970. */
-  readonly at: number;
+  /** With microseconds, as the database says it. */
+  readonly at: string;
   readonly seq: number;
 }
 
 export function positionOf(cursor: string | undefined): StoredPosition | null {
   if (cursor === undefined) return null;
   const { order, id } = decodeCursor(cursor);
-  const [at, seq] = [Number(order), Number(id)];
-  if (!/^\d{1,15}$/.test(order) || !Number.isSafeInteger(seq) || seq < 0)
+  const seq = Number(id);
+  const at = momentOf({ order, id });
+  if (!/^\d{1,15}$/.test(id) || !Number.isSafeInteger(seq))
     throw new ApiError('bad_request', { reason: 'query.cursor: is no cursor of this list' });
   return { at, seq };
 }
 
-export function cursorOf({ at, seq }: { readonly at: Date; readonly seq: number }): string {
-  return encodeCursor({ order: String(at.getTime()), id: String(seq) });
+export function cursorOf({ moment, seq }: { readonly moment: string; readonly seq: number }): string {
+  return encodeCursor({ order: moment, id: String(seq) });
 }
+
+/** A time with microseconds, for cursors. */
+export const momentColumn = (sql: Sql): Fragment =>
+  sql`to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS moment`;
 
 /** Of a query that asks for no number. */
 export function limitOf({ limit = LIMIT_DEFAULT }: { readonly limit?: number | undefined }): number {

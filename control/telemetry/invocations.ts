@@ -2,6 +2,7 @@
 import type { Sql } from '#postgres/sql.ts';
 import {
   cursorOf,
+  momentColumn,
   storedCondition,
   type Fragment,
   type Span,
@@ -26,6 +27,7 @@ type InvocationOrder = (typeof invocationOrders)[number];
 interface Row {
   readonly seq: number;
   readonly at: Date;
+  readonly moment: string;
   readonly deployment_id: string;
   readonly branch: string;
   readonly invocation: string;
@@ -88,9 +90,9 @@ export async function readInvocations(
     order
   ];
   const rows = await sql<Row[]>`
-    SELECT * FROM control.invocation
+    SELECT *, ${momentColumn(sql)} FROM control.invocation
     WHERE ${condition(sql, projectId, asked)} AND at >= ${from} AND at < ${to}
-      ${after === null ? sql`` : sql`AND (at, seq) < (${new Date(after.at)}, ${after.seq})`}
+      ${after === null ? sql`` : sql`AND (at, seq) < (${after.at}::timestamptz, ${after.seq})`}
     ORDER BY ${by} LIMIT ${limit + 1}`;
   const shown = rows.slice(0, limit);
   const hasMore = order === 'time' && rows.length > limit;

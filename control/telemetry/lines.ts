@@ -2,6 +2,7 @@
 import type { Sql } from '#postgres/sql.ts';
 import {
   cursorOf,
+  momentColumn,
   storedCondition,
   type Fragment,
   type Span,
@@ -25,6 +26,7 @@ export interface LineQuestion extends StoredQuestion {
 interface Row {
   readonly seq: number;
   readonly at: Date;
+  readonly moment: string;
   readonly deployment_id: string;
   readonly branch: string;
   readonly level: number;
@@ -51,7 +53,7 @@ export const toLine = (row: Row) => ({
 export type StoredLine = ReturnType<typeof toLine>;
 
 const columns = (sql: Sql): Fragment =>
-  sql`seq, at, deployment_id, branch, level, kind, route, invocation, trace_id, text`;
+  sql`seq, at, ${momentColumn(sql)}, deployment_id, branch, level, kind, route, invocation, trace_id, text`;
 
 function condition(sql: Sql, projectId: string, asked: LineQuestion): Fragment {
   const { level, search, invocation } = asked;
@@ -73,7 +75,7 @@ export async function readLines(
   const rows = await sql<Row[]>`
     SELECT ${columns(sql)} FROM control.log_line
     WHERE ${condition(sql, projectId, asked)} AND at >= ${from} AND at < ${to}
-      ${after === null ? sql`` : sql`AND (at, seq) < (${new Date(after.at)}, ${after.seq})`}
+      ${after === null ? sql`` : sql`AND (at, seq) < (${after.at}::timestamptz, ${after.seq})`}
     ORDER BY at DESC, seq DESC LIMIT ${limit + 1}`;
   const shown = rows.slice(0, limit);
   return { items: shown.map(toLine), nextCursor: rows.length > limit ? cursorOf(shown.at(-1)!) : null };

@@ -14,7 +14,7 @@ export interface Records {
 }
 
 /** Of a clock that is wrong: what is further away counts as now. */
-const [PAST_MS, FUTURE_MS] = [3_600_000, 60_000];
+const [PAST_MS, FUTURE_MS] = [20 * 3_600_000, 60_000];
 const TEXT_CHARS_MAX = 1024 * 1024;
 const WORD_CHARS_MAX = 2048;
 const ATTRIBUTES_MAX = 32;

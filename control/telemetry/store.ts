@@ -4,6 +4,7 @@ import { copyRows, type CopyValue } from '#postgres/copy-rows.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { TelemetryBatch } from '#core/telemetry.ts';
 import { makePartitions } from './partitions.ts';
+import type { OwnedSpan } from './otlp.ts';
 import { parseRecords, type Records } from './parse-records.ts';
 
 const ACTOR = 'telemetry';
@@ -37,7 +38,16 @@ interface Volume {
   droppedSpans: number;
 }
 
-export function createTelemetryStore({ sql, now = Date.now }: { sql: Sql; now?: () => number }): TelemetryStore {
+export function createTelemetryStore({
+  sql,
+  now = Date.now,
+  onSpans,
+}: {
+  sql: Sql;
+  now?: () => number;
+  /** Hears of spans that were kept. */
+  onSpans?: (spans: readonly OwnedSpan[]) => void;
+}): TelemetryStore {
   let partitionsUntil = 0;
   return {
     async keep({ id, records: text }) {
@@ -47,13 +57,15 @@ export function createTelemetryStore({ sql, now = Date.now }: { sql: Sql; now?: 
         partitionsUntil = at + HALF_DAY_MS;
       }
       const records = parseRecords(text, at);
-      return sql.begin(async (tx) => {
+      let kept: OwnedSpan[] = [];
+      const projects = await sql.begin(async (tx) => {
         await tx`SELECT pg_advisory_xact_lock(${LOCK_KEY})`;
         const known = await tx`
           INSERT INTO control.idempotency (actor, key, request) VALUES (${ACTOR}, ${id}, ${Buffer.alloc(0)})
           ON CONFLICT DO NOTHING RETURNING key`;
         if (known.length === 0) return null;
-        const volumes = await keepRecords(tx, records);
+        const { volumes, spans } = await keepRecords(tx, records);
+        kept = spans;
         const hour = new Date(Math.floor(at / 3_600_000) * 3_600_000);
         await keepVolumes(tx, hour, volumes);
         const projects = [...volumes.keys()];
@@ -61,11 +73,16 @@ export function createTelemetryStore({ sql, now = Date.now }: { sql: Sql; now?: 
           await tx`SELECT pg_notify('control_telemetry', ${projects.length > NOTIFIED_MAX ? '*' : projects.join(',')})`;
         return new Set(projects);
       });
+      if (projects !== null && kept.length > 0) onSpans?.(kept);
+      return projects;
     },
   };
 }
 
-async function keepRecords(tx: Transaction, records: Records): Promise<Map<string, Volume>> {
+async function keepRecords(
+  tx: Transaction,
+  records: Records,
+): Promise<{ volumes: Map<string, Volume>; spans: OwnedSpan[] }> {
   const { lines, invocations, spans, dropped } = records;
   const ownerOf = await findOwners(tx, [...lines, ...invocations, ...spans, ...dropped]);
   const volumes = new Map<string, Volume>();
@@ -93,14 +110,14 @@ async function keepRecords(tx: Transaction, records: Records): Promise<Map<strin
     list.flatMap((record) => {
       const owner = ownerOf(record);
       if (owner === null) return [];
-      const own = [new Date(record.at), owner.projectId, record.deployment, owner.branch];
+      const own = [microTime(record.at), owner.projectId, record.deployment, owner.branch];
       return [[...own, ...toRow(record, volumeOf(owner.projectId))]];
     });
-  const owned = ['at', 'project_id', 'deployment_id', 'branch'];
+  const common = ['at', 'project_id', 'deployment_id', 'branch'];
   await copyRows(
     tx,
     'control.log_line',
-    [...owned, 'level', 'kind', 'route', 'invocation', 'trace_id', 'text'],
+    [...common, 'level', 'kind', 'route', 'invocation', 'trace_id', 'text'],
     rowsOf(lines, (line, volume) => {
       volume.lines++;
       volume.bytes += LINE_BYTES + Buffer.byteLength(line.text);
@@ -111,7 +128,7 @@ async function keepRecords(tx: Transaction, records: Records): Promise<Map<strin
     tx,
     'control.invocation',
     [
-      ...owned,
+      ...common,
       'invocation',
       'kind',
       'method',
@@ -135,7 +152,7 @@ async function keepRecords(tx: Transaction, records: Records): Promise<Map<strin
     tx,
     'control.span',
     [
-      ...owned,
+      ...common,
       'trace_id',
       'span_id',
       'parent_id',
@@ -164,7 +181,18 @@ async function keepRecords(tx: Transaction, records: Records): Promise<Map<strin
     volume.droppedInvocations += record.invocations;
     volume.droppedSpans += record.spans;
   }
-  return volumes;
+  const owned = spans.flatMap((span) => {
+    const owner = ownerOf(span);
+    return owner === null ? [] : [{ ...span, deploymentId: span.deployment, branch: owner.branch }];
+  });
+  return { volumes, spans: owned };
+}
+
+/** With microseconds, in which spans of one millisecond have their order. */
+function microTime(ms: number): string {
+  const whole = Math.floor(ms);
+  const micros = Math.min(999, Math.round((ms - whole) * 1000));
+  return `${new Date(whole).toISOString().slice(0, -1)}${String(micros).padStart(3, '0')}Z`;
 }
 
 /** Whose records they are; those of projects that the database does not know are nobody's. */

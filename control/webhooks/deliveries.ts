@@ -2,7 +2,8 @@
 // Woken by NOTIFY, and by a poll besides. A delivery arrives at least once. Runs in the API process.
 import { unseal } from '#core/encryption.ts';
 import type { Parts } from '../parts.ts';
-import { send, type AttemptResult, type Resolve } from './send.ts';
+import type { AttemptResult, Resolve } from '../outbound/post.ts';
+import { send } from './send.ts';
 
 /** Waits before the second attempt and each later one: 21 hours in all. */
 const WAITS_SECONDS = [10, 60, 300, 1800, 7200, 21_600, 43_200];

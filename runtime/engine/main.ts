@@ -133,7 +133,7 @@ async function start(): Promise<void> {
     projectsMax: config.limits.logKeptProjectsMax,
   });
   const { onRequest } = logging;
-  const telemetry = new TelemetryRecorder(config.limits.telemetry);
+  const telemetry = new TelemetryRecorder(config.limits.telemetry, config.traceSampleRate);
   if (config.supervision === null) telemetry.stop();
   const openArtifact = createArtifactSource(config.folder);
   const handler = createHandler({

@@ -19,6 +19,7 @@ interface MessageRow extends LaneRow {
   readonly project: string;
   readonly branch: string;
   readonly binding: string;
+  readonly trace: string | null;
 }
 
 /** The broker's side of queues. */
@@ -48,8 +49,9 @@ const ITEMS_MAX = 500;
 const FLUSHES_MAX = 4;
 const WAIT_MS = 5;
 const REASON_CHARS_MAX = 500;
-const columns = 'lane_id, message_id, payload, sent_at, due_at, expires_at, ordering_key, project, branch, binding';
-const insertOne = `INSERT INTO queue_message (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
+const columns =
+  'lane_id, message_id, payload, sent_at, due_at, expires_at, ordering_key, project, branch, binding, trace';
+const insertOne = `INSERT INTO queue_message (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`;
 
 export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): QueueStore & QueueDeliveries {
   const lanes = createLanes(sql, 'queue');
@@ -83,6 +85,7 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
         sender.project,
         sender.branch,
         sender.binding,
+        sender.trace ?? null,
       ]),
     );
     if (rows.length === 1) {
@@ -91,7 +94,7 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
     }
     if (on.technology === 'postgres') {
       const lists = columns.split(', ').map((_, index) => rows.map((row) => row[index]));
-      const types = 'bigint[] text[] text[] bigint[] bigint[] bigint[] text[] text[] text[] text[]'.split(' ');
+      const types = 'bigint[] text[] text[] bigint[] bigint[] bigint[] text[] text[] text[] text[] text[]'.split(' ');
       const from = types.map((type, index) => `$${index + 1}::${type}`).join(', ');
       await on.all(`INSERT INTO queue_message (${columns}) SELECT * FROM unnest(${from})`, ...(lists as never[]));
       return;

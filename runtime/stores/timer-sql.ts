@@ -22,6 +22,7 @@ interface TimerRow extends LaneRow {
   readonly project: string;
   readonly branch: string;
   readonly binding: string;
+  readonly trace: string | null;
 }
 
 /** A schedule as a deployment declares it. */
@@ -97,11 +98,12 @@ export function createTimerStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
       const lane = await base.lanes.open(namespace, resource);
       await checkCount(lane, now);
       await sql.all(
-        `INSERT INTO timer (lane_id, timer_id, scheduled_at, due_at, payload, interval_ms, cron, timezone, project, branch, binding)
-         VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9, $10)
+        `INSERT INTO timer (lane_id, timer_id, scheduled_at, due_at, payload, interval_ms, cron, timezone, project, branch, binding, trace)
+         VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9, $10, $11)
          ON CONFLICT (lane_id, timer_id) DO UPDATE SET scheduled_at = excluded.scheduled_at, due_at = excluded.due_at, lease = NULL,
            attempt = 0, payload = excluded.payload, interval_ms = excluded.interval_ms, cron = excluded.cron,
-           timezone = excluded.timezone, project = excluded.project, branch = excluded.branch, binding = excluded.binding`,
+           timezone = excluded.timezone, project = excluded.project, branch = excluded.branch, binding = excluded.binding,
+           trace = excluded.trace`,
         lane,
         timer.id,
         timer.dueAt,
@@ -112,6 +114,7 @@ export function createTimerStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
         sender.project,
         sender.branch,
         sender.binding,
+        sender.trace ?? null,
       );
       wake.notify('timer', lane, timer.dueAt);
     },

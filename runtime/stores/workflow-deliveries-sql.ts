@@ -13,6 +13,7 @@ interface RunRow extends LaneRow {
   readonly project: string;
   readonly branch: string;
   readonly created_at: number;
+  readonly trace: string | null;
   /** Null: no attempt of it has begun. */
   readonly started_at: number | null;
 }

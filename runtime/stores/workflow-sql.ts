@@ -73,8 +73,8 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
     async trigger({ namespace, resource }, owner, { id, input }, now) {
       const lane = await lanes.open(namespace, resource);
       const made = await sql.all(
-        `INSERT INTO workflow_execution (lane_id, due_at, execution_id, project, branch, deployment, status, input, created_at)
-         VALUES ($1, $2, $3, $4, $5, $6, 'pending', $7, $2) ON CONFLICT (lane_id, execution_id) DO NOTHING RETURNING seq`,
+        `INSERT INTO workflow_execution (lane_id, due_at, execution_id, project, branch, deployment, status, input, created_at, trace)
+         VALUES ($1, $2, $3, $4, $5, $6, 'pending', $7, $2, $8) ON CONFLICT (lane_id, execution_id) DO NOTHING RETURNING seq`,
         lane,
         now,
         id,
@@ -82,6 +82,7 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
         owner.branch,
         owner.deployment,
         input,
+        owner.trace ?? null,
       );
       if (made.length > 0) wake.notify('workflow', lane, now);
     },

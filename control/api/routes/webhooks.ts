@@ -8,7 +8,7 @@ import { newId, newSecret } from '../../records/ids.ts';
 import { momentOfColumn } from '../../records/moment.ts';
 import { secretContext } from '../../webhooks/deliveries.ts';
 import { webhookEvents } from '../../webhooks/events.ts';
-import { urlProblem } from '../../webhooks/send.ts';
+import { urlProblem } from '../../outbound/post.ts';
 import type { RequestState } from '../app.ts';
 import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';

@@ -1,7 +1,7 @@
 // Hands events to engines over the private port (`POST /_platform/deliver`), which picks the engine. Used by main.ts.
 import { createHash } from 'node:crypto';
 import { Agent, request } from 'undici';
-import { encodeEvent, EVENT_HEADERS, EVENT_TYPE } from '#core/event-codec.ts';
+import { encodeEvent, EVENT_HEADERS, EVENT_TYPE, traceHeaders } from '#core/event-codec.ts';
 import type { EventContent, EventKind } from '#core/event.ts';
 import { openHandlerAddresses, type HandlerAddresses } from '#core/process/handler-addresses.ts';
 import type { EventEnd } from './delivery.ts';
@@ -51,6 +51,7 @@ export function createEngineDelivery(
               [EVENT_HEADERS.deployment]: deployment,
               [EVENT_HEADERS.project]: project,
               [EVENT_HEADERS.kind]: kind,
+              ...traceHeaders(event),
             },
             body: encodeEvent(event),
             signal,

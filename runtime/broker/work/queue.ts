@@ -24,6 +24,8 @@ export interface Message {
   readonly project: string;
   readonly branch: string;
   readonly binding: string;
+  /** The trace it was sent in; null: none. */
+  readonly trace?: string | null;
 }
 
 /** The store, as far as this work needs it. */
@@ -154,6 +156,7 @@ function toEvent(rows: readonly Message[], attemptsMax: number): EventContent {
   return {
     head: JSON.stringify({ queueName, binding, attemptsMax, messages }),
     bodies: rows.map(({ payload }) => payload),
+    traces: [...new Set(rows.flatMap(({ trace }) => trace ?? []))],
   };
 }
 

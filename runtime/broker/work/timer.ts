@@ -29,6 +29,8 @@ export interface DueTimer {
   readonly project: string;
   readonly branch: string;
   readonly binding: string;
+  /** The trace it was set in; null: none. */
+  readonly trace?: string | null;
 }
 
 /** The store, as far as this work needs it. */
@@ -102,5 +104,5 @@ function toEvent(kind: 'timer' | 'cron', row: DueTimer, attemptsMax: number): Ev
   if (kind === 'cron')
     return { head: JSON.stringify({ name: id, cron: row.cron, scheduledTime, attempt, attemptsMax }), bodies: [] };
   const head = { binding: row.binding, id, scheduledTime, intervalMs: row.interval_ms, attempt, attemptsMax };
-  return { head: JSON.stringify(head), bodies: [row.payload ?? 'null'] };
+  return { head: JSON.stringify(head), bodies: [row.payload ?? 'null'], traces: row.trace == null ? [] : [row.trace] };
 }

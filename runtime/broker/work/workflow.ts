@@ -25,6 +25,8 @@ export interface Run {
   readonly input: string;
   readonly project: string;
   readonly branch: string;
+  /** The trace it was started in; null: none. */
+  readonly trace?: string | null;
 }
 
 /** A step that a run has behind it, or waits for. */
@@ -157,7 +159,11 @@ function toEvent(
     attempt: row.attempt,
     attemptsMax,
   });
-  return { head, bodies: [`{"input":${row.input},"steps":{${known.join(',')}}}`] };
+  return {
+    head,
+    bodies: [`{"input":${row.input},"steps":{${known.join(',')}}}`],
+    traces: row.trace == null ? [] : [row.trace],
+  };
 }
 
 function toEnd({ status, output, error }: Result, bytesMax: number): End {

@@ -11,6 +11,7 @@ import { invalid, toRecord, toWhole } from './arguments.ts';
 import type { Outbox } from './outbox.ts';
 import { toNewMessages } from './queue.ts';
 import type { BindingScope } from './scope.ts';
+import { sqlShown } from './sql-shown.ts';
 
 /** Whose CPU budget statements use. */
 export type StatementOwner = Pick<CallOwner, 'cpuLeftMs' | 'isOver' | 'reserveCpu' | 'settleCpu'>;
@@ -38,6 +39,11 @@ export interface DatabaseStore {
 
 /** The answer to a commit after which nothing is to be sent; of one that was lost nobody knows. */
 const isWithoutMessages = /^\{"m":\[\d+\]\}$/;
+const opNames: Readonly<Record<number, string>> = Object.fromEntries(
+  Object.entries(databaseOps).map(([name, op]) => [op, name]),
+);
+/** A request that is read for its statement. */
+const SHOWN_CHARS_MAX = 64 * 1024;
 const opsOfWorkers = new Set<number>(Object.values(databaseOps));
 
 /** What a deployment's databases need to send messages. */
@@ -88,6 +94,10 @@ export function createDatabaseCalls(
       const [payload] = call.parts;
       if (typeof payload !== 'string') throw invalid('A request to a database is text');
       if (op === databaseOps.commit || op === databaseOps.rollback) open.delete(nameOf(place, transaction));
+      call.span?.set('db.system.name', 'sqlite');
+      call.span?.set('db.operation.name', opNames[op] ?? String(op));
+      const statement = call.span ? statementIn(payload) : null;
+      if (statement !== null) call.span?.set('db.query.text', statement);
       const answer = store.run(place, op, transaction, payload, call.owner);
       if (op !== databaseOps.begin && op !== databaseOps.commit) return answer.then(toReply);
       return answer.then((text) => {
@@ -119,4 +129,16 @@ export function createDatabaseCalls(
 
 function toReply(answer: string | Uint8Array): HostReply {
   return { parts: [answer] };
+}
+
+/** The first statement of a request, without values; null where it has none, or is no request. */
+function statementIn(payload: string): string | null {
+  if (payload.length > SHOWN_CHARS_MAX) return null;
+  try {
+    const [first] = JSON.parse(payload) as unknown[];
+    const sql: unknown = Array.isArray(first) ? first[0] : first;
+    return typeof sql === 'string' ? sqlShown(sql) : null;
+  } catch {
+    return null;
+  }
 }

@@ -89,7 +89,11 @@ async function run(
 ): Promise<HostReply> {
   let target = new URL(url);
   let verb = method;
-  let list = withTrace(toList(headers), call.owner.trace);
+  const { span } = call;
+  span?.set('http.request.method', method.toUpperCase());
+  // Without its path and query, which may hold secrets.
+  span?.set('server.address', target.host);
+  let list = withTrace(toList(headers), call.owner.trace, span?.id);
   const agent = await connecting;
   for (let redirects = 0; ; redirects++) {
     call.owner.countSubrequest();
@@ -100,6 +104,7 @@ async function run(
       throw error;
     });
     response.body.once('close', leave);
+    span?.set('http.response.status_code', response.statusCode);
     const location = redirect === 'manual' ? null : redirectTarget(response, target);
     if (location === null) return reply(call, response, target, redirects > 0);
     response.body.destroy();

@@ -6,6 +6,7 @@ import { deadLettersOf, type QueuesSettings } from '#core/queue-settings.ts';
 import type { HostFunction } from '../bridge/host-calls.ts';
 import { invalid, toName, toRecord, toWhole } from './arguments.ts';
 import type { BindingScope } from './scope.ts';
+import { carriedTrace } from './trace-headers.ts';
 
 /** One queue: nothing of another one is ever seen. */
 export interface QueuePlace {
@@ -21,6 +22,8 @@ export interface EventSender {
   readonly branch: string;
   /** Name under which the sender knows the resource. */
   readonly binding: string;
+  /** The trace it is sent in, as `traceparent`; absent or null: none. */
+  readonly trace?: string | null;
 }
 
 /** A message on its way in. */
@@ -97,7 +100,14 @@ export function createQueueCalls(
       call.owner.countSubrequest();
       const time = now();
       const taken = toNewMessages(messages, call.parts, time, limits);
-      const sender = { project: scope.project, branch: scope.branch, binding: binding as string };
+      const sender = {
+        project: scope.project,
+        branch: scope.branch,
+        binding: binding as string,
+        trace: carriedTrace(call),
+      };
+      call.span?.set('messaging.destination.name', place.resource);
+      call.span?.set('messaging.batch.message_count', taken.length);
       return { value: { messageIds: await store.send(place, sender, taken, time) } };
     },
     async 'queue.metrics'(call) {

@@ -8,6 +8,7 @@ import type { HostCall, HostFunction } from '../bridge/host-calls.ts';
 import { invalid, toJsonText, toName, toRecord, toWhole } from './arguments.ts';
 import type { EventSender } from './queue.ts';
 import type { BindingScope } from './scope.ts';
+import { carriedTrace } from './trace-headers.ts';
 
 /** One resource of timers: nothing of another one is ever seen. */
 export interface TimerPlace {
@@ -97,7 +98,9 @@ export function createTimerCalls(
         cron,
         timezone,
       };
-      const sender = { project: scope.project, branch: scope.branch, binding: args['binding'] as string };
+      // What repeats has no one cause.
+      const trace = timer.intervalMs === null && timer.cron === null ? carriedTrace(call) : null;
+      const sender = { project: scope.project, branch: scope.branch, binding: args['binding'] as string, trace };
       await store.set(place, sender, timer, time);
       return {};
     },

@@ -1,17 +1,33 @@
-// Hands the trace of a request on to what its worker requests: W3C `traceparent` with a new parent id. Used by fetch.ts
-// and web-socket.ts.
+// Hands the trace of a request on to what its worker requests and sends: W3C `traceparent` with a parent id of its own.
+// Used by the bindings that reach somebody.
 import { randomBytes } from 'node:crypto';
+import type { HostCall } from '../bridge/host-calls.ts';
 import type { TraceContext } from '../invocation/trace.ts';
 
-/** The headers, names and values in turn, and those of the trace they continue, unless the worker set its own. */
-export function withTrace(headers: string[], trace: TraceContext | null): string[] {
+/**
+ * The headers, names and values in turn, and those of the trace they continue, unless the worker set its own.
+ *
+ * @param parent span of the request; a new one by default.
+ */
+export function withTrace(
+  headers: string[],
+  trace: TraceContext | null,
+  parent: string | undefined = undefined,
+): string[] {
   if (trace === null || headers.some((name, at) => at % 2 === 0 && name === 'traceparent')) return headers;
   const { traceId, flags, state } = trace;
   // Flags that a later version may define are not ours to hand on: only `sampled` and `random` are known.
   const known = (Number.parseInt(flags, 16) & 3).toString(16).padStart(2, '0');
-  const continued = [...headers, 'traceparent', `00-${traceId}-${parentId()}-${known}`];
+  const continued = [...headers, 'traceparent', `00-${traceId}-${parent ?? parentId()}-${known}`];
   const hasState = state !== '' && !headers.some((name, at) => at % 2 === 0 && name === 'tracestate');
   return hasState ? [...continued, 'tracestate', state] : continued;
+}
+
+/** The trace that a message, a timer or a run carries, as `traceparent`; null: none. Sampled where the call is. */
+export function carriedTrace({ owner, span }: Pick<HostCall, 'owner' | 'span'>): string | null {
+  const { trace, spans = null } = owner;
+  if (trace === null) return null;
+  return `00-${trace.traceId}-${span?.id ?? trace.parentId}-${spans === null ? '00' : '01'}`;
 }
 
 function parentId(): string {

@@ -54,7 +54,8 @@ async function connect(parts: WebSocketParts, call: HostCall): Promise<HostReply
   const { url, headers, redirect, socket } = parse(call.args);
   let target = new URL(url);
   let list = toHeaders(headers);
-  const [name, parent, stateName, state] = withTrace([], call.owner.trace);
+  const [name, parent, stateName, state] = withTrace([], call.owner.trace, call.span?.id);
+  call.span?.set('server.address', target.host);
   if (name !== undefined && list[name] === undefined)
     list = { ...list, [name]: [parent!], ...(state === undefined ? {} : { [stateName!]: [state] }) };
   for (let redirects = 0; ; redirects++) {

@@ -6,6 +6,7 @@ import { fixedLimits, type DeliveryLimits } from '#core/limits.ts';
 import type { HostCall, HostFunction } from '../bridge/host-calls.ts';
 import { invalid, toJsonText, toName, toRecord, toWhole } from './arguments.ts';
 import type { BindingScope } from './scope.ts';
+import { carriedTrace } from './trace-headers.ts';
 
 /** One workflow: nothing of another one is ever seen. */
 export interface WorkflowPlace {
@@ -61,7 +62,13 @@ export interface WorkflowStore {
   /** Starts a run, unless there is one of this id. */
   trigger(
     place: WorkflowPlace,
-    owner: { readonly project: string; readonly branch: string; readonly deployment: string },
+    owner: {
+      readonly project: string;
+      readonly branch: string;
+      readonly deployment: string;
+      /** The trace it is started in, as `traceparent`; absent or null: none. */
+      readonly trace?: string | null;
+    },
     run: { readonly id: string; readonly input: string },
     now: number,
   ): Promise<void>;
@@ -151,7 +158,10 @@ export function createWorkflowCalls(
       const { place, args } = parse(call);
       const id = args['id'] == null ? randomUUID() : toId(args['id']);
       const input = toJsonText(args['input'], 'The input', limits.workflowValueBytesMax);
-      await store.trigger(place, scope, { id, input }, now());
+      const { project, branch, deployment } = scope;
+      const owner = { project, branch, deployment, trace: carriedTrace(call) };
+      call.span?.set('platform.workflow.run', id);
+      await store.trigger(place, owner, { id, input }, now());
       return { value: { executionId: id } };
     },
     async 'workflow.get'(call) {

@@ -1,5 +1,6 @@
 // What a host call is charged to. Types only; invocations are owners, and so is what runs outside of them.
 import type { TraceContext } from '../invocation/trace.ts';
+import type { InvocationSpans } from '../telemetry/invocation-spans.ts';
 
 /** What the call is charged to. */
 export interface CallOwner {
@@ -25,4 +26,6 @@ export interface CallOwner {
   readonly id: number;
   /** The trace that requests made for it continue. */
   readonly trace: TraceContext | null;
+  /** Absent or null: it is not sampled. */
+  readonly spans?: InvocationSpans | null;
 }

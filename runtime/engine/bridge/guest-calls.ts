@@ -11,6 +11,7 @@ import {
   type HostReply,
 } from './host-calls.ts';
 import type { CallOwner } from './call-owner.ts';
+import type { CallSpan } from '../telemetry/invocation-spans.ts';
 import type { Failure, Part } from './protocol.ts';
 
 /** What the calls of an isolate need. */
@@ -105,6 +106,7 @@ class Call implements HostCall {
   readonly parts: readonly Part[];
   readonly isolate: CallScope;
   readonly owner: CallOwner;
+  span: CallSpan | null = null;
   #controller: AbortController | null = null;
   #isDropped = false;
 
@@ -169,11 +171,11 @@ export class GuestCalls {
     }
     this.#underWay.set(id, call);
     if (hostFunctions.turns.mayBegin(isolate.memory.whole) && ++this.#begunInTurn <= CALLS_A_TURN)
-      this.#run(id, call, hostFunction, args, bytes);
+      this.#run(id, name, call, hostFunction, args, bytes);
     else {
       this.#deferred++;
       hostFunctions.turns.defer(isolate.memory.whole, () => {
-        this.#run(id, call, hostFunction, args, bytes);
+        this.#run(id, name, call, hostFunction, args, bytes);
         if (--this.#deferred === 0) this.#parts.allBegun();
       });
     }
@@ -184,12 +186,13 @@ export class GuestCalls {
     return this.#deferred > 0;
   }
 
-  #run(id: number, call: Call, hostFunction: HostFunction, args: string, bytes: number): void {
+  #run(id: number, name: string, call: Call, hostFunction: HostFunction, args: string, bytes: number): void {
     const began = performance.now();
     let answer: HostReply | Promise<HostReply>;
     try {
       if (call.isDropped) call.signal.throwIfAborted();
       call.args = JSON.parse(args) as unknown;
+      if (call.owner.spans) call.span = call.owner.spans.begin(name, call.args);
       answer = hostFunction(call);
     } catch (error) {
       this.#failed(id, call, bytes, error);
@@ -209,12 +212,15 @@ export class GuestCalls {
 
   #answered(id: number, call: Call, bytes: number, reply: HostReply): void {
     this.#over(id, call, bytes);
+    if (call.span !== null) call.owner.spans?.finish(call.span, null);
     this.#parts.answered(id, reply);
   }
 
   #failed(id: number, call: Call, bytes: number, error: unknown): void {
     this.#over(id, call, bytes);
-    this.#parts.failed(id, toFailure(error));
+    const failure = toFailure(error);
+    if (call.span !== null) call.owner.spans?.finish(call.span, `${failure.code}: ${failure.message}`);
+    this.#parts.failed(id, failure);
   }
 
   #over(id: number, { isolate }: Call, bytes: number): void {

@@ -8,6 +8,7 @@ import type { HostMemory } from './host-memory.ts';
 import type { Failure, Part } from './protocol.ts';
 import type { BridgedSocket } from './sockets.ts';
 import type { ByteSink, ByteSource } from './streams.ts';
+import type { CallSpan } from '../telemetry/invocation-spans.ts';
 
 /** What an asynchronous host function answers. */
 export interface HostReply {
@@ -57,6 +58,8 @@ export interface HostCall {
   readonly parts: readonly Part[];
   readonly isolate: CallScope;
   readonly owner: CallOwner;
+  /** Of its trace; absent or null: it is not sampled. */
+  readonly span?: CallSpan | null;
   /** Nobody waits any more: the guest dropped the call, or its isolate is gone. */
   readonly signal: AbortSignal;
   /** As the signal says, without the cost of one. */

@@ -29,6 +29,7 @@ import { Lane, type LaneParts } from './lane.ts';
 import { collectBody } from './request-body.ts';
 import type { Exchange } from '../http/listener.ts';
 import type { DeploymentUsage } from '../metrics/usage.ts';
+import { InvocationSpans } from '../telemetry/invocation-spans.ts';
 import type { DeploymentTelemetry } from '../telemetry/recorder.ts';
 import type { ProxyRequestIds } from '../http/request-id.ts';
 
@@ -145,6 +146,7 @@ export class Deployment implements ServedDeployment {
     const invocation: HttpInvocation = new Invocation(ids, 'http', exchange, performance.now(), limits.subrequestsMax);
     exchange.memory = this.hostMemory;
     exchange.requestId = proxyRequestId?.(exchange) ?? invocation.uid;
+    if (this.#parts.telemetry?.samples() === true) this.#trace(invocation, false);
     this.#http.lastUsedAt = invocation.startedAt;
     if (this.#refuses(invocation, this.#http.busy, this.admitted)) return;
     const { bodyBytes } = exchange;
@@ -169,10 +171,28 @@ export class Deployment implements ServedDeployment {
       performance.now(),
       limits.subrequestsMax,
     );
+    const isSampled = (Number.parseInt(invocation.trace?.flags ?? '0', 16) & 1) === 1;
+    const { telemetry } = this.#parts;
+    if (telemetry !== null && (invocation.trace === null ? telemetry.samples() : isSampled && telemetry.continues()))
+      this.#trace(invocation, invocation.trace !== null);
     this.#events.lastUsedAt = invocation.startedAt;
     // Events make room for requests and come again; no request makes room for an event.
     if (!this.#refuses(invocation, this.#events.busy, Math.max(0, this.admitted - this.#http.busy)))
       this.#start(invocation, null);
+  }
+
+  /** @param isInside what it goes on with is of this platform. */
+  #trace(invocation: AnyInvocation, isInside: boolean): void {
+    const { telemetry, limits } = this.#parts;
+    invocation.spans = new InvocationSpans({
+      telemetry: telemetry!,
+      invocation: invocation.uid,
+      startedAt: invocation.startedAt,
+      parent: invocation.trace,
+      isInside,
+      links: isHttp(invocation) ? [] : (invocation.answer.event.traces ?? []).slice(1),
+      spansMax: limits.telemetry.spansMax,
+    });
   }
 
   #refuses(invocation: AnyInvocation, waiting: number, admitted: number): boolean {

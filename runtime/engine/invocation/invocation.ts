@@ -5,7 +5,8 @@ import type { InvocationKind } from '#core/plans.ts';
 import type { Exchange } from '../http/listener.ts';
 import type { Delivery } from './delivery.ts';
 import type { InvocationIds } from './invocation-id.ts';
-import { traceFrom, type TraceContext } from './trace.ts';
+import type { InvocationSpans } from '../telemetry/invocation-spans.ts';
+import { parseTraceparent, traceFrom, type TraceContext } from './trace.ts';
 
 /** How far an invocation is. `answered`: the response is out, `waitUntil` or its stream goes on. */
 type Phase = 'waiting' | 'running' | 'answered' | 'over';
@@ -53,6 +54,8 @@ export class Invocation<Answer> {
   restarts = 0;
   /** Its response is an open WebSocket: the wall limit begins when that is closed. */
   isSocketOpen = false;
+  /** Of its trace; null: it is not sampled. */
+  spans: InvocationSpans | null = null;
   /** From when its wall time counts, in ms of `performance.now()`. */
   wallFrom: number;
   #subrequestsMax: number;
@@ -78,9 +81,10 @@ export class Invocation<Answer> {
 
   /** The trace its request belongs to; read when somebody asks for it. */
   get trace(): TraceContext | null {
+    if (this.spans !== null) return this.spans.context;
     if (this.#trace === undefined) {
-      const { headerBlock } = this.answer as { readonly headerBlock?: string };
-      this.#trace = headerBlock === undefined ? null : traceFrom(headerBlock);
+      const { headerBlock, event } = this.answer as Partial<Pick<Exchange, 'headerBlock'> & Pick<Delivery, 'event'>>;
+      this.#trace = headerBlock === undefined ? parseTraceparent(event?.traces?.[0] ?? '') : traceFrom(headerBlock);
     }
     return this.#trace;
   }

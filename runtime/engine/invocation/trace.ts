@@ -1,18 +1,20 @@
 // W3C trace context: what an incoming request says of its trace. Called only when a log line or an outgoing request
-// asks for it, so that a request pays nothing for it. Everything here comes from clients. bindings/trace-headers.ts
-// hands it on.
+// asks for it, so that a request pays nothing for it. Everything here comes from clients, or from what was sent before
+// (messages, timers, runs). bindings/trace-headers.ts hands it on.
 
 /** The trace that a request belongs to. */
 export interface TraceContext {
   /** 32 hex digits. */
   readonly traceId: string;
+  /** 16 hex digits: the span that what follows belongs to. */
+  readonly parentId: string;
   /** Two hex digits: whether it is sampled. */
   readonly flags: string;
   /** `tracestate` as it came; empty without one. */
   readonly state: string;
 }
 
-const PARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})(-.*)?$/;
+const PARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 /** W3C Trace Context wants at least 512 to be passed on; longer ones are dropped as a whole. */
 const STATE_CHARS_MAX = 512;
 
@@ -31,12 +33,18 @@ export function traceFrom(headerBlock: string): TraceContext | null {
       states.push(fields[at + 1]!.trim());
     }
   }
-  const [, version, traceId, flags, more] = PARENT.exec(parent ?? '') ?? [];
-  if (traceId === undefined || (version === '00' && more !== undefined)) return null;
+  const context = parseTraceparent(parent ?? '');
+  if (context === null) return null;
   const state = states.filter((entry) => entry !== '').join(',');
   return {
-    traceId,
-    flags: flags!,
+    ...context,
     state: state.length <= STATE_CHARS_MAX && /^[\t\x20-\x7e]*$/.test(state) ? state : '',
   };
+}
+
+/** What a `traceparent` says; null where it is none. */
+export function parseTraceparent(text: string): TraceContext | null {
+  const [, version, traceId, parentId, flags, more] = PARENT.exec(text) ?? [];
+  if (traceId === undefined || (version === '00' && more !== undefined)) return null;
+  return { traceId, parentId: parentId!, flags: flags!, state: '' };
 }

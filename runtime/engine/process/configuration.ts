@@ -28,6 +28,8 @@ export interface EngineConfig {
   readonly nameServers: readonly string[];
   /** `TRUSTED_PROXIES`: addresses and CIDR ranges whose word on their clients' addresses is taken. */
   readonly trustedProxies: readonly string[];
+  /** `TRACE_SAMPLE_RATE`: share of invocations that are sampled, 0 to 1. */
+  readonly traceSampleRate: number;
   /** What the supervisor starts an engine with; null when it stands alone. */
   readonly supervision: Supervision | null;
 }
@@ -91,6 +93,7 @@ export function engineConfig(environment: Readonly<Record<string, string | undef
     egress: { loopback: allowed.includes('loopback'), private: allowed.includes('private') },
     nameServers,
     trustedProxies,
+    traceSampleRate: rate('TRACE_SAMPLE_RATE', get('TRACE_SAMPLE_RATE')),
     supervision:
       get('ENGINE_SOCKETS') === ''
         ? null
@@ -105,6 +108,14 @@ function checked<Value>(read: () => Value): Value {
   } catch (error) {
     throw new ConfigurationError((error as Error).message);
   }
+}
+
+function rate(name: string, value: string): number {
+  if (value === '') return 1;
+  const share = Number(value);
+  if (!/^\d(?:\.\d{1,9})?$/.test(value) || share > 1)
+    throw new ConfigurationError(`${name} must be a number from 0 to 1, such as 0.1, but is "${value}"`);
+  return share;
 }
 
 function list(value: string): string[] {

@@ -5,7 +5,7 @@ import { isArtifactId, isProjectName } from '#core/names.ts';
 import { plans, type Plan } from '#core/plans.ts';
 import type { createEngineReports } from './reports.ts';
 import type { Handler } from '../handler.ts';
-import { decodeEvent, EVENT_HEADERS, EVENT_TYPE } from '#core/event-codec.ts';
+import { decodeEvent, EVENT_HEADERS, EVENT_TYPE, tracesOf } from '#core/event-codec.ts';
 import { isEventKind } from '#core/event.ts';
 import type { DeliveryEnd } from '../invocation/delivery.ts';
 import { outcomeLabel } from '../invocation/outcome.ts';
@@ -45,11 +45,19 @@ export function internalRoutes({
         answerJson(response, status, { error, code: 'bad_request' });
       const bytes = await readBytes(request, bodyBytesMax);
       if (bytes === null) return refuse(413, `The body is larger than ${bodyBytesMax} bytes`);
-      const { [EVENT_HEADERS.deployment]: deployment, [EVENT_HEADERS.kind]: kind } = request.headers;
+      const {
+        [EVENT_HEADERS.deployment]: deployment,
+        [EVENT_HEADERS.kind]: kind,
+        [EVENT_HEADERS.traces]: traces,
+      } = request.headers;
       const event = decodeEvent(bytes);
       if (typeof deployment !== 'string' || !isEventKind(kind) || event === null)
         return refuse(400, `A delivery is an ${EVENT_TYPE} with its deployment and kind in headers`);
-      answerText(response, 200, delivered(await handler.deliver(deployment, kind, event)));
+      answerText(
+        response,
+        200,
+        delivered(await handler.deliver(deployment, kind, { ...event, traces: tracesOf(traces) })),
+      );
     },
     async 'POST /_platform/check'(request, response) {
       const bytes = await readBytes(request, bodyBytesMax);

@@ -28,6 +28,9 @@ class Bucket {
 /** Of what there may be, what is left for lines that warn, and for invocations that failed. */
 const [LINES_KEPT, INVOCATIONS_KEPT] = [0.2, 0.5];
 
+/** One trace may have more, others have less; what a trace leads to adds to it. */
+const SPANS_A_TRACE = 50;
+
 /** What a project may still hand on, and what of it was dropped. */
 export class Allowance {
   readonly dropped = { lines: 0, invocations: 0, spans: 0 };
@@ -37,12 +40,14 @@ export class Allowance {
   #chars: Bucket;
   #invocations: Bucket;
   #traces: Bucket;
+  #spans: Bucket;
 
   constructor(limits: TelemetryLimits, now: number) {
     this.#lines = new Bucket(limits.linesPerSecond, now);
     this.#chars = new Bucket(limits.bytesPerSecond, now);
     this.#invocations = new Bucket(limits.invocationsPerSecond, now);
     this.#traces = new Bucket(limits.tracesPerSecond, now);
+    this.#spans = new Bucket(limits.tracesPerSecond * SPANS_A_TRACE, now);
   }
 
   /** @param isGrave it warns, or is about an error. */
@@ -58,6 +63,13 @@ export class Allowance {
     this.usedAt = now;
     if (this.#invocations.take(1, now, isFailure ? 0 : INVOCATIONS_KEPT)) return true;
     this.dropped.invocations++;
+    return false;
+  }
+
+  span(now: number): boolean {
+    this.usedAt = now;
+    if (this.#spans.take(1, now, 0)) return true;
+    this.dropped.spans++;
     return false;
   }
 

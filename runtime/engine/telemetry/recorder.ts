@@ -3,13 +3,22 @@
 import { performance } from 'node:perf_hooks';
 import { errorMessage } from '#core/errors.ts';
 import type { TelemetryLimits } from '#core/limits.ts';
-import type { InvocationRecord, LineRecord, SpanRecord, TelemetryRecord } from '#core/telemetry.ts';
+import {
+  spanKinds,
+  type InvocationRecord,
+  type LineRecord,
+  type SpanAttributes,
+  type SpanKind,
+  type SpanRecord,
+  type TelemetryRecord,
+} from '#core/telemetry.ts';
 import { eventRecord } from '../invocation/event-record.ts';
 import { isHttp, type AnyInvocation } from '../invocation/invocation.ts';
 import type { LogLine } from '../invocation/log.ts';
 import { outcomeLabel, type Outcome } from '../invocation/outcome.ts';
 import { routeOf } from '../metrics/usage.ts';
 import { Allowance } from './allowance.ts';
+import { newSpanId, newTraceId } from './invocation-spans.ts';
 
 /** Of what is sent at a time, in characters. */
 const TAKEN_CHARS_MAX = 4 * 1024 * 1024;
@@ -26,8 +35,10 @@ export interface DeploymentTelemetry {
   line(line: LogLine, invocation: AnyInvocation | null): void;
   /** An invocation has ended. @param target of a request, `''` for others. */
   ended(invocation: AnyInvocation, outcome: Outcome, target: string, wallMs: number): void;
-  /** Whether a trace may begin now. */
-  mayTrace(): boolean;
+  /** Whether an invocation is to be sampled that goes on with no sampled trace. */
+  samples(): boolean;
+  /** Whether one is, that does. */
+  continues(): boolean;
   span(span: Omit<SpanRecord, 'record' | 'project' | 'deployment'>): void;
 }
 
@@ -36,12 +47,15 @@ export class TelemetryRecorder {
   /** False: no control plane asks for what is recorded, and nothing is. */
   isOn = true;
   #limits: TelemetryLimits;
+  #sampleRate: number;
   #allowances = new Map<string, Allowance>();
   #waiting: string[] = [];
   #chars = 0;
 
-  constructor(limits: TelemetryLimits) {
+  /** @param sampleRate share of invocations that are sampled, of those within `tracesPerSecond`. */
+  constructor(limits: TelemetryLimits, sampleRate: number) {
     this.#limits = limits;
+    this.#sampleRate = sampleRate;
   }
 
   open(project: string, deployment: string): DeploymentTelemetry {
@@ -67,13 +81,23 @@ export class TelemetryRecorder {
       ended: (invocation, outcome, target, wallMs) => {
         if (!this.isOn) return;
         const isFailure = outcome.kind === 'failed';
-        if (!this.#allowance(project).invocation(isFailure, performance.now())) return;
-        this.#add({ ...invocationRecord(invocation, outcome, target, wallMs), ...of });
+        const isKept = this.#allowance(project).invocation(isFailure, performance.now());
+        if (!isKept && invocation.spans === null) return;
+        const record = invocationRecord(invocation, outcome, target, wallMs);
+        const { name, kind, error, attributes } = rootSpan(record, isFailure);
+        if (invocation.spans !== null) invocation.spans.end(name, kind, error, attributes);
+        if (!isKept) return;
+        if (!isFailure || invocation.spans !== null || this.#sampleRate === 0) return this.#add({ ...record, ...of });
+        // What failed has a trace although it was not sampled: of one span.
+        const traceId = invocation.trace?.traceId ?? newTraceId();
+        const own = { spanId: newSpanId(), parentId: invocation.trace?.parentId ?? null, isRoot: true, links: [] };
+        const { at, invocation: id } = record;
+        this.#add({ ...record, ...of, traceId });
+        this.#span(project, { ...of, ...own, traceId, at, ms: wallMs, name, kind, error, attributes, invocation: id });
       },
-      mayTrace: () => this.isOn && this.#allowance(project).trace(performance.now()),
-      span: (span) => {
-        if (this.isOn) this.#add({ record: 'span', ...of, ...span });
-      },
+      samples: () => this.isOn && Math.random() < this.#sampleRate && this.#allowance(project).trace(performance.now()),
+      continues: () => this.isOn && this.#sampleRate > 0,
+      span: (span) => this.#span(project, { ...of, ...span }),
     };
   }
 
@@ -101,6 +125,10 @@ export class TelemetryRecorder {
     this.#waiting = [];
     this.#chars = 0;
     this.#allowances.clear();
+  }
+
+  #span(project: string, span: Omit<SpanRecord, 'record'>): void {
+    if (this.isOn && this.#allowance(project).span(performance.now())) this.#add({ record: 'span', ...span });
   }
 
   #allowance(project: string): Allowance {
@@ -154,6 +182,28 @@ function invocationRecord(
     cpuMs: rounded(invocation.totalCpuMs),
     wallMs: rounded(wallMs),
   };
+}
+
+/** What the span of an invocation says, by its record. */
+function rootSpan(
+  record: Omit<InvocationRecord, 'project' | 'deployment'>,
+  isFailure: boolean,
+): {
+  readonly name: string;
+  readonly kind: SpanKind;
+  readonly error: string | null;
+  readonly attributes: SpanAttributes;
+} {
+  const { kind, method, path, route, status, outcome, cpuMs } = record;
+  const error = isFailure ? `${outcome}: ${record.error}` : null;
+  const own = { 'platform.kind': kind, 'platform.outcome': outcome, 'platform.cpu_ms': cpuMs };
+  if (kind === 'http') {
+    const request = { 'http.request.method': method, 'http.route': route, 'url.path': path };
+    const attributes = { ...own, ...request, 'http.response.status_code': status };
+    return { name: `${method} ${route}`, kind: spanKinds.server, error, attributes };
+  }
+  const spanKind = kind === 'queue' ? spanKinds.consumer : spanKinds.internal;
+  return { name: `${kind} ${route}`, kind: spanKind, error, attributes: { ...own, 'platform.name': route } };
 }
 
 /** Without the query, which may hold secrets. */

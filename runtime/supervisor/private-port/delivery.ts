@@ -2,7 +2,7 @@
 // an engine, and hands its answer back. It does not read events, and it never delivers one twice: only an engine that
 // was not reached is replaced by another.
 import type { Agent, IncomingMessage, ServerResponse } from 'node:http';
-import { encodeEvent, EVENT_HEADERS, EVENT_TYPE } from '#core/event-codec.ts';
+import { encodeEvent, EVENT_HEADERS, EVENT_TYPE, traceHeaders, tracesOf } from '#core/event-codec.ts';
 import { eventKinds, isEventKind } from '#core/event.ts';
 import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
 import {
@@ -88,6 +88,7 @@ async function send(
           'content-type': EVENT_TYPE,
           [EVENT_HEADERS.deployment]: envelope.deployment,
           [EVENT_HEADERS.kind]: envelope.kind,
+          ...traceHeaders(envelope),
         },
         timeoutMs,
         bytesMax: ANSWER_BYTES_MAX,
@@ -130,6 +131,7 @@ interface Envelope {
   /** Empty when the sender did not say; then it may not come to the engine that has it warm. */
   readonly project: string;
   readonly kind: string;
+  readonly traces: readonly string[];
 }
 
 /** Reads who gets an event. From the broker that stands in headers, and the event passes through unread. */
@@ -140,10 +142,12 @@ async function readEnvelope(request: IncomingMessage, bytesMax: number): Promise
     [EVENT_HEADERS.deployment]: deployment,
     [EVENT_HEADERS.project]: project,
     [EVENT_HEADERS.kind]: kind,
+    [EVENT_HEADERS.traces]: traces,
   } = headers;
   if (typeof deployment !== 'string' || typeof project !== 'string' || !isEventKind(kind))
     throw new PlatformError('bad_request', { reason: 'an event has its deployment, project and kind in headers' });
-  return { body: await readBody(request, bytesMax), envelope: { deployment, project, kind } };
+  const envelope = { deployment, project, kind, traces: tracesOf(traces) };
+  return { body: await readBody(request, bytesMax), envelope };
 }
 
 /** What operators write. */
@@ -157,7 +161,10 @@ async function readJsonEnvelope(
     throw new PlatformError('bad_request', {
       reason: `a delivery is {"deployment": "<id>", "kind": "${eventKinds.join('|')}", "event": ...}`,
     });
-  return { body: encodeEvent({ head: JSON.stringify(event), bodies: [] }), envelope: { deployment, project, kind } };
+  return {
+    body: encodeEvent({ head: JSON.stringify(event), bodies: [] }),
+    envelope: { deployment, project, kind, traces: [] },
+  };
 }
 
 function refusal(kind: string, code: ErrorCode, details: ErrorDetails): DeliveryAnswer {

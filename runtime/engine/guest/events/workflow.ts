@@ -137,6 +137,7 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
         const { timeoutMs = TIMEOUT_MS_DEFAULT, retries = RETRIES_DEFAULT } = options;
         let result: unknown;
         let timer: unknown;
+        const startedAt = Date.now();
         running++;
         try {
           const timeout = new Promise<never>((_, reject) => {
@@ -148,7 +149,7 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
           });
           result = await Promise.race([fn(), timeout]);
           clearTimeout(timer as never);
-          await update('stepDone', { name, result: result === undefined ? null : result });
+          await update('stepDone', { name, startedAt, result: result === undefined ? null : result });
           return result;
         } catch (error) {
           clearTimeout(timer as never);
@@ -157,6 +158,7 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
             failure.name === 'NonRetryableError' || failure.code === 'invalid_argument' || attempts >= retries;
           const wakeAt = isFinal ? null : Date.now() + backoffMs(options, attempts);
           await update('stepFailed', {
+            startedAt,
             name,
             error: { name: failure.name, message: failure.message },
             attempts: attempts + 1,

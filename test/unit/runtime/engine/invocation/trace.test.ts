@@ -10,11 +10,17 @@ const block = (...fields: string[]): string => fields.map((field) => `${field}\0
 const traceparent = (value: string): string => block('host', 'a', 'traceparent', value);
 
 test('a trace is read from traceparent and tracestate', () => {
-  assert.deepEqual(traceFrom(traceparent(`00-${id}-${parent}-01`)), { traceId: id, flags: '01', state: '' });
+  assert.deepEqual(traceFrom(traceparent(`00-${id}-${parent}-01`)), {
+    traceId: id,
+    parentId: parent,
+    flags: '01',
+    state: '',
+  });
   assert.deepEqual(
     traceFrom(block('tracestate', 'a=1', 'traceparent', ` 00-${id}-${parent}-00 `, 'tracestate', 'b=2')),
     {
       traceId: id,
+      parentId: parent,
       flags: '00',
       state: 'a=1,b=2',
     },
@@ -52,7 +58,7 @@ test('a tracestate that is too long or not printable is dropped, the trace is no
 });
 
 test('a request that continues a trace has its id and a parent of its own', () => {
-  const trace = { traceId: id, flags: 'ff', state: 'a=1' };
+  const trace = { traceId: id, parentId: parent, flags: 'ff', state: 'a=1' };
   const [, first, , state] = withTrace([], trace);
   const [, second] = withTrace([], trace);
   assert.match(first!, new RegExp(`^00-${id}-(?!0{16})[0-9a-f]{16}-03$`));
@@ -62,7 +68,7 @@ test('a request that continues a trace has its id and a parent of its own', () =
 });
 
 test('what the worker sets itself stays', () => {
-  const trace = { traceId: id, flags: '01', state: 'a=1' };
+  const trace = { traceId: id, parentId: parent, flags: '01', state: 'a=1' };
   assert.deepEqual(withTrace(['traceparent', 'mine'], trace), ['traceparent', 'mine']);
   const kept = withTrace(['tracestate', 'mine=1', 'x', 'traceparent'], trace);
   assert.deepEqual([kept.length, kept[4]], [6, 'traceparent']);

@@ -1,0 +1,101 @@
+// Traces of a project, as they are stored: what began on the platform, and one with all of its spans and lines.
+import Type from 'typebox';
+import { platform } from '#packages/worker/index.ts';
+import type { Parts } from '../../parts.ts';
+import { limitOf, positionOf, readWithin, storedPage, storedQuery, timeOf } from '../../telemetry/filter.ts';
+import { readLinesAfter } from '../../telemetry/lines.ts';
+import { readTrace, readTraces, spanKindNames, SPANS_SHOWN_MAX } from '../../telemetry/traces.ts';
+import type { RequestState } from '../app.ts';
+import { ApiError } from '../errors.ts';
+import { needs } from '../needs.ts';
+import { pageOf } from '../page.ts';
+import { nullable, Timestamp } from '../schemas.ts';
+import { StoredLineSchema } from './logs.ts';
+
+const LINES_MAX = 1000;
+const tags = ['traces'];
+
+const TraceSummary = Type.Object({
+  traceId: Type.String(),
+  at: Timestamp,
+  name: Type.String({ description: 'Of its first span, such as `GET /api/users/*`' }),
+  ms: Type.Number({ description: 'Of its first span' }),
+  error: nullable(Type.String()),
+  deploymentId: Type.String(),
+  branch: Type.String(),
+  invocation: Type.String(),
+  spans: Type.Integer(),
+  failures: Type.Integer({ description: 'Spans that failed' }),
+});
+
+const Trace = Type.Object({
+  traceId: Type.String(),
+  at: Timestamp,
+  ms: Type.Number({ description: 'From its first span to the end of the last' }),
+  spans: Type.Array(
+    Type.Object({
+      spanId: Type.String(),
+      parentId: nullable(Type.String({ description: 'May be a span of somebody else, which is not here' })),
+      name: Type.String(),
+      kind: Type.Enum([...spanKindNames]),
+      at: Timestamp,
+      startMs: Type.Number({ description: 'Since the beginning of the trace' }),
+      ms: Type.Number(),
+      error: nullable(Type.String()),
+      deploymentId: Type.String(),
+      branch: Type.String(),
+      invocation: Type.String(),
+      attributes: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()])),
+      links: Type.Array(Type.String({ description: 'Other traces that led to it, as `traceparent`' })),
+    }),
+  ),
+  lines: Type.Array(StoredLineSchema),
+});
+
+const { from, to, deploymentId, branch } = storedQuery;
+
+export const traces = platform<Parts, RequestState>()
+  .get(
+    '/projects/:id/traces',
+    {
+      ...needs('log:read', 'project'),
+      tags,
+      summary: 'List the stored traces of a project that began on the platform, the newest first',
+      query: Type.Object({
+        from,
+        to,
+        deploymentId,
+        branch,
+        search: Type.Optional(Type.String({ maxLength: 200, description: 'Part of the name, in either case' })),
+        failed: Type.Optional(Type.Boolean({ description: 'Those alone whose first span failed' })),
+        msMin: Type.Optional(Type.Number({ minimum: 0, description: 'At least so long' })),
+        ...storedPage,
+      }),
+      response: pageOf(TraceSummary),
+    },
+    async (ctx) => {
+      const { projectId } = await ctx.state.access.project('log:read', ctx.params.id);
+      const { scanMs, retentionMs } = ctx.env.telemetryLimits;
+      const page = { limit: limitOf(ctx.query), after: positionOf(ctx.query.cursor) };
+      const time = timeOf(ctx.query, retentionMs);
+      return readWithin(ctx.env.sql, scanMs, (sql) => readTraces(sql, projectId, ctx.query, time, page));
+    },
+  )
+  .get(
+    '/projects/:id/traces/:traceId',
+    {
+      ...needs('log:read', 'project'),
+      tags,
+      summary: `Read one trace: its first ${SPANS_SHOWN_MAX} spans and ${LINES_MAX} lines`,
+      response: Trace,
+    },
+    async (ctx) => {
+      const { projectId } = await ctx.state.access.project('log:read', ctx.params.id);
+      const { traceId } = ctx.params;
+      return readWithin(ctx.env.sql, ctx.env.telemetryLimits.scanMs, async (sql) => {
+        const found = await readTrace(sql, projectId, traceId);
+        if (found === null) throw new ApiError('not_found');
+        return { ...found, lines: await readLinesAfter(sql, projectId, { traceId }, 0, LINES_MAX) };
+      });
+    },
+  );
