@@ -54,7 +54,8 @@ export async function openSites({ wanted, builder, log }: SitesParts): Promise<{
     const child = fork(
       script,
       missing.map(({ name }) => name),
-      { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], execArgv: [...process.execArgv] },
+      // What bundlers print of their progress is nobody's here; a failure comes as a message.
+      { stdio: ['ignore', 'ignore', 'ignore', 'ipc'], execArgv: [...process.execArgv] },
     );
     if (child.pid !== undefined) setPriority(child.pid, NICE);
     const late = setTimeout(() => child.kill('SIGKILL'), BUILD_MS_MAX);

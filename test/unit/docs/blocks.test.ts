@@ -70,7 +70,7 @@ const others = new Set(
 test('their commands exist, with each flag that is shown', async () => {
   const scripts = new Set([
     ...(await scriptsOf('package.json')),
-    ...(await scriptsOf('cli/templates/worker/package.json')),
+    ...(await scriptsOf('packages/create/templates/worker/package.json')),
   ]);
   for (const { where, language, text } of inLanguage('sh', 'console')) {
     const lines = language === 'sh' ? text : text.replaceAll(/^(?!\$ ).*\n/gm, '').replaceAll(/^\$ /gm, '');
