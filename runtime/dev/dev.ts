@@ -1,6 +1,6 @@
 // Root used by `platform dev` and the Vite plugin: the same handler as main.ts, with one deployment that answers on
 // every host, loopback allowed for `fetch`, and logs and requests handed to the caller.
-import { statfsSync } from 'node:fs';
+import { mkdirSync, statfsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { FreeSpace } from '#core/process/free-space.ts';
 import { limitsFrom, type Limits } from '#core/limits.ts';
@@ -10,6 +10,8 @@ import { createUsers } from '../engine/auth/users.ts';
 import { createEngine } from '../engine/engine.ts';
 import { changesPath, createChangeStream } from './failures/change-stream.ts';
 import { createActivity } from './dashboard/activity.ts';
+import { openActivityFile } from './dashboard/activity-file.ts';
+import { RecordedExchange } from './dashboard/recorded-exchange.ts';
 import { createDevFailures } from './failures/failures.ts';
 import type { ShownError } from './failures/failure-page.ts';
 import { createHandler } from '../engine/handler.ts';
@@ -96,13 +98,22 @@ export interface DevEngine {
 
 /** Projects of a workspace share what they declare. */
 const namespace = 'local';
+/** Requests whose headers are remembered before they have ended. */
+const UNDER_WAY_MAX = 500;
 
 /** Opens the port; rejects with the system's error (`EADDRINUSE`) when it cannot be had. */
 export async function startDev(options: DevOptions): Promise<DevEngine> {
   const limits = options.limits ?? limitsFrom(process.env);
-  const activity = createActivity({ recordsMax: limits.dashboardRecordsMax, textCharsMax: 10_000 });
-  const log = (level: LogLine['level'], message: string): void => {
-    activity.note({ type: 'log', level, message });
+  mkdirSync(options.stateFolder, { recursive: true, mode: 0o700 });
+  // Projects of a workspace share the folder: each has its own.
+  const history = openActivityFile(
+    join(options.stateFolder, `activity-${options.project ?? 'dev'}.jsonl`),
+    limits.dashboardRecordsMax,
+    (message) => options.log({ level: 'warn', message }),
+  );
+  const activity = createActivity({ recordsMax: limits.dashboardRecordsMax, textCharsMax: 10_000 }, Date.now, history);
+  const log = (level: LogLine['level'], message: string, invocation: string | null = null): void => {
+    activity.note({ type: 'log', level, message, ...(invocation !== null && { invocation }) });
     options.log({ level, message });
   };
   const local = openLocalStores(options.stateFolder, limits);
@@ -120,6 +131,8 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     sendMail: async ({ to, subject, text }) => log('info', `Mail to ${to}: ${subject}\n${text}`),
     log,
   });
+  /** Requests whose headers are remembered until they end. */
+  const underWay = new Set<RecordedExchange>();
   let route: Route | null = null;
   let dashboard: LocalDashboard | null = null;
   let folder = '';
@@ -175,21 +188,44 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     findDeployment: (id) => (route?.deployment === id ? route : (dashboard?.findDeployment(id) ?? null)),
     cache,
     explain: failures.explain,
-    onLog: (_deployment, { level, text }) => log(level, text),
-    onRequest({ kind, deployment, method, target: path, status, event, outcome: ending, cpuMs, wallMs }) {
+    onLog: (_deployment, { level, text, invocation }) => log(level, text, invocation),
+    onRequest(record) {
+      const {
+        kind,
+        deployment,
+        method,
+        target: path,
+        status,
+        event,
+        outcome: ending,
+        cpuMs,
+        wallMs,
+        invocation,
+      } = record;
       // What the dashboard asks of bindings is no request to the project.
       if (isOfDashboard(deployment)) return;
       const outcome = outcomeLabel(ending);
-      if (kind === 'http') activity.note({ type: 'request', method, path, status, outcome, cpuMs, wallMs });
-      else if (event !== null)
-        activity.note({ type: 'event', kind, name: event.name, id: event.id, outcome, cpuMs, wallMs });
       const reason = ending.kind === 'ok' ? '' : reasonOf(ending);
+      const ended = { outcome, cpuMs, wallMs, invocation, ...(reason !== '' && { reason }) };
+      if (kind === 'http') {
+        const id = record.requestId ?? invocation;
+        const exchange = [...underWay].find(({ requestId }) => requestId === id);
+        if (exchange !== undefined) underWay.delete(exchange);
+        activity.note({ type: 'request', method, path, status, ...ended }, exchange?.recorded());
+      } else if (event !== null) activity.note({ type: 'event', kind, name: event.name, id: event.id, ...ended });
       options.onRequest({ kind, method, path, status, event, outcome, reason, cpuMs, wallMs });
     },
   });
   function answer(exchange: Exchange): void {
     if (route === null && broken.length > 0) failures.answerUnbuilt(exchange, broken);
-    else handler.onExchange(exchange);
+    else if (options.dashboardPort === undefined) handler.onExchange(exchange);
+    else {
+      const recorded = new RecordedExchange(exchange);
+      underWay.add(recorded);
+      // Static files end without a record.
+      if (underWay.size > UNDER_WAY_MAX) underWay.delete(underWay.values().next().value!);
+      handler.onExchange(recorded);
+    }
   }
 
   /** What is served, or why nothing is, is another. */
@@ -274,6 +310,7 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
       await outbox.close();
       await events.close();
       await databases.close();
+      history.close();
       local.close();
     },
   };

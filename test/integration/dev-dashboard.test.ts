@@ -359,7 +359,41 @@ test('the page comes with a policy that lets nothing in from elsewhere', async (
   const { headers, text } = await ask('/');
   assert.match(String(headers['content-security-policy']), /^default-src 'none'; script-src 'self';/);
   assert.ok(!/https?:|<script>|style=|\son\w+=/.test(text), text);
-  for (const path of ['/main.js', '/style.css', '/icon.svg']) assert.equal((await ask(path)).status, 200, path);
+  assert.match(text, /<meta name="platform-mode" content="dev"/);
+  const assets = [...text.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path!);
+  assert.ok(assets.length >= 2, text);
+  for (const path of assets) assert.equal((await ask(path)).status, 200, path);
+  assert.equal((await ask('/projects/shop/storage', { headers: { accept: 'text/html' } })).status, 200);
+  for (const path of ['/assets/none.js', '/assets/..%2findex.html', '/api/none', '/none'])
+    assert.equal((await ask(path)).status, 404, path);
+});
+
+test('a request is shown with its headers, secrets masked, and its lines, and is sent again as it came', async () => {
+  const sent = await dev.fetch('/again?a=1', {
+    method: 'POST',
+    body: 'hello',
+    headers: { cookie: 'sid=hunter2; a=b', authorization: 'Bearer hunter2', 'x-mine': 'kept' },
+  });
+  assert.equal(sent.status, 200);
+  const isIt = (noted: any): boolean => noted.path === '/again?a=1';
+  const { requests } = await untilAnswer('/api/requests', (answer) => answer.requests.some(isIt));
+  const { seq } = requests.find(isIt);
+  const { text } = await ask(`/api/requests/${seq}`);
+  assert.doesNotMatch(text, /hunter2/);
+  const { request: found, lines, replay, body } = JSON.parse(text);
+  const headers = Object.fromEntries(found.requestHeaders);
+  assert.deepEqual(
+    [headers['x-mine'], headers.cookie, headers.authorization],
+    ['kept', 'sid=•••; a=•••', 'Bearer •••'],
+  );
+  assert.deepEqual([replay, Buffer.from(body, 'base64').toString()], ['ready', 'hello']);
+  assert.deepEqual(
+    lines.map(({ message }: any) => message),
+    ['asked for /again'],
+  );
+  assert.equal((await post(`/api/requests/${seq}/replay`)).status, 200);
+  await untilAnswer('/api/requests', (answer) => answer.requests.filter(isIt).length === 2);
+  assert.equal((await ask('/api/requests/999999')).status, 404);
 });
 
 test('random requests never end it, and never get an internal error', async () => {

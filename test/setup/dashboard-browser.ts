@@ -145,7 +145,8 @@ export async function signIn(page: Page, origin: string, token: string): Promise
 
 /** Nothing is being read any more: no placeholder is shown, the heading is there. */
 export async function settled(page: Page): Promise<void> {
-  await page.getByRole('heading', { level: 1 }).first().waitFor();
+  // By its element: what is open over a page hides the rest of it from roles.
+  await page.locator('h1').first().waitFor();
   await page.waitForFunction(() => document.querySelector('[role=status][aria-label=Loading]') === null);
   await page.evaluate(() => document.fonts.ready.then(() => undefined));
 }

@@ -2,7 +2,9 @@
 // or when the pointer comes to its link.
 import { createRouter } from '@tanstack/react-router';
 import { PageFailure } from '../shell/failures.tsx';
+import { mode } from '../mode.ts';
 import { deploymentRoutes } from './deployments.ts';
+import { devTree } from './dev.ts';
 import { logRoutes } from './logs.ts';
 import { organizationRoutes } from './organization.ts';
 import { homeRoute, newProjectRoute, projectRoute, rootRoute } from './root.ts';
@@ -10,19 +12,23 @@ import { settingsRoutes } from './settings.ts';
 import { resourceRoutes } from './storage.ts';
 import { analyticsRoute } from './usage.ts';
 
-const routeTree = rootRoute.addChildren([
-  homeRoute,
-  newProjectRoute,
-  projectRoute.addChildren([
-    ...deploymentRoutes.ofProject,
-    ...settingsRoutes,
-    ...logRoutes,
-    ...resourceRoutes,
-    analyticsRoute,
-  ]),
-  ...deploymentRoutes.ofRoot,
-  ...organizationRoutes,
-]);
+const productionTree = () =>
+  rootRoute.addChildren([
+    homeRoute,
+    newProjectRoute,
+    projectRoute.addChildren([
+      ...deploymentRoutes.ofProject,
+      ...settingsRoutes,
+      ...logRoutes,
+      ...resourceRoutes,
+      analyticsRoute,
+    ]),
+    ...deploymentRoutes.ofRoot,
+    ...organizationRoutes,
+  ]);
+
+/** Links are checked by production's addresses: those of dev are among them. */
+const routeTree = mode === 'dev' ? (devTree() as unknown as ReturnType<typeof productionTree>) : productionTree();
 
 export const router = createRouter({
   routeTree,

@@ -29,7 +29,8 @@ const both: readonly Mode[] = ['production', 'dev'];
 const production: readonly Mode[] = ['production'];
 
 export const navigationEntries: readonly NavigationEntry[] = [
-  { title: 'Overview', Icon: DashboardIcon, path: '', modes: both, key: 'o' },
+  { title: 'Overview', Icon: DashboardIcon, path: '', modes: production, key: 'o' },
+  { title: 'Requests', Icon: DashboardIcon, path: '', modes: ['dev'], key: 'r' },
   { title: 'Deployments', Icon: RocketIcon, path: 'deployments', modes: production, key: 'd' },
   { title: 'Logs', Icon: ActivityLogIcon, path: 'logs', modes: both, key: 'l' },
   { title: 'Analytics', Icon: BarChartIcon, path: 'analytics', modes: production, key: 'a' },

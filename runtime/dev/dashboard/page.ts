@@ -1,69 +1,60 @@
-// The dashboard's page: its sources (dashboard/) bundled when they are first asked for, and served from memory.
-// server.ts asks.
+// The dashboard's page: the built application (dashboard/build/), in a clone built when it is first opened. Files with
+// a hash in their names stay in the browser; every path that is none and no route is a page of it. server.ts asks.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { rolldown } from 'rolldown';
+import { dashboardFolder } from '#dashboard/build/folder.ts';
+import { PAGE_HEADERS } from '#dashboard/build/page-headers.ts';
 
 /** A file of the page. */
-interface PageFile {
-  readonly type: string;
-  readonly content: string;
+export interface PageFile {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly content: string | Buffer;
 }
 
-const folder = join(import.meta.dirname, '../../../dashboard');
-
-/** Only what the page itself brings, nothing from elsewhere, and nothing that is written into it. */
-export const pageHeaders = {
-  'content-security-policy': [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "img-src 'self' data:",
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-    "require-trusted-types-for 'script'",
-    "trusted-types 'none'",
-  ].join('; '),
-  'cross-origin-opener-policy': 'same-origin',
-  'cross-origin-resource-policy': 'same-origin',
-  'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
-  'cache-control': 'no-cache',
-} as const;
-
-async function bundle(): Promise<string> {
-  const build = await rolldown({ input: join(folder, 'main.ts'), platform: 'browser', logLevel: 'silent' });
-  try {
-    const { output } = await build.generate({ format: 'esm', minify: true });
-    return output[0].code;
-  } finally {
-    await build.close();
-  }
-}
+const types: Readonly<Record<string, string>> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+  woff2: 'font/woff2',
+  md: 'text/plain; charset=utf-8',
+};
+const ASSET = /^\/assets\/[\w.-]+\.(js|css|svg|woff2)$/;
 
 /**
- * Finds a file of the page; null for a path that is none. A view's path is the page's own affair: it stands behind `#`.
+ * Finds a file of the page, or the page itself for an address of it; null for a path that is neither.
+ *
+ * @throws {Error} where the application does not build.
  */
-export function createPage(): (path: string) => Promise<PageFile | null> {
-  let script: Promise<string> | null = null;
-  return async (path) => {
-    switch (path) {
-      case '/':
-        return { type: 'text/html; charset=utf-8', content: await readFile(join(folder, 'index.html'), 'utf8') };
-      case '/style.css':
-        return { type: 'text/css; charset=utf-8', content: await readFile(join(folder, 'style.css'), 'utf8') };
-      case '/main.js': {
-        script ??= bundle();
-        // Tried again after a failure.
-        script.catch(() => (script = null));
-        return { type: 'text/javascript; charset=utf-8', content: await script };
-      }
-      case '/icon.svg':
-        return { type: 'image/svg+xml', content: await readFile(join(folder, 'icon.svg'), 'utf8') };
-      default:
-        return null;
+export function createPage(
+  environment: Readonly<Record<string, string | undefined>>,
+): (path: string, isNavigation: boolean) => Promise<PageFile | null> {
+  let opened: Promise<string> | null = null;
+  let index: string | null = null;
+  const folder = (): Promise<string> => {
+    opened ??= dashboardFolder(environment);
+    // Tried again after a failure.
+    opened.catch(() => (opened = null));
+    return opened;
+  };
+  return async (path, isNavigation) => {
+    const [, extension] = ASSET.exec(path) ?? [];
+    if (extension !== undefined) {
+      const content = await readFile(join(await folder(), path)).catch(() => null);
+      if (content === null) return null;
+      return {
+        content,
+        headers: {
+          'content-type': types[extension]!,
+          'cache-control': 'public, max-age=31536000, immutable',
+          'x-content-type-options': 'nosniff',
+        },
+      };
     }
+    if (path !== '/' && !(isNavigation && !path.startsWith('/api/') && !path.startsWith('/assets/'))) return null;
+    index ??= (await readFile(join(await folder(), 'index.html'), 'utf8')).replace(
+      'content="production"',
+      'content="dev"',
+    );
+    return { content: index, headers: { ...PAGE_HEADERS, 'content-type': 'text/html; charset=utf-8' } };
   };
 }

@@ -1,5 +1,8 @@
 // The project as the dashboard shows it, and what happens in it: configuration, requests, logs, live events.
+import { once } from 'node:events';
+import { request as sendRequest, type IncomingMessage } from 'node:http';
 import { PlatformError } from '#core/errors.ts';
+import { invalid } from '../../engine/bindings/arguments.ts';
 import { answered, countOf, deploymentOf, notFound, type Asked, type DashboardParts, type Route } from './api.ts';
 import type { Noted } from './activity.ts';
 
@@ -45,10 +48,66 @@ function recent(type: Noted['type']): (asked: Asked) => object {
   };
 }
 
+function requestOf({ params, parts }: Asked): Noted & { type: 'request' } {
+  const seq = Number(params['seq']);
+  const found = parts.activity.since(seq - 1)[0];
+  if (found === undefined || found.seq !== seq || found.type !== 'request')
+    throw notFound('There is no such request any more');
+  return found;
+}
+
+/** A request with its headers, its log lines, and whether it can be sent again. */
+function one(asked: Asked): object {
+  const request = requestOf(asked);
+  const { activity } = asked.parts;
+  const recorded = activity.recorded(request.seq);
+  return {
+    request,
+    lines: activity.since(0).filter((noted) => noted.type === 'log' && noted.invocation === request.invocation),
+    replay: recorded === null ? 'gone' : recorded.body === null ? 'body' : 'ready',
+    body: recorded?.body == null ? null : Buffer.from(recorded.body).toString('base64'),
+  };
+}
+
+/** Of one connection, not of the request. */
+const NOT_SENT =
+  /^(?:connection|content-length|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect)$/i;
+const REPLAY_MS = 60_000;
+
+/** Sends a request again, as it came: its headers and its body. */
+async function replay(asked: Asked): Promise<object> {
+  const { method, path, seq } = requestOf(asked);
+  const recorded = asked.parts.activity.recorded(seq);
+  if (recorded === null)
+    throw invalid('Its headers and its body are not kept over a restart of dev: send it as a new one');
+  if (recorded.body === null) throw invalid('Its body was longer than what is remembered: send it as a new one');
+  const { hostname, port } = new URL(asked.parts.url());
+  const headers = recorded.requestHeaders.filter(([name]) => !NOT_SENT.test(name)).flat();
+  const host = recorded.requestHeaders.find(([name]) => name === 'host')?.[1] ?? `${hostname}:${port}`;
+  const sent = sendRequest({
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port,
+    method,
+    path,
+    headers: ['host', host, ...headers, 'content-length', String(recorded.body.byteLength)],
+    timeout: REPLAY_MS,
+  });
+  sent.on('timeout', () => sent.destroy(new Error('it took too long')));
+  sent.end(recorded.body);
+  try {
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    // What it answers is shown with the new request.
+    response.resume();
+    return { status: response.statusCode };
+  } catch (error) {
+    throw invalid(`The project did not answer: ${(error as Error).message}`);
+  }
+}
+
 /** Server-sent events: what is kept, then all that happens. `Last-Event-ID` goes on where a connection broke. */
 function stream(asked: Asked): typeof answered {
   const { request, response, parts } = asked;
-  const last = request.headers['last-event-id'];
+  const last = request.headers['last-event-id'] ?? asked.query.get('after');
   const after = typeof last === 'string' && /^\d{1,15}$/.test(last) ? Number(last) : 0;
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' });
   response.flushHeaders();
@@ -79,6 +138,9 @@ export const projectRoutes: readonly Route[] = [
     },
   ],
   ['GET', '/api/requests', recent('request')],
+  ['GET', '/api/requests/:seq', one],
+  ['POST', '/api/requests/:seq/replay', replay],
+  ['DELETE', '/api/activity', ({ parts }) => parts.activity.clear()],
   ['GET', '/api/logs', recent('log')],
   ['GET', '/api/activity', stream],
   [

@@ -8,7 +8,7 @@ import { answered, parseObject, type Asked, type DashboardParts, type Route } fr
 import { databaseRoutes } from './databases.ts';
 import { objectionTo } from './guard.ts';
 import { storageRoutes } from './storage.ts';
-import { createPage, pageHeaders } from './page.ts';
+import { createPage } from './page.ts';
 import { createResourceApi, type ResourceApiParts } from './resource-api.ts';
 import { projectRoutes } from './project.ts';
 import { rpcRoutes } from './rpc.ts';
@@ -35,7 +35,7 @@ export async function openDashboard(
   parts: DashboardParts & ResourceApiParts,
   address: { readonly host: string; readonly port: number },
 ): Promise<Dashboard> {
-  const page = createPage();
+  const page = createPage(process.env);
   const resourceApi = createResourceApi(parts);
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -52,9 +52,10 @@ export async function openDashboard(
     );
     if (objection !== null) throw new PlatformError('dashboard_forbidden', { reason: objection });
     const url = new URL(`http://dashboard${request.url?.startsWith('/') === true ? request.url : '/'}`);
-    const file = request.method === 'GET' || request.method === 'HEAD' ? await page(url.pathname) : null;
+    const isPage = request.method === 'GET' || request.method === 'HEAD';
+    const file = isPage ? await page(url.pathname, isNavigation(request)) : null;
     if (file !== null) {
-      response.writeHead(200, { ...pageHeaders, 'content-type': file.type });
+      response.writeHead(200, file.headers);
       response.end(request.method === 'HEAD' ? '' : file.content);
       return;
     }
@@ -90,6 +91,11 @@ export async function openDashboard(
       await closed;
     },
   };
+}
+
+/** Whether somebody goes to an address: `/health` of the mock server is asked by programs. */
+function isNavigation({ headers }: IncomingMessage): boolean {
+  return (headers.accept ?? '').includes('text/html');
 }
 
 /** What control/api serves by the same paths. */

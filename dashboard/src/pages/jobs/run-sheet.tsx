@@ -311,7 +311,7 @@ function Axis({
                     <Button
                       size="small"
                       onClick={() => onRestart(step.name)}
-                      aria-label={`Run again from ${step.name}`}
+                      aria-label={`Run again from here: ${step.name}`}
                     >
                       Run again from here
                     </Button>

@@ -82,7 +82,7 @@ function Schedules({ place }: { readonly place: ResourcePlace }) {
             cell: ({ name }) => (
               <Button
                 size="small"
-                aria-label={`Run ${name} now`}
+                aria-label={`Run now: ${name}`}
                 isPending={isPending}
                 onClick={() =>
                   change({

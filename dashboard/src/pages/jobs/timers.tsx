@@ -121,7 +121,7 @@ function Timers({ place }: { readonly place: BindingPlace }) {
                   <span className={styles.bar}>
                     <Button
                       size="small"
-                      aria-label={`Run ${id} now`}
+                      aria-label={`Run now: ${id}`}
                       onClick={() =>
                         change({
                           done: `Timer ${id} fires`,

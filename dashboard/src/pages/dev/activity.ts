@@ -1,0 +1,71 @@
+// What happens under `platform dev`: one stream for all pages, whose records are kept while the application is open.
+// Bounded like dev's own memory; told to pages at most some times a second, however much comes.
+import { useSyncExternalStore } from 'react';
+import { useEvents } from '../../api/events.ts';
+
+/** A request, an event, a line of the log, or a new deployment. `at` is milliseconds since 1970. */
+export type Activity = { readonly seq: number; readonly at: number } & (
+  | {
+      readonly type: 'request';
+      readonly method: string;
+      readonly path: string;
+      readonly status: number;
+      readonly outcome: string;
+      readonly cpuMs: number;
+      readonly wallMs: number;
+      readonly reason?: string;
+    }
+  | {
+      readonly type: 'event';
+      readonly kind: string;
+      readonly name: string;
+      readonly id: string;
+      readonly outcome: string;
+      readonly cpuMs: number;
+      readonly wallMs: number;
+      readonly reason?: string;
+    }
+  | { readonly type: 'log'; readonly level: string; readonly message: string; readonly invocation?: string }
+  | { readonly type: 'deployed'; readonly deployment: string }
+);
+
+const KEPT_MAX = 4000;
+const TELL_MS = 100;
+
+let kept: readonly Activity[] = [];
+let coming: Activity[] = [];
+let timer: ReturnType<typeof setTimeout> | undefined;
+const listeners = new Set<() => void>();
+
+function tell(): void {
+  timer = undefined;
+  const last = kept.at(-1)?.seq ?? 0;
+  kept = [...kept, ...coming.filter(({ seq }) => seq > last)].slice(-KEPT_MAX);
+  coming = [];
+  for (const listener of listeners) listener();
+}
+
+/** Forgets what was shown. */
+export function clearActivity(): void {
+  kept = [];
+  coming = [];
+  for (const listener of listeners) listener();
+}
+
+/** All that is kept, the oldest first; `isLive` is false while the stream is broken. */
+export function useActivity(): { readonly records: readonly Activity[]; readonly isLive: boolean } {
+  const isLive = useEvents('/activity', {
+    onEvent: ({ text }) => {
+      coming.push(JSON.parse(text) as Activity);
+      timer ??= setTimeout(tell, TELL_MS);
+    },
+  });
+  const records = useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    () => kept,
+  );
+  return { records, isLive };
+}

@@ -1,0 +1,107 @@
+// Lines that a worker wrote, as text: those of one request, or all of them as they come.
+import { useState } from 'react';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { Input, Select } from '../../components/field.tsx';
+import { EmptyState } from '../../components/notice.tsx';
+import { Page } from '../../components/page.tsx';
+import { State, type Tone } from '../../components/state.tsx';
+import { exactTime } from '../../components/time.tsx';
+import { VirtualList } from '../../components/virtual-list.tsx';
+import type { DevSearch } from '../../routes/dev.ts';
+import { usePreferences } from '../../state/preferences.ts';
+import styles from '../storage/storage.module.css';
+import { useActivity, type Activity } from './activity.ts';
+
+type Line = Activity & { readonly type: 'log' };
+
+const tones: Readonly<Record<string, Tone>> = { error: 'failed', warn: 'warning', info: 'neutral', debug: 'neutral' };
+const ROW_PX = 24;
+const CHARS_MAX = 4000;
+
+export function Lines({ lines }: { readonly lines: readonly Line[] }) {
+  return (
+    <div className={styles.lines}>
+      {lines.map((line) => (
+        <OneLine key={line.seq} line={line} />
+      ))}
+    </div>
+  );
+}
+
+function OneLine({ line: { at, level, message } }: { readonly line: Line }) {
+  const { timeZone } = usePreferences();
+  const [isWhole, setWhole] = useState(false);
+  const isLong = message.length > CHARS_MAX;
+  return (
+    <div className={styles.logLine} data-level={level}>
+      <time title={exactTime(new Date(at), timeZone)}>{new Date(at).toISOString().slice(11, 23)}</time>
+      <State tone={tones[level] ?? 'neutral'}>{level}</State>
+      <span>
+        {isLong && !isWhole ? message.slice(0, CHARS_MAX) : message}
+        {isLong && (
+          <button type="button" onClick={() => setWhole(!isWhole)}>
+            {isWhole ? 'less' : `… all ${message.length.toLocaleString('en')} characters`}
+          </button>
+        )}
+      </span>
+    </div>
+  );
+}
+
+export function DevLogsPage() {
+  const { search = '', level = '' } = useSearch({ strict: false }) as DevSearch;
+  const navigate = useNavigate();
+  const { records } = useActivity();
+  const [isFollowing, setFollowing] = useState(true);
+  const show = (next: DevSearch): void =>
+    void navigate({ to: '.', search: (before: object) => ({ ...before, ...next }), replace: true } as never);
+  const lines = records.filter(
+    (one): one is Line =>
+      one.type === 'log' &&
+      (level === '' || one.level === level) &&
+      (search === '' || one.message.toLowerCase().includes(search.toLowerCase())),
+  );
+  return (
+    <Page title="Logs" isWide>
+      <div className={styles.bar} role="search">
+        <Select
+          className={styles.narrow}
+          aria-label="Level"
+          value={level}
+          onChange={({ target }) => show({ level: target.value === '' ? undefined : target.value })}
+        >
+          <option value="">Every level</option>
+          {['error', 'warn', 'info', 'debug'].map((one) => (
+            <option key={one}>{one}</option>
+          ))}
+        </Select>
+        <Input
+          className={styles.grow}
+          type="search"
+          aria-label="Lines that contain"
+          placeholder="Lines that contain…"
+          value={search}
+          onChange={({ target }) => show({ search: target.value === '' ? undefined : target.value })}
+        />
+      </div>
+      {lines.length === 0 ? (
+        <EmptyState title={search === '' && level === '' ? 'No lines yet' : 'No line fits this filter'}>
+          What your worker writes with console.log is here, and what it throws.
+        </EmptyState>
+      ) : (
+        <VirtualList
+          label="Lines"
+          items={lines}
+          itemKey={({ seq }) => seq}
+          rowPx={ROW_PX}
+          height="calc(100dvh - 210px)"
+          isFollowing={isFollowing}
+          onFollow={setFollowing}
+          className={styles.lines ?? ''}
+        >
+          {(line) => <OneLine line={line} />}
+        </VirtualList>
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,111 @@
+// Keeps what happened over restarts of dev: one JSON line a record in a file of the state folder, readable by its owner
+// alone. What does not fit any more is left out when the file is written anew. dev.ts opens it.
+import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import type { ActivityKeeper, Noted } from './activity.ts';
+
+/** A larger file is not read: it is begun anew. */
+const FILE_BYTES_MAX = 64 * 1024 * 1024;
+/** How long records wait to be written together. */
+const WRITE_MS = 200;
+const MODE = 0o600;
+
+/** An open file. */
+export interface ActivityFile extends ActivityKeeper {
+  /** Writes what waits. */
+  close(): void;
+}
+
+/** @param recordsMax of each type; @param report what the user should know. */
+export function openActivityFile(file: string, recordsMax: number, report: (message: string) => void): ActivityFile {
+  let before = read(file, recordsMax);
+  let waiting: string[] = [];
+  let lines = 0;
+  let timer: NodeJS.Timeout | null = null;
+  let isBroken = false;
+
+  function attempt(write: () => void): void {
+    if (isBroken) return;
+    try {
+      write();
+    } catch (error) {
+      isBroken = true;
+      report(`What happens is not kept for the next start: ${(error as Error).message}`);
+    }
+  }
+
+  function flush(): void {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    if (waiting.length === 0) return;
+    const text = waiting.join('');
+    waiting = [];
+    attempt(() => appendFileSync(file, text, { mode: MODE }));
+    // As many lines again as may be kept: what is too old goes.
+    if (lines > 8 * recordsMax) rewrite(read(file, recordsMax));
+  }
+
+  function rewrite(records: readonly Noted[]): void {
+    attempt(() => {
+      writeFileSync(`${file}.unfinished`, records.map((noted) => `${JSON.stringify(noted)}\n`).join(''), {
+        mode: MODE,
+      });
+      renameSync(`${file}.unfinished`, file);
+    });
+    lines = records.length;
+  }
+
+  if (before.length > 0) rewrite(before);
+  return {
+    get before() {
+      const found = before;
+      before = [];
+      return found;
+    },
+    keep(noted) {
+      waiting.push(`${JSON.stringify(noted)}\n`);
+      lines++;
+      timer ??= setTimeout(flush, WRITE_MS).unref();
+    },
+    clear() {
+      waiting = [];
+      lines = 0;
+      attempt(() => rmSync(file, { force: true }));
+    },
+    close: flush,
+  };
+}
+
+/**
+ * The newest records of each type, in their order. A line that is none, such as the last of a process that was killed,
+ * is left out.
+ */
+function read(file: string, recordsMax: number): Noted[] {
+  try {
+    if (!existsSync(file) || statSync(file).size > FILE_BYTES_MAX) return [];
+    const byType = new Map<string, Noted[]>();
+    for (const line of readFileSync(file, 'utf8').split('\n')) {
+      const noted = toNoted(line);
+      if (noted === null) continue;
+      const list = byType.get(noted.type) ?? [];
+      list.push(noted);
+      byType.set(noted.type, list);
+    }
+    return [...byType.values()]
+      .flatMap((list) => list.slice(-recordsMax))
+      .toSorted((one, other) => one.seq - other.seq);
+  } catch {
+    // Nothing that anybody depends on.
+    return [];
+  }
+}
+
+function toNoted(line: string): Noted | null {
+  if (line === '') return null;
+  try {
+    const value = JSON.parse(line) as Partial<Noted> | null;
+    const isOurs = typeof value?.seq === 'number' && typeof value.at === 'number';
+    return isOurs && ['request', 'event', 'log', 'deployed'].includes(String(value.type)) ? (value as Noted) : null;
+  } catch {
+    return null;
+  }
+}
