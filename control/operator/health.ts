@@ -19,7 +19,8 @@ interface Status {
   readonly quarantine?: readonly { readonly deployment: string; readonly strikes: number }[];
 }
 
-const GB = 1024 ** 3;
+const MB = 1024 ** 2;
+const GB = 1024 * MB;
 const DISK_BYTES_MIN = 10 * GB;
 const MEMORY_SHARE_MIN = 0.05;
 const ANSWER_MS_SLOW = 250;
@@ -45,7 +46,8 @@ export async function checkHealth(parts: Parts): Promise<Finding[]> {
 }
 
 const nameOf = (check: (parts: Parts) => unknown): string => check.name.replace('check', '').toLowerCase();
-const inGb = (bytes: number): string => `${(bytes / GB).toFixed(1)} GB`;
+const inGb = (bytes: number): string =>
+  bytes < GB / 10 ? `${Math.round(bytes / MB)} MB` : `${(bytes / GB).toFixed(1)} GB`;
 
 async function checkDatabase({ sql }: Parts): Promise<Finding[]> {
   const asked = performance.now();
@@ -158,8 +160,7 @@ function checkMemory(): Promise<Finding[]> {
 }
 
 async function checkGitHost({ git }: Parts): Promise<Finding[]> {
-  if (git.gitHost === null)
-    return [ok('git host', 'None is set up: projects deploy by `platform deploy` and git push')];
+  if (git.gitHost === null) return [ok('git host', 'None is set up: projects deploy by platform deploy and git push')];
   try {
     const missing = await missingPermissions(git.gitHost);
     if (missing.length === 0) return [ok('git host', 'The app has the permissions it takes')];

@@ -34,14 +34,9 @@ export function Id({ id, chars = 16, isPlain = false }: IdProps) {
     setCopied(true);
   };
   return (
-    <button
-      type="button"
-      className={styles.id}
-      title={`${id}: copy`}
-      aria-label={`Copy ${id}`}
-      onClick={() => void copy()}
-    >
+    <button type="button" className={styles.id} title={`${id}: copy`} onClick={() => void copy()}>
       {shown}
+      <span className="visually-hidden">, copy</span>
       {isCopied ? <CheckIcon /> : <CopyIcon />}
     </button>
   );

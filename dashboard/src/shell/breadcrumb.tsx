@@ -39,7 +39,11 @@ function crumbsOf(path: string, project: string | null): { title: string; to: st
     const title = (at === 0 && navigationEntries.find((entry) => entry.path === part)?.title) || titled(part);
     crumbs.push({ title, to: `/projects/${project}/${below.slice(0, at + 1).join('/')}` });
   }
-  if (parts[0] !== undefined && parts[0] !== 'projects' && parts[0] !== 'deployments')
+  if (parts[0] === 'orgs') {
+    crumbs.push({ title: parts[1] ?? '', to: `/orgs/${parts[1]}` });
+    if (parts[2] !== undefined) crumbs.push({ title: titled(parts[2]), to: path });
+  } else if (parts[0] === 'operator') crumbs.push({ title: titled(parts[1] ?? ''), to: path });
+  else if (parts[0] !== undefined && parts[0] !== 'projects' && parts[0] !== 'deployments')
     crumbs.push({ title: parts[0] === 'new' ? 'New project' : titled(parts[0]), to: path });
   return crumbs;
 }

@@ -150,7 +150,12 @@ function Variables({
       header: 'Where',
       isFitted: true,
       cell: (one) => (
-        <Badge tone={one.scope === 'production' ? 'running' : 'neutral'}>{one.branch ?? scopeWords[one.scope]}</Badge>
+        <Badge
+          tone={one.scope === 'production' ? 'running' : 'neutral'}
+          {...(one.branch !== null && { title: one.branch })}
+        >
+          <span className={styles.where}>{one.branch ?? scopeWords[one.scope]}</span>
+        </Badge>
       ),
     },
     {

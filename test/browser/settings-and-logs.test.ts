@@ -1,0 +1,217 @@
+// What owners and people on call do in the dashboard, in Chromium, over a platform with a project that has served: the
+// pages of settings, organization, account, usage, logs and health in each width and theme, and a task of each.
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { settled, startDashboard, type PlatformDashboard } from '#test/setup/dashboard-browser.ts';
+import { until } from '#test/setup/until.ts';
+import type { Json } from '#test/setup/whole-platform.ts';
+
+const MARKUP = '<img src=x onerror=alert(1)>';
+const worker = `export default {
+  async fetch(request) {
+    const { pathname } = new URL(request.url);
+    if (pathname === '/log') {
+      console.log('hello from the worker');
+      console.warn(${JSON.stringify(MARKUP)});
+      console.error(new Error('the cart is empty'));
+      console.log('مرحبا بالعالم');
+    }
+    if (pathname === '/burn') { let sum = 0; for (let at = 0; at < 2e7; at++) sum += at; return new Response(String(sum)); }
+    if (pathname === '/throw') throw new Error('no such guest');
+    if (pathname === '/long') console.log('x'.repeat(250_000));
+    return new Response('hello');
+  },
+};`;
+
+let dashboard: PlatformDashboard;
+let organization: Json;
+let project: Json;
+
+before(async () => {
+  dashboard = await startDashboard();
+  const { platform } = dashboard;
+  const folder = path.join(platform.folder, 'shop');
+  mkdirSync(path.join(folder, 'src'), { recursive: true });
+  writeFileSync(path.join(folder, 'platform.yaml'), 'kind: worker\n');
+  writeFileSync(path.join(folder, 'package.json'), '{"name":"shop","type":"module"}');
+  writeFileSync(path.join(folder, 'src/index.js'), worker);
+  await platform.cli(folder, 'deploy');
+  [organization] = (await platform.call('GET', '/user')).organizations;
+  const at = { id: organization.id };
+  [project] = (await platform.call('GET', `/orgs/${at.id}/projects`)).items;
+  for (const asked of ['/', '/log', '/burn', '/throw', '/long', '/api/users/7', '/log'])
+    await visitWorker(platform.ports.handler, 'shop.localhost', asked);
+  const variables = [
+    { key: 'API_KEY', value: 'sk-123', kind: 'secret' },
+    { key: 'GREETING', value: MARKUP, kind: 'plaintext' },
+    { key: 'ARABIC', value: 'مرحبا', kind: 'plaintext', scope: 'dev' },
+    {
+      key: `LONG_${'NAME_'.repeat(20)}`,
+      value: 'v'.repeat(400),
+      kind: 'plaintext',
+      branch: `feature/${'long-'.repeat(20)}`,
+    },
+  ];
+  for (const body of variables) await platform.call('POST', `/environment-variables/${project.id}`, body);
+  await platform.call('POST', `/projects/${project.id}/deploy-hooks`, { name: MARKUP, branch: 'main' });
+  await platform.call('POST', `/orgs/${at.id}/invitations`, { login: 'grace', role: 'member' });
+  const events = ['deployment.succeeded', 'deployment.failed'];
+  await platform.call('POST', `/orgs/${at.id}/webhooks`, { url: `https://example.com/${'hook/'.repeat(20)}`, events });
+  await until(async () => (await platform.call('GET', `/projects/${project.id}/usage`)).totals.invocations >= 7);
+  await until(async () => (await platform.call('GET', `/projects/${project.id}/logs`)).items.length >= 9);
+});
+after(() => dashboard?.close());
+
+function visitWorker(port: number, host: string, at: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    request({ host: '127.0.0.1', port, path: at, headers: { host } }, (answer) => {
+      answer.resume().on('end', resolve);
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+const says = (page: Page, text: string | RegExp) => page.getByText(text).first().waitFor();
+
+test('a variable is added, and a .env text imported', async () => {
+  const page = await dashboard.visit('/projects/shop/settings/variables');
+  await page.getByRole('button', { name: 'New variable' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('DATABASE_URL');
+  await page.getByLabel('Value', { exact: true }).fill('postgres://secret');
+  await page.getByRole('button', { name: 'Add variable' }).click();
+  await page.getByRole('cell', { name: 'DATABASE_URL', exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Import .env' }).click();
+  await page.getByLabel('Text of a .env file').fill('FIRST=1\nwhat\n');
+  await says(page, 'Line 2: is no NAME=value');
+  await page.getByLabel('Text of a .env file').fill('FIRST=1\nSECOND="two words"\n');
+  await page.getByRole('button', { name: 'Set 2 variables' }).click();
+  await page.getByRole('cell', { name: 'SECOND', exact: true }).waitFor();
+  const { items } = await dashboard.platform.call('GET', `/environment-variables/${project.id}`);
+  const kept = (items as Json[]).filter(({ key }) => ['DATABASE_URL', 'FIRST', 'SECOND'].includes(key));
+  assert.deepEqual(
+    kept.map(({ key, kind, value, scope }) => [key, kind, value, scope]),
+    [
+      ['DATABASE_URL', 'secret', null, 'production'],
+      ['FIRST', 'secret', null, 'production'],
+      ['SECOND', 'secret', null, 'production'],
+    ],
+  );
+  assert.equal(await page.getByText('postgres://secret').count(), 0);
+});
+
+test('a deletion can be undone', async () => {
+  const page = await dashboard.visit('/projects/shop/settings/variables');
+  await page.getByRole('button', { name: 'Actions for GREETING' }).click();
+  await page.getByRole('menuitem', { name: 'Delete' }).click();
+  await page.getByRole('cell', { name: 'GREETING', exact: true }).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByRole('cell', { name: 'GREETING', exact: true }).waitFor();
+});
+
+test('a domain is added, and says which records to make', async () => {
+  const page = await dashboard.visit('/projects/shop/settings/domains');
+  await page.getByRole('button', { name: 'Add domain' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Domain').fill('no-dots');
+  await dialog.getByRole('button', { name: 'Add domain' }).click();
+  await says(page, /is no hostname such as/);
+  await dialog.getByLabel('Domain').fill('www.example.com');
+  await dialog.getByRole('button', { name: 'Add domain' }).click();
+  const card = page.getByRole('region', { name: 'www.example.com' });
+  await card.getByText('_platform.www.example.com').waitFor();
+  await card.getByText('Waits for its DNS records').waitFor();
+});
+
+test('a member is invited, and the invitation withdrawn', async () => {
+  const page = await dashboard.visit(`/orgs/${organization.slug}`);
+  await page.getByRole('button', { name: 'Invite' }).click();
+  await page.getByLabel('Login on the Git host').fill('ada');
+  await page.getByLabel('Role').selectOption('viewer');
+  await page.getByRole('dialog').getByRole('button', { name: 'Invite' }).click();
+  await page.getByRole('cell', { name: 'ada', exact: true }).waitFor();
+  const { items } = await dashboard.platform.call('GET', `/orgs/${organization.id}/invitations`);
+  assert.equal((items as Json[]).find(({ login }) => login === 'ada')?.role, 'viewer');
+});
+
+test('a token is made, shown once, and revoked', async () => {
+  const page = await dashboard.visit('/account');
+  await page.getByRole('button', { name: 'New token' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('CI');
+  await page.getByLabel('Scope').selectOption('read');
+  await page.getByRole('button', { name: 'Make token' }).click();
+  const token = await page.locator('pre').filter({ hasText: 'plt_' }).innerText();
+  assert.equal((await dashboard.platform.call('GET', '/user', undefined, token)).token.scope, 'read');
+  await page.getByRole('button', { name: 'I have copied it' }).click();
+  await page.reload();
+  await settled(page);
+  assert.equal(await page.getByText(token).count(), 0);
+  await page.getByRole('button', { name: 'Revoke CI' }).click();
+  await page
+    .getByRole('cell', { name: 'CI', exact: false })
+    .filter({ hasText: token.slice(0, 8) })
+    .waitFor({ state: 'detached' });
+});
+
+test('the invocation nearest to its budget is found, and its log', async () => {
+  const page = await dashboard.visit('/projects/shop/analytics');
+  const [first] = await page.getByRole('table', { name: 'Routes' }).getByRole('row').filter({ hasText: '/' }).all();
+  assert.match(await first!.innerText(), /\/burn/);
+  await first!.click();
+  const worst = page.getByRole('table', { name: 'Costliest invocations' }).getByRole('link').first();
+  await worst.click();
+  await page.waitForURL(/\/projects\/shop\/logs\?.*invocation=/);
+  await page.getByRole('dialog').getByText('GET /burn').waitFor();
+});
+
+test('a line leads to its request, with its other lines; what it says is text', async () => {
+  const page = await dashboard.visit('/projects/shop/logs');
+  await page.getByLabel('Search the text').fill('cart is empty');
+  await page.waitForURL(/search=cart/);
+  await page.getByRole('log').getByText('the cart is empty').first().click();
+  const sheet = page.getByRole('dialog');
+  await sheet.getByText('GET /log').waitFor();
+  await sheet.getByText(MARKUP).waitFor();
+  await sheet.getByText('مرحبا بالعالم').waitFor();
+  assert.equal(await page.locator('img[src="x"]').count(), 0);
+});
+
+test('lines that come are shown while they are followed', async () => {
+  const page = await dashboard.visit('/projects/shop/logs?level=error');
+  await page.getByRole('button', { name: 'Follow live' }).click();
+  await says(page, 'Live');
+  const count = () => page.getByRole('log').getByText('no such guest').count();
+  const before = await count();
+  await visitWorker(dashboard.platform.ports.handler, 'shop.localhost', '/throw');
+  await until(async () => (await count()) > before);
+});
+
+const pages: readonly (readonly [name: string, at: () => string])[] = [
+  ['settings-general', () => '/projects/shop/settings'],
+  ['settings-variables', () => '/projects/shop/settings/variables'],
+  ['settings-domains', () => '/projects/shop/settings/domains'],
+  ['settings-git', () => '/projects/shop/settings/git'],
+  ['settings-hooks', () => '/projects/shop/settings/hooks'],
+  ['analytics', () => '/projects/shop/analytics'],
+  ['logs', () => '/projects/shop/logs'],
+  ['requests', () => '/projects/shop/logs/requests'],
+  ['members', () => `/orgs/${organization.slug}`],
+  ['organization-usage', () => `/orgs/${organization.slug}/usage`],
+  ['organization-tokens', () => `/orgs/${organization.slug}/tokens`],
+  ['webhooks', () => `/orgs/${organization.slug}/webhooks`],
+  ['audit', () => `/orgs/${organization.slug}/audit`],
+  ['organization-settings', () => `/orgs/${organization.slug}/settings`],
+  ['account', () => '/account'],
+  ['health', () => '/operator/health'],
+];
+for (const [name, at] of pages)
+  test(`the page ${name} fits every screen, in both themes, without a serious fault for axe`, () =>
+    dashboard.inspect(name, at()));
+
+test('nothing was refused by the policy, and no page broke', () => {
+  assert.deepEqual(dashboard.complaints, []);
+});
