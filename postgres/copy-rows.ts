@@ -1,4 +1,4 @@
-// COPY of many rows into a table, over a transaction of postgres/sql.ts, which costs a third of INSERT.
+// COPY of many rows into a table, over a transaction of postgres/sql.ts, which takes half the time of INSERT.
 // Used by the control plane.
 import { pipeline } from 'node:stream/promises';
 import type { Transaction } from './sql.ts';

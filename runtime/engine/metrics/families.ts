@@ -102,6 +102,19 @@ export const families = {
     type: 'counter',
     help: 'Requests that were running on an engine when it died, as far as known',
   },
+  platform_service_up: {
+    type: 'gauge',
+    help: 'Whether a process beside the engines is ready: 1, else 0; those on demand are up while they work',
+  },
+  platform_service_restarts_total: {
+    type: 'counter',
+    help: 'How often a process beside the engines was started again',
+  },
+  platform_service_resident_bytes: { type: 'gauge', help: 'Resident memory of a process beside the engines' },
+  platform_service_cpu_seconds_total: {
+    type: 'counter',
+    help: 'CPU of a process beside the engines since it started, user and system',
+  },
   platform_quarantined_deployments: { type: 'gauge', help: 'Deployments served by an engine of their own' },
   platform_deliveries_total: { type: 'counter', help: 'Events given to the private port, by kind and HTTP status' },
   platform_routes: { type: 'gauge', help: 'Deployments that a host leads to' },

@@ -3,6 +3,7 @@
 import { isReport, labels, type Sample } from '../../engine/metrics/report.ts';
 import { MetricsTotals } from '../../engine/metrics/totals.ts';
 import { readFromEngine } from '../engines/engine-calls.ts';
+import { readProcessFigures } from './process-figures.ts';
 import type { SupervisorState } from './state.ts';
 
 /** What a dead engine counted after its last report is lost: at most this long. */
@@ -87,5 +88,22 @@ function supervisorSamples(state: SupervisorState): Sample[] {
     ['platform_requests_lost_total', '', state.lostRequests],
     ['platform_quarantined_deployments', '', state.quarantine.length],
     ['platform_resident_bytes', labels({ engine: 'supervisor' }), process.memoryUsage.rss()],
+    ...state.services.flatMap(serviceSamples),
+  ];
+}
+
+/** Of the processes beside engines. One that is on demand and has ended is not up. */
+function serviceSamples({ name, pid, state, restarts }: SupervisorState['services'][number]): Sample[] {
+  const service = labels({ service: name });
+  const figures = pid === null ? null : readProcessFigures(pid);
+  const samples: Sample[] = [
+    ['platform_service_up', service, state === 'ready' ? 1 : 0],
+    ['platform_service_restarts_total', service, restarts],
+  ];
+  if (figures === null) return samples;
+  return [
+    ...samples,
+    ['platform_service_resident_bytes', service, figures.residentBytes],
+    ['platform_service_cpu_seconds_total', service, figures.cpuSeconds],
   ];
 }

@@ -13,7 +13,7 @@ import {
   type PrivatePort,
   type PrivatePortParts,
 } from '#runtime/supervisor/private-port/private-port.ts';
-import type { EngineState, QuarantineState } from '#runtime/supervisor/private-port/state.ts';
+import type { EngineState, QuarantineState, SupervisorState } from '#runtime/supervisor/private-port/state.ts';
 import { parseExposition } from '#test/setup/exposition-reader.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 
@@ -22,6 +22,7 @@ const TOKEN = 'the-token-of-these-tests';
 interface Setup {
   readonly engines?: EngineState[];
   readonly quarantine?: QuarantineState[];
+  readonly services?: SupervisorState['services'];
   readonly token?: string;
   readonly isStopping?: () => boolean;
   readonly parts?: Partial<PrivatePortParts>;
@@ -29,7 +30,7 @@ interface Setup {
 
 async function open(
   t: TestContext,
-  { engines = [], quarantine = [], token, isStopping = () => false, parts }: Setup,
+  { engines = [], quarantine = [], services = [], token, isStopping = () => false, parts }: Setup,
 ): Promise<PrivatePort> {
   const port = await openPrivatePort({
     settings: { port: 0, host: '127.0.0.1', token: token ?? TOKEN },
@@ -45,7 +46,7 @@ async function open(
       ledger: [],
       deaths: 2,
       lostRequests: 1,
-      services: [],
+      services,
     }),
     isStopping,
     metricsDeploymentsMax: 10,
@@ -238,6 +239,20 @@ test('metrics sum the engines, and keep what one counted that has gone', async (
   const second = parseExposition(text);
   assert.equal(second.value('platform_entries_total'), 7);
   assert.equal(second.sum('platform_parked_threads'), 1);
+});
+
+test('the processes beside engines are up or not, with their memory and CPU', async (t) => {
+  const services = [
+    { name: 'broker', pid: process.pid, state: 'ready', restarts: 2 },
+    { name: 'builder', pid: null, state: 'stopped', restarts: 0 },
+  ] as const;
+  const metrics = parseExposition((await ask(await open(t, { services }), '/metrics')).text);
+  assert.equal(metrics.value('platform_service_up', { service: 'broker' }), 1);
+  assert.equal(metrics.value('platform_service_restarts_total', { service: 'broker' }), 2);
+  assert.ok(metrics.value('platform_service_resident_bytes', { service: 'broker' })! > 1024 * 1024);
+  assert.ok(metrics.value('platform_service_cpu_seconds_total', { service: 'broker' })! > 0);
+  assert.equal(metrics.value('platform_service_up', { service: 'builder' }), 0);
+  assert.equal(metrics.value('platform_service_resident_bytes', { service: 'builder' }), undefined);
 });
 
 test('the last word of an engine stands, whatever it answered before', async (t) => {
