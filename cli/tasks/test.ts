@@ -15,6 +15,7 @@ export const elsewhere: Readonly<Record<string, string>> = {
   'test/browser/': 'npm run test:browser',
   'test/durability/': 'npm run test:durability',
   'test/compose/': 'npm run test:compose',
+  'test/upgrade/': 'npm run test:upgrade',
   'test/hostile/builds/': 'npm test -- hostile/builds',
   'test/types/': 'npm run check',
 };
