@@ -2,10 +2,15 @@
 // is escaped; no other site may frame them or take their forms.
 import { createHash } from 'node:crypto';
 
-const STYLE = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:4rem auto;padding:0 1rem;max-width:30rem}
-h1{font-size:1.5rem}label{display:block;font-weight:600;margin-top:1rem}input{font:inherit;width:100%;box-sizing:border-box;padding:.5rem;margin:.25rem 0 1rem}
-button,.button{font:inherit;display:inline-block;padding:.5rem 1rem;margin:0 .5rem .5rem 0;border:1px solid;border-radius:.4rem;background:none;color:inherit;text-decoration:none;cursor:pointer}
-button.first,.button.first{background:#1d4ed8;border-color:#1d4ed8;color:#fff}[role=alert]{border-left:.3rem solid #b91c1c;padding:.25rem .75rem}code{font-size:1.05em;overflow-wrap:anywhere}`;
+/** As the dashboard looks (dashboard/src/styles/tokens.css), with the fonts of the system. */
+const STYLE = `:root{color-scheme:light dark;--page:light-dark(oklch(.985 .002 265),oklch(.17 .008 265));--surface:light-dark(#fff,oklch(.2 .009 265));--line:light-dark(oklch(.915 .005 265),oklch(.285 .012 265));--strong:light-dark(oklch(.84 .008 265),oklch(.38 .014 265));--text:light-dark(oklch(.235 .012 265),oklch(.945 .005 265));--soft:light-dark(oklch(.45 .014 265),oklch(.76 .012 265));--accent:light-dark(oklch(.5 .17 258),oklch(.72 .13 254));--on:light-dark(#fff,oklch(.17 .03 258));--failed:light-dark(oklch(.51 .185 26),oklch(.755 .145 22));--failed-soft:light-dark(oklch(.968 .017 20),oklch(.275 .05 22));--sunken:light-dark(oklch(.965 .003 265),oklch(.145 .007 265))}
+*{box-sizing:border-box}body{margin:0;min-height:100dvh;display:grid;place-items:center;padding:24px 16px;background:var(--page);color:var(--text);font:14px/1.5 'Inter Variable',Inter,system-ui,sans-serif}
+main{width:100%;max-width:400px;padding:28px;border:1px solid var(--line);border-radius:10px;background:var(--surface)}
+h1{margin:0 0 16px;font-size:20px;line-height:28px;font-weight:600;letter-spacing:-.014em}p{margin:0 0 16px;color:var(--soft)}p strong{color:var(--text)}a{color:var(--accent)}
+label{display:block;font-size:13px;font-weight:500;color:var(--text)}input{width:100%;height:36px;margin:4px 0 8px;padding:0 10px;border:1px solid var(--strong);border-radius:6px;background:var(--surface);color:inherit;font:inherit}
+#where{font-size:12px}button,.button{display:inline-flex;align-items:center;justify-content:center;height:34px;padding:0 14px;margin:0 8px 0 0;border:1px solid var(--strong);border-radius:6px;background:none;color:inherit;font:500 13px/1 inherit;font-family:inherit;text-decoration:none;cursor:pointer}
+button.first,.button.first{background:var(--accent);border-color:transparent;color:var(--on)}:focus-visible{outline:2px solid var(--accent);outline-offset:2px}
+[role=alert]{padding:8px 12px;border-radius:6px;background:var(--failed-soft);color:var(--failed)}code{padding:1px 4px;border-radius:4px;background:var(--sunken);font-family:ui-monospace,monospace;font-size:12px;overflow-wrap:anywhere}`;
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 
 /** HTML that needs no escaping any more. */

@@ -1,7 +1,8 @@
 // A project at a glance: is it live, where, and if the last deployment failed, why.
 import { RocketIcon } from '@radix-ui/react-icons';
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
+import { useEffect } from 'react';
 import { ButtonLink, OutsideLink } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { CursorList } from '../../components/cursor-list.tsx';
@@ -59,12 +60,18 @@ function Overview({ project }: { readonly project: Project }) {
   const items = query.data?.pages.flatMap((page) => page.items) ?? [];
   const newest = items.find(({ target }) => target === 'production');
   const hasFailed = newest !== undefined && (newest.status === 'failure' || newest.status === 'timeout');
+  // The list is read more often than the project: what went live meanwhile is told to the rest of the page.
+  const liveId = items.find(({ isLive }) => isLive)?.id ?? project.productionDeploymentId;
+  const queries = useQueryClient();
+  useEffect(() => {
+    if (liveId !== project.productionDeploymentId) void queries.invalidateQueries({ queryKey: ['project'] });
+  }, [liveId, project.productionDeploymentId, queries]);
   const isEmpty = query.data !== undefined && items.length === 0;
   if (isEmpty) return <FirstDeployment project={project} />;
   return (
     <>
       {hasFailed && <LastFailure deployment={newest} />}
-      <Live project={project} />
+      <Live project={project} liveId={liveId} />
       <Section
         title="Recent deployments"
         actions={
@@ -117,12 +124,12 @@ function LastFailure({ deployment }: { readonly deployment: Deployment }) {
   );
 }
 
-function Live({ project }: { readonly project: Project }) {
+function Live({ project, liveId }: { readonly project: Project; readonly liveId: string | null }) {
   const { data: live } = useQuery({
-    ...deploymentQuery(project.productionDeploymentId ?? ''),
-    enabled: project.productionDeploymentId !== null,
+    ...deploymentQuery(liveId ?? ''),
+    enabled: liveId !== null,
   });
-  if (project.productionDeploymentId === null)
+  if (liveId === null)
     return (
       <div className={styles.card} style={{ border: '1px solid var(--line)', borderRadius: 8 }}>
         <State tone="neutral">Nothing is live</State>
