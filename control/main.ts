@@ -54,7 +54,7 @@ async function start(): Promise<() => Promise<void>> {
     names: openNameRecords(config.dnsServers),
     edgeState: createEdgeStateReader(config.folder),
     signIn: await openSignIn(config, sql, log),
-    clientAddress: createClientAddress(config.trustedProxies),
+    clientAddress: createClientAddress(config.trustedProxies, undefined, config.edgeToken),
     // The API's own origin takes tokens alone; that of AUTH_URL finds sessions itself (sign-in/ui.ts).
     findSession: () => Promise.resolve(null),
     uploadLimits: limits,
@@ -91,7 +91,7 @@ async function start(): Promise<() => Promise<void>> {
     port: apiPort,
     fetch: (request) => gitPush.fetch(request) ?? api.fetch(request, parts),
   });
-  const forPages = { ...parts, clientAddress: createClientAddress(config.trustedProxies, webClient) };
+  const forPages = { ...parts, clientAddress: createClientAddress(config.trustedProxies, webClient, config.edgeToken) };
   const ui =
     config.web === null
       ? null

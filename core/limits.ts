@@ -5,6 +5,7 @@ import { buildBounds } from './limits/build.ts';
 import { controlBounds } from './limits/control.ts';
 import { databaseBounds } from './limits/database.ts';
 import { deliveryBounds } from './limits/delivery.ts';
+import { edgeBounds } from './limits/edge.ts';
 import { engineBounds } from './limits/engine.ts';
 import { webBounds } from './limits/web.ts';
 import { telemetryBounds } from './limits/telemetry.ts';
@@ -23,6 +24,9 @@ export type DatabaseLimits = Values<typeof databaseBounds>;
 /** Bounds of queues, timers, schedules and workflows: bindings and the broker keep to them. */
 export type DeliveryLimits = Values<typeof deliveryBounds>;
 
+/** Bounds of the edge, which gets certificates. */
+export type EdgeLimits = Values<typeof edgeBounds>;
+
 /** Bounds of the process that serves the dashboard and the documentation. */
 export type WebLimits = Values<typeof webBounds>;
 
@@ -39,6 +43,7 @@ export interface Limits extends Values<typeof engineBounds> {
   readonly control: ControlLimits;
   readonly database: DatabaseLimits;
   readonly delivery: DeliveryLimits;
+  readonly edge: EdgeLimits;
   readonly web: WebLimits;
   readonly telemetry: TelemetryLimits;
 }
@@ -80,6 +85,7 @@ export function limitsFrom(environment: Environment): Limits {
     control: readBounds(controlBounds, environment),
     database: readBounds(databaseBounds, environment),
     delivery: readBounds(deliveryBounds, environment),
+    edge: readBounds(edgeBounds, environment),
     web: readBounds(webBounds, environment),
     telemetry: readBounds(telemetryBounds, environment),
   };
@@ -89,9 +95,16 @@ export const defaultLimits: Limits = limitsFrom({});
 
 /** Every variable that overrides a bound. */
 export const limitVariables: readonly string[] = [
-  ...[engineBounds, buildBounds, controlBounds, databaseBounds, deliveryBounds, webBounds, telemetryBounds].flatMap(
-    variablesOf,
-  ),
+  ...[
+    engineBounds,
+    buildBounds,
+    controlBounds,
+    databaseBounds,
+    deliveryBounds,
+    edgeBounds,
+    webBounds,
+    telemetryBounds,
+  ].flatMap(variablesOf),
   ...invocationKinds.flatMap((kind) => plans.map((plan) => cpuLimitVariable(kind, plan))),
 ];
 
@@ -102,6 +115,7 @@ export const limitRows: readonly (readonly [variable: string, value: number, wha
   controlBounds,
   databaseBounds,
   deliveryBounds,
+  edgeBounds,
   webBounds,
   telemetryBounds,
 ].flatMap((section) =>

@@ -1,6 +1,7 @@
 // The builder's settings, read once when it starts. What is missing or wrong is refused by name, with what to do.
 import { encryptionKeys, type EncryptionKeys } from '#core/encryption.ts';
 import { limitsFrom, type Limits } from '#core/limits.ts';
+import { isHttpsOn } from '#core/public-https.ts';
 import { parseInteger, parsePort } from '#core/parse-integer.ts';
 import type { PublicAddress } from './jobs/build-input.ts';
 
@@ -44,7 +45,8 @@ export function builderConfig(
   const limits = limitsFrom(environment);
   const concurrency = concurrencyOf(limits.build.concurrency, get('WORKER_CONCURRENCY'), memoryBytes);
   const memoryMb = Math.max(64, Math.floor((memoryBytes * MEMORY_SHARE) / concurrency / MB));
-  const protocol = get('PUBLIC_PROTOCOL') === 'https' ? 'https' : 'http';
+  const isOwn = get('PUBLIC_PROTOCOL') === '' && isHttpsOn(get('PUBLIC_HTTPS'));
+  const protocol = isOwn || get('PUBLIC_PROTOCOL') === 'https' ? 'https' : 'http';
   const handlerPort = parsePort('HANDLER_PORT', get('HANDLER_PORT') || '4001');
   const ownPort = protocol === 'https' ? 443 : handlerPort;
   const port = get('PUBLIC_PORT') === '' ? ownPort : parsePort('PUBLIC_PORT', get('PUBLIC_PORT'));

@@ -11,6 +11,7 @@ import { checkInstallation } from '#operations/doctor/installation.ts';
 import { checkMachine } from '#operations/doctor/machine.ts';
 import { checkServices } from '#operations/doctor/services.ts';
 import { placesOf } from '#operations/places.ts';
+import { checkEdge } from '../doctor/check-edge.ts';
 import { findPlatform, type LocalPlatform } from '../local/local-platform.ts';
 import { dataFolder, handlerAddress } from '../local/locations.ts';
 import { plain } from '../terminal/plain.ts';
@@ -32,6 +33,7 @@ export const command = defineCommand({
       ...(await checkPorts(shell, running)),
       ...(await checkOperations(shell)),
       await checkDomain(running?.domain ?? handlerAddress(shell).domain),
+      ...(await checkEdge(shell)),
       ...(await checkPlatform(shell, args)),
     ];
     const isWell = findings.every(({ status }) => status !== 'fail');

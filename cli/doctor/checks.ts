@@ -51,7 +51,7 @@ export async function checkPrograms(shell: Shell): Promise<Finding[]> {
   ];
 }
 
-async function versionOf(shell: Shell, program: string, words: readonly string[]): Promise<string | null> {
+export async function versionOf(shell: Shell, program: string, words: readonly string[]): Promise<string | null> {
   try {
     const options = { timeout: PROGRAM_MS_MAX, env: { PATH: shell.env['PATH'] ?? '' } };
     const { stdout } = await promisify(execFile)(program, [...words], options);

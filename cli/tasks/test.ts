@@ -13,6 +13,7 @@ import { recordTime } from './times.ts';
 export const elsewhere: Readonly<Record<string, string>> = {
   'test/e2e/': 'npm run test:e2e',
   'test/browser/': 'npm run test:browser',
+  'test/edge/': 'npm run test:edge',
   'test/durability/': 'npm run test:durability',
   'test/compose/': 'npm run test:compose',
   'test/upgrade/': 'npm run test:upgrade',

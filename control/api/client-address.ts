@@ -1,17 +1,20 @@
 // Address of the client of a request: that of the connection, or what trusted proxies (`TRUSTED_PROXIES`) say, hop by
 // hop from the nearest. Pure.
 import { BlockList, isIP, isIPv4 } from 'node:net';
+import { createEdgeCheck, EDGE_HEADER } from '#core/process/edge-hop.ts';
 
 const HOPS_MAX = 20;
 
 /**
  * @param trustedProxies addresses and CIDR ranges.
  * @param connectionOf the address that a request's connection came from.
+ * @param edgeToken by which requests over the edge are known; its word is taken like a trusted proxy's.
  * @throws {Error} naming an entry that is neither.
  */
 export function createClientAddress(
   trustedProxies: readonly string[],
   connectionOf: (request: Request) => string | null = connectionAddress,
+  edgeToken = '',
 ): (request: Request) => string | null {
   const proxies = new BlockList();
   for (const entry of trustedProxies) {
@@ -21,15 +24,16 @@ export function createClientAddress(
     if (bits === undefined) proxies.addAddress(address, family);
     else proxies.addSubnet(address, Number(bits), family);
   }
+  const isFromEdge = createEdgeCheck(edgeToken);
   const isTrusted = (address: string): boolean =>
     isIP(address) !== 0 && proxies.check(address, isIPv4(address) ? 'ipv4' : 'ipv6');
   return (request) => {
     const ip = connectionOf(request);
     if (ip === null) return null;
     let nearest = plain(ip);
-    if (trustedProxies.length === 0) return nearest;
     const hops = (request.headers.get('x-forwarded-for') ?? '').split(',').slice(-HOPS_MAX);
-    while (isTrusted(nearest)) {
+    const isOverEdge = isFromEdge(request.headers.get(EDGE_HEADER));
+    for (let isFirst = true; (isFirst && isOverEdge) || isTrusted(nearest); isFirst = false) {
       const before = plain(hops.pop()?.trim() ?? '');
       if (isIP(before) === 0) break;
       nearest = before;

@@ -34,6 +34,8 @@ export interface Configuration {
   readonly signUp: SignUp;
   /** `TRUSTED_PROXIES`: whose word on a client's address is taken. */
   readonly trustedProxies: readonly string[];
+  /** `EDGE_TOKEN`: by it requests over the edge are known; '': there is none. */
+  readonly edgeToken: string;
   /** `API_DNS_SERVERS`: whom custom domains are looked up at; '': the system's. */
   readonly dnsServers: string;
   /** `WORKER_CONCURRENCY`: null where it is not set. */
@@ -138,6 +140,7 @@ export function readConfiguration(environment: Environment): Configuration {
     signUp: choice('SIGN_UP', ['invited', 'open']),
     trustedProxies: listOf(get('TRUSTED_PROXIES')),
     dnsServers: get('API_DNS_SERVERS'),
+    edgeToken: get('EDGE_TOKEN'),
     workerConcurrency:
       get('WORKER_CONCURRENCY') === ''
         ? null

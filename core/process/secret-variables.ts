@@ -26,6 +26,11 @@ export const secretVariables: readonly SecretVariable[] = [
   { name: 'PRIVATE_PORT_TOKEN', what: 'Opens the private port of handlers to the API and the broker' },
   { name: 'DB_SERVICE_TOKEN', what: 'Opens the database service to handlers' },
   { name: 'WEB_TOKEN', what: 'Opens the API to the web process, which serves the dashboard' },
+  {
+    name: 'EDGE_TOKEN',
+    what: 'Proves to handlers and the API what comes over Caddy, where they run apart',
+    with: 'PUBLIC_HTTPS',
+  },
   { name: 'GITHOST_WEBHOOK_SECRET', what: 'Signs deliveries of the Git host', with: 'GITHOST_APP_ID' },
 ];
 

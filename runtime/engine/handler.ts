@@ -27,6 +27,8 @@ import type { Lead, Route } from './router/route-table.ts';
 /** What a handler is made of. */
 export interface HandlerParts extends RouteDeploymentParts {
   readonly findLead: (host: string) => Lead | null;
+  /** By it requests over the edge are known. */
+  readonly edgeToken?: string;
   /** For hosts with a gate; absent where none has one. */
   readonly passGate?: PassGate;
   /** @throws {PlatformError} `artifact_corrupt`, `deployment_unavailable`. */
@@ -111,7 +113,7 @@ export function createHandler(parts: HandlerParts): Handler {
 
   const engineCounters = parts.engine.counters;
 
-  const clientHeaders = createClientHeaders(parts.trustedProxies);
+  const clientHeaders = createClientHeaders(parts.trustedProxies, parts.edgeToken);
   const isProduction = (route: Route): boolean => parts.isProduction?.(route) ?? false;
   /** Starts that want to know what their worker writes. */
   const hearing = new Set<{ readonly route: Route; readonly lines: LogLine[] }>();

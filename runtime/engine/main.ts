@@ -64,7 +64,7 @@ function openLog(): EngineLog {
 
 /** What they do not understand is a matter of configuration. */
 async function openStores(
-  { folder, limits, protocol, publicPort, trustedProxies }: EngineConfig,
+  { folder, limits, protocol, publicPort, trustedProxies, edgeToken }: EngineConfig,
   work: HostWork,
 ): Promise<EngineStores> {
   try {
@@ -75,6 +75,7 @@ async function openStores(
       protocol,
       publicPort,
       trustedProxies,
+      edgeToken,
       work,
       log: (level, message) => log[level](message),
     });
@@ -142,6 +143,7 @@ async function start(): Promise<void> {
     protocol: config.protocol,
     publicPort: config.publicPort,
     trustedProxies: config.trustedProxies,
+    edgeToken: config.edgeToken,
     findLead: (host) => table.lead(host),
     passGate,
     openArtifact,

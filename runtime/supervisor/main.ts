@@ -20,6 +20,7 @@ import { engineSecret } from './engines/engine-secret.ts';
 import { compileCache, engineEnvironment } from './engines/environment.ts';
 import { builderService } from './services/builder-service.ts';
 import { controlService, hasControl, type ControlState } from './services/control-service.ts';
+import { edgeService, edgeToken } from './services/edge-service.ts';
 import { eventServices } from './services/event-services.ts';
 import type { Death } from './quarantine/ledger.ts';
 import { privatePortToken } from './data-folder/private-port-token.ts';
@@ -122,8 +123,10 @@ async function start(config: SupervisorConfig): Promise<void> {
   // Services and engines alike: half of an engine's start was spent on compiling it.
   const compiled = compileCache(process.env);
   if (compiled !== null) process.env['NODE_COMPILE_CACHE'] = compiled;
+  const edgeSecret = edgeToken(process.env);
   const environment: Record<string, string> = {
     ...engineEnvironment(process.env),
+    ...(edgeSecret !== '' && { EDGE_TOKEN: edgeSecret }),
     ...databaseSockets(process.env, sockets),
     ...(folder === '' || !serves ? {} : { ENGINE_SECRET: engineSecret(process.env, folder) }),
   };
@@ -238,12 +241,20 @@ async function start(config: SupervisorConfig): Promise<void> {
           onReady: (state) => process.send?.({ ...controlState, ...state, type: 'control' }),
         })
       : null;
+  // Started before engines, whom its requests wait for: it serves also while the database is away.
+  const edge = new Services(
+    [edgeService({ environment: process.env, folder, port: claimed.port, token: edgeSecret })].filter(
+      (spec) => spec !== null && parts.has('edge'),
+    ) as ServiceSpec[],
+    hooks,
+  );
   const control = new Services(
     [
       ...(runsControl
         ? [
             controlService({
               webHop: web === null ? null : webHop,
+              edgeToken: edgeSecret,
               environment: process.env,
               folder,
               databaseUrl: () => ownerUrl,
@@ -416,7 +427,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     ...quarantine.state(Date.now()),
     deaths,
     lostRequests,
-    services: [...services.states(), ...control.states()],
+    services: [...services.states(), ...control.states(), ...edge.states()],
   });
 
   const stop = async (code: number): Promise<void> => {
@@ -425,6 +436,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     if (localRecord !== '') removeLocalRecord(localRecord);
     clearInterval(watch);
     backups?.stop();
+    await edge.stop();
     await control.stop();
     await engines.stop();
     await services.stop();
@@ -467,6 +479,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     log.info({ port: privatePort.port, host: settings.host }, 'Private port listening');
   }
 
+  await edge.start();
   const cacheUrl = process.env['CACHE_URL']?.trim() ?? '';
   if (cacheUrl !== '' && environment['ENGINE_CACHE_URL'] === undefined) {
     const { openCacheUser } = await import('./services/cache-user.ts');

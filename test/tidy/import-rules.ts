@@ -106,6 +106,7 @@ const zones: readonly Zone[] = [
     prefix: 'runtime/broker/main.ts',
     may: ['core/', 'deployments/', 'postgres/', 'runtime/broker/', 'runtime/stores/'],
   },
+  { prefix: 'runtime/edge/', may: ['core/', 'deployments/'] },
   {
     prefix: 'runtime/supervisor/',
     may: [

@@ -2,6 +2,8 @@
 // out; a trusted proxy's (`TRUSTED_PROXIES`) are believed as far as proxies are trusted, hop by hop from the nearest.
 // Used by handler.ts.
 import { BlockList, isIP, isIPv4 } from 'node:net';
+import { createEdgeCheck, EDGE_HEADER } from '#core/process/edge-hop.ts';
+import { headerIn } from './header-block.ts';
 
 /** Headers of a request with the address of its client in them. */
 type ClientHeaders = (headerBlock: string, remoteAddress: string) => string;
@@ -17,6 +19,7 @@ const ADDRESS_NAMES = new Set([
   'x-cluster-client-ip',
   'x-forwarded-for',
   'x-real-ip',
+  EDGE_HEADER,
 ]);
 /** Headers that state what the client asked a proxy for: only a trusted one's are handed on. */
 const PROXY_NAMES = new Set([
@@ -35,8 +38,9 @@ const REMEMBERED_MAX = 1000;
  * @example createClientHeaders(['10.0.0.0/8'])('x-forwarded-for\0' + '192.0.2.1\0', '10.0.0.1')
  * // 'x-forwarded-for\0' + '192.0.2.1\0x-real-ip\0' + '192.0.2.1\0cf-connecting-ip\0' + '192.0.2.1\0'
  */
-export function createClientHeaders(trustedProxies: readonly string[]): ClientHeaders {
+export function createClientHeaders(trustedProxies: readonly string[], edgeToken = ''): ClientHeaders {
   const isTrusted = createTrust(trustedProxies);
+  const isFromEdge = createEdgeTrust(edgeToken);
   // Of each peer: what is added for it, null for a proxy, whose requests have clients of their own.
   const remembered = new Map<string, string | null>();
 
@@ -50,11 +54,11 @@ export function createClientHeaders(trustedProxies: readonly string[]): ClientHe
           : addressFields(remoteAddress);
       remembered.set(remoteAddress, added);
     }
-    if (added === null)
+    if (added === null || isFromEdge(block))
       return withoutClaims(block, ADDRESS_NAMES) + addressFields(clientBehind(block, remoteAddress, isTrusted));
     // Nearly all requests claim nothing, and two searches are cheaper than taking the block apart.
     return (
-      (block.includes('forwarded') || block.includes('-ip')
+      (block.includes('forwarded') || block.includes('-ip') || block.includes(EDGE_HEADER)
         ? withoutClaims(block, ADDRESS_NAMES, PROXY_NAMES)
         : block) + added
     );
@@ -64,12 +68,21 @@ export function createClientHeaders(trustedProxies: readonly string[]): ClientHe
 /** Whose request it is, for the platform's own decisions. */
 export function createClientAddress(
   trustedProxies: readonly string[],
+  edgeToken = '',
 ): (request: { readonly headerBlock: string; readonly remoteAddress: string }) => string {
   const isTrusted = createTrust(trustedProxies);
+  const isFromEdge = createEdgeTrust(edgeToken);
   return ({ headerBlock, remoteAddress }) =>
-    trustedProxies.length > 0 && isTrusted(remoteAddress)
+    (trustedProxies.length > 0 && isTrusted(remoteAddress)) || isFromEdge(headerBlock)
       ? clientBehind(headerBlock, remoteAddress, isTrusted)
       : remoteAddress;
+}
+
+/** Whether a request comes over the edge, whoever has its connection. */
+function createEdgeTrust(edgeToken: string): (headerBlock: string) => boolean {
+  if (edgeToken === '') return () => false;
+  const isToken = createEdgeCheck(edgeToken);
+  return (block) => block.includes(`${EDGE_HEADER}\0`) && isToken(headerIn(block, EDGE_HEADER));
 }
 
 /** Whether an address is a trusted proxy's. */

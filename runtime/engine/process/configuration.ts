@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import type { EgressPolicy } from '#core/egress.ts';
+import { isHttpsOn } from '#core/public-https.ts';
 import { limitsFrom, type Limits } from '#core/limits.ts';
 import { parsePort } from '#core/parse-integer.ts';
 import { proxyProblem } from '../http/client-address.ts';
@@ -30,6 +31,8 @@ export interface EngineConfig {
   readonly trustedProxies: readonly string[];
   /** `TRACE_SAMPLE_RATE`: share of invocations that are sampled, 0 to 1. */
   readonly traceSampleRate: number;
+  /** `EDGE_TOKEN`: by it requests over the edge are known; '': there is none. */
+  readonly edgeToken: string;
   /** What the supervisor starts an engine with; null when it stands alone. */
   readonly supervision: Supervision | null;
 }
@@ -54,7 +57,7 @@ export function engineConfig(environment: Readonly<Record<string, string | undef
     'PUBLIC_PROTOCOL',
     get('PUBLIC_PROTOCOL'),
     ['http', 'https'],
-    environment['NODE_ENV'] === 'production' ? 'https' : 'http',
+    environment['NODE_ENV'] === 'production' || checked(() => isHttpsOn(get('PUBLIC_HTTPS'))) ? 'https' : 'http',
   );
   const port = get('HANDLER_PORT') === '' ? 4001 : checked(() => parsePort('HANDLER_PORT', get('HANDLER_PORT')));
   const usualPort = protocol === 'https' ? 443 : null;
@@ -94,6 +97,7 @@ export function engineConfig(environment: Readonly<Record<string, string | undef
     nameServers,
     trustedProxies,
     traceSampleRate: rate('TRACE_SAMPLE_RATE', get('TRACE_SAMPLE_RATE')),
+    edgeToken: get('EDGE_TOKEN'),
     supervision:
       get('ENGINE_SOCKETS') === ''
         ? null

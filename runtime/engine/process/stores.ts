@@ -57,6 +57,7 @@ interface EngineStoresParts {
   readonly publicPort: number | null;
   /** Addresses and CIDR ranges. */
   readonly trustedProxies: readonly string[];
+  readonly edgeToken: string;
   readonly log: (level: 'warn' | 'error', message: string) => void;
 }
 
@@ -68,6 +69,7 @@ export async function openEngineStores({
   protocol,
   publicPort,
   trustedProxies,
+  edgeToken,
   work,
   log,
 }: EngineStoresParts): Promise<EngineStores> {
@@ -181,7 +183,7 @@ export async function openEngineStores({
       protocol,
       publicPort,
       attempts: new PreviewAttempts(),
-      addressOf: createClientAddress(trustedProxies),
+      addressOf: createClientAddress(trustedProxies, edgeToken),
     }),
     close() {
       void outbox?.close();

@@ -3,8 +3,8 @@
 
 import { MAKE_SECRETS, weakSecrets } from '#core/process/secret-variables.ts';
 
-/** What `PLATFORM_PARTS` may name; all of them where it is not set, the last four as the other variables say. */
-const names = ['handler', 'databases', 'broker', 'api', 'builder', 'web'] as const;
+/** What `PLATFORM_PARTS` may name; all of them where it is not set, the last five as the other variables say. */
+const names = ['handler', 'databases', 'broker', 'api', 'builder', 'web', 'edge'] as const;
 
 /** One part of the platform. */
 export type Part = (typeof names)[number];
@@ -46,7 +46,7 @@ export function partsFrom(environment: Environment): Parts {
     get(name).length >= TOKEN_CHARS_MIN
       ? []
       : [`${name} must have at least ${TOKEN_CHARS_MIN} characters: ${why}; ${SAME_FOR_ALL}`];
-  const isAlone = chosen.size < names.length;
+  const isAlone = names.some((name) => name !== 'edge' && !has(name));
   const asksHandlers = (has('api') || has('broker')) && !has('handler');
   const isAsked = has('handler') && !(has('api') && has('broker'));
   const needsOwner = has('api') || has('broker') || has('builder');
@@ -80,6 +80,12 @@ export function partsFrom(environment: Environment): Parts {
       ? [
           ...missing('DB_SERVICE_PORT', 'the port that handlers reach the database service on'),
           ...secret('DB_SERVICE_TOKEN', 'handlers and the database service know each other by it'),
+        ]
+      : []),
+    ...(has('edge') && !has('handler')
+      ? [
+          ...missing('EDGE_HANDLERS', 'name the handlers, such as handler:4001, with commas between several'),
+          ...secret('EDGE_TOKEN', 'handlers and the API know by it what comes over the edge'),
         ]
       : []),
     ...(has('web') && !has('api') && get('UI_PORT').toLowerCase() !== 'off'

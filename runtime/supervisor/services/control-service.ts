@@ -30,6 +30,8 @@ interface ControlServiceParts {
   readonly folder: string;
   /** URL of the database's owner; '' while it is not known. */
   readonly databaseUrl: () => string;
+  /** Of what comes over the edge; '': there is none. */
+  readonly edgeToken: string;
   /** Where the handlers are: `API_HANDLER_URL`, or the private port of this supervisor. */
   readonly handlers: () => { readonly urls: string; readonly token: string };
   /** Where it listens for the web process; null: as the environment says. */
@@ -70,6 +72,7 @@ export function controlService(parts: ControlServiceParts): ServiceSpec {
           API_HANDLER_URL: urls,
           PRIVATE_PORT_TOKEN: token,
           ...(parts.webHop !== null && { API_WEB_LISTEN: parts.webHop.socket, WEB_TOKEN: parts.webHop.token }),
+          ...(parts.edgeToken !== '' && { EDGE_TOKEN: parts.edgeToken }),
         },
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       });

@@ -33,6 +33,9 @@ test('what is enough has defaults for the rest', () => {
     domain: 'localhost',
     protocol: 'http',
     port: 4001,
+    domains: ['localhost'],
+    publicAddresses: [],
+    issuesCertificates: false,
   });
   assert.deepEqual(privatePort, { origins: ['http://127.0.0.1:8081'], token: null });
   assert.deepEqual(listeners, { host: '127.0.0.1', apiPort: 4002 });

@@ -100,3 +100,22 @@ test('an entry that is no address and no range is named', () => {
   assert.equal(proxyProblem('10.0.0.0/8/8'), '"10.0.0.0/8/8" is neither an address nor a CIDR range');
   assert.equal(proxyProblem('fe80::1%eth0'), '"fe80::1%eth0" is neither an address nor a CIDR range');
 });
+
+test('who has the token of the edge is believed, and nobody else; no worker sees it', () => {
+  const token = 'abcdefabcdefabcdef0123456789abcdef0123456789';
+  const headers = createClientHeaders([], token);
+  const claim = 'x-forwarded-for\0' + '203.0.113.7\0x-forwarded-proto\0https\0';
+  const of = (address: string): string =>
+    `x-forwarded-for\0${address}\0x-real-ip\0${address}\0cf-connecting-ip\0${address}\0`;
+  assert.equal(
+    headers(`${claim}x-platform-edge\0${token}\0`, '127.0.0.1'),
+    `x-forwarded-proto\0https\0${of('203.0.113.7')}`,
+  );
+  for (const [with_, value] of [
+    [headers, `${token}x`],
+    [headers, ''],
+    [createClientHeaders([]), token],
+    [createClientHeaders([]), ''],
+  ] as const)
+    assert.equal(with_(`${claim}x-platform-edge\0${value}\0`, '127.0.0.1'), of('127.0.0.1'));
+});

@@ -36,7 +36,7 @@ test('parts that have what they need run apart', () => {
 test('what is missing is named, all of it at once', () => {
   assert.throws(() => partsFrom({ PLATFORM_PARTS: 'handler,pages' }), {
     message:
-      'PLATFORM_PARTS must be some of handler, databases, broker, api, builder, web, with commas between, but is "handler,pages"',
+      'PLATFORM_PARTS must be some of handler, databases, broker, api, builder, web, edge, with commas between, but is "handler,pages"',
   });
   const missing = (environment: Record<string, string>): string[] => {
     try {

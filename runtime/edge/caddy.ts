@@ -1,0 +1,162 @@
+// Caddy as a process: started with its configuration on stdin, watched, given another configuration over its admin
+// socket without a closed connection. Used by edge.ts, which decides what the configuration is.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { request } from 'node:http';
+import { createInterface } from 'node:readline';
+import { ADMIN_HOST } from './caddy-config.ts';
+
+/** A line of its log, as far as we read it. */
+export interface CaddyLine {
+  readonly level?: string;
+  readonly logger?: string;
+  readonly msg?: string;
+  readonly error?: string;
+  /** Host that a certificate is for. */
+  readonly identifier?: string;
+  readonly server_name?: string;
+}
+
+/** How to run it. */
+export interface CaddyParts {
+  /** `CADDY_BIN`, or `caddy` in PATH. */
+  readonly program: string;
+  readonly config: object;
+  readonly adminSocket: string;
+  /** Its home: it keeps nothing outside of it. */
+  readonly folder: string;
+  readonly onLine: (line: CaddyLine) => void;
+  readonly onExit: (code: number | null, signal: NodeJS.Signals | null) => void;
+}
+
+/** A Caddy that serves. */
+export interface Caddy {
+  readonly pid: number;
+  /** Connections go on. @throws {Error} with Caddy's words; the configuration before stays. */
+  load(config: object): Promise<void>;
+  /** Resolves when it is gone; after some time it is killed. */
+  stop(): Promise<void>;
+}
+
+const READY_MS_MAX = 20_000;
+const STOP_MS_MAX = 15_000;
+const LINE_CHARS_MAX = 65_536;
+
+/** @throws {Error} with Caddy's words when it does not start. */
+export async function startCaddy(parts: CaddyParts): Promise<Caddy> {
+  await stopOrphan(parts.adminSocket);
+  const { PATH, TZ } = process.env;
+  const child = spawn(parts.program, ['run', '--config', '-'], {
+    env: { PATH, ...(TZ !== undefined && { TZ }), HOME: parts.folder, XDG_DATA_HOME: parts.folder },
+    stdio: ['pipe', 'ignore', 'pipe'],
+  });
+  let last = '';
+  let isReady = false;
+  createInterface({ input: child.stderr }).on('line', (text) => {
+    const line = parseLine(text);
+    if (line.level === undefined) last = text.slice(0, 1000);
+    else parts.onLine(line);
+  });
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  child.stdin.on('error', () => {});
+  child.stdin.end(JSON.stringify(parts.config));
+  await new Promise<void>((resolve, reject) => {
+    const late = setTimeout(() => reject(new Error(`Caddy is not ready after ${READY_MS_MAX} ms`)), READY_MS_MAX);
+    child.once('error', (error: NodeJS.ErrnoException) => {
+      clearTimeout(late);
+      reject(
+        error.code === 'ENOENT'
+          ? new Error(
+              `Caddy is not installed ("${parts.program}"): apt-get install caddy, or name the program in CADDY_BIN; or PUBLIC_HTTPS=off, with a proxy of your own`,
+            )
+          : error,
+      );
+    });
+    // Its output may come after its end.
+    child.once('close', (code, signal) => {
+      clearTimeout(late);
+      if (!isReady) reject(new Error(`Caddy ended at its start (${signal ?? `exit code ${code}`}): ${advised(last)}`));
+    });
+    void untilAnswers(parts.adminSocket, child).then(() => {
+      clearTimeout(late);
+      isReady = true;
+      resolve();
+    }, reject);
+  }).catch((error: unknown) => {
+    child.kill('SIGKILL');
+    throw error;
+  });
+  child.once('exit', (code, signal) => parts.onExit(code, signal));
+  return {
+    pid: child.pid!,
+    async load(config) {
+      const { status, text } = await ask(parts.adminSocket, 'POST', '/load', config);
+      if (status !== 200) throw new Error(`Caddy refuses the configuration: ${text.slice(0, 500)}`);
+    },
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const killer = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX);
+      child.kill('SIGTERM');
+      await exited;
+      clearTimeout(killer);
+    },
+  };
+}
+
+function parseLine(text: string): CaddyLine {
+  if (!text.startsWith('{') || text.length > LINE_CHARS_MAX) return {};
+  try {
+    return JSON.parse(text) as CaddyLine;
+  } catch {
+    return {};
+  }
+}
+
+/** Caddy's words, with what to do where we know it. */
+function advised(text: string): string {
+  if (/permission denied/.test(text))
+    return `${text}. Ports below 1024 want a right: setcap cap_net_bind_service=+ep on the program, or EDGE_HTTP_PORT and EDGE_HTTPS_PORT with others mapped onto them`;
+  if (/address already in use/.test(text))
+    return `${text}. Stop what listens there, or set EDGE_HTTP_PORT and EDGE_HTTPS_PORT`;
+  return text;
+}
+
+async function untilAnswers(socket: string, child: ChildProcess): Promise<void> {
+  while (child.exitCode === null && child.signalCode === null) {
+    const answer = await ask(socket, 'GET', '/config/apps/http/http_port').catch(() => null);
+    if (answer?.status === 200 && answer.text.trim() !== 'null') return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  // Its end is told by `close`, with its words.
+  return new Promise(() => {});
+}
+
+/** One whose parent was killed holds the ports: it is asked to end. */
+async function stopOrphan(socket: string): Promise<void> {
+  const found = await ask(socket, 'POST', '/stop').catch(() => null);
+  if (found === null) return;
+  for (let looks = 0; looks < 100; looks++) {
+    if ((await ask(socket, 'GET', '/config/').catch(() => null)) === null) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+function ask(
+  socketPath: string,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'content-type': 'application/json', 'cache-control': 'must-revalidate', host: ADMIN_HOST };
+    const sent = request({ socketPath, method, path, headers, timeout: 30_000 }, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (part: string) => (text += part));
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+      response.on('error', reject);
+    });
+    sent.on('timeout', () => sent.destroy(new Error('Caddy does not answer')));
+    sent.on('error', reject);
+    sent.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}

@@ -1,0 +1,264 @@
+// The edge at work: Caddy with its configuration, the answers to its questions, certificates before the first visitor
+// wants them, and the state that others read. Made by main.ts and by tests.
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import type { Logger } from 'pino';
+import { edgeFolder, type EdgeState, type HostCertificate } from '#core/edge-state.ts';
+import type { RouteSource } from '#deployments/route-source.ts';
+import { openAsk } from './ask.ts';
+import { startCaddy, type Caddy, type CaddyLine } from './caddy.ts';
+import { caddyConfig } from './caddy-config.ts';
+import type { EdgeConfiguration } from './configuration.ts';
+import { createFailures } from './failures.ts';
+import { knownHosts, type KnownHosts } from './known-hosts.ts';
+import { createCertificateReader, parseCertificate, type StoredCertificate } from './stored-certificates.ts';
+
+const WEEK_MS = 7 * 24 * 60 * 60_000;
+/** Between looks at certificates; a line of Caddy's log has one at once. */
+const LOOK_MS = 30_000;
+const SETTLE_MS = 200;
+const GREETINGS_TOGETHER = 4;
+const GREETING_MS_MAX = 95_000;
+const RESTART_MS = 200;
+const RESTART_MS_MAX = 10_000;
+
+/** A running edge. */
+export interface Edge {
+  readonly caddyPid: () => number | null;
+  close(): Promise<void>;
+}
+
+/** @throws {Error} with Caddy's words when it does not start. */
+export async function startEdge(config: EdgeConfiguration, routes: RouteSource, log: Logger): Promise<Edge> {
+  const folder = edgeFolder(config.folder);
+  const storage = join(folder, 'caddy');
+  mkdirSync(storage, { recursive: true, mode: 0o700 });
+  for (const path of [folder, storage]) chmodSync(path, 0o700);
+  // A path of a socket is short; one that stays finds a Caddy whose parent was killed.
+  const inFolder = join(folder, 'admin.sock');
+  const temporary = inFolder.length <= 100 ? null : mkdtempSync(join(tmpdir(), 'platform-edge-'));
+  const adminSocket = temporary === null ? inFolder : join(temporary, 'admin.sock');
+
+  const { limits } = config;
+  const failures = createFailures({
+    retryMs: limits.retryMs,
+    retryMsMax: limits.retryMsMax,
+    most: limits.hostsRemembered,
+  });
+  const readCertificates = createCertificateReader(storage, config.acme.url);
+  const siteHosts = config.sites.map(({ host }) => host);
+  let hosts: KnownHosts = knownHosts([], config.domains, siteHosts);
+  let certificates: ReadonlyMap<string, StoredCertificate> = new Map();
+  /** New ones of deployments that Caddy may be getting, by when it was told so. */
+  const granted = new Map<string, number>();
+  let closing = false;
+  let caddy: Caddy | null = null;
+
+  const readHosts = (): void => {
+    hosts = knownHosts(routes.routes, config.domains, siteHosts);
+    lookSoon();
+  };
+
+  /** Null: a certificate may be had. */
+  function refusal(host: string): string | null {
+    const kind = hosts.kindOf(host);
+    if (kind === null) return 'nobody has this host';
+    const failure = failures.of(host);
+    if (failure !== null && failure.until > Date.now()) return `it failed before: ${failure.problem}`;
+    if (kind !== 'deployment' || certificates.has(host)) return null;
+    const since = Date.now() - WEEK_MS;
+    for (const [name, at] of granted) if (at < since) granted.delete(name);
+    let used = 0;
+    for (const [name, { notBefore }] of certificates)
+      if (notBefore > since && !granted.has(name) && hosts.kindOf(name) === 'deployment') used++;
+    if (!granted.has(host) && used + granted.size >= limits.certificatesPerWeek)
+      return `${limits.certificatesPerWeek} certificates a week are allowed for deployments (EDGE_CERTIFICATES_PER_WEEK)`;
+    granted.set(host, Date.now());
+    return null;
+  }
+
+  const ask = await openAsk({
+    refusal,
+    perSecond: limits.asksPerSecond,
+    onRefused: (host, reason) => log.debug({ host, reason }, 'Certificate refused'),
+  });
+
+  const settings = { ...config, adminSocket, storage, askUrl: ask.url };
+
+  function onLine(line: CaddyLine): void {
+    const host = line.identifier ?? line.server_name;
+    if (line.level === 'error' && line.error !== undefined && host !== undefined && hosts.kindOf(host) !== null) {
+      if (/could not get certificate|could not renew|will retry/.test(line.msg ?? '')) {
+        const until = failures.add(host, line.error);
+        log.warn({ host, reason: line.error.slice(0, 500), until: new Date(until).toISOString() }, 'No certificate');
+        lookSoon();
+      }
+    } else if (host !== undefined && /^certificate (?:obtained|renewed) successfully/.test(line.msg ?? '')) {
+      failures.clear(host);
+      log.info({ host }, 'Certificate obtained');
+      lookSoon();
+    } else if (line.level === 'error' && line.logger !== 'http.log.error' && !isVisitors(line))
+      log.warn({ logger: line.logger, reason: line.error?.slice(0, 500) }, `Caddy: ${line.msg ?? ''}`);
+  }
+
+  const pidFile = join(folder, 'caddy.pid');
+  let deaths = 0;
+  let startedAt = 0;
+  async function run(): Promise<void> {
+    startedAt = performance.now();
+    caddy = await startCaddy({
+      program: config.program,
+      config: caddyConfig(settings),
+      adminSocket,
+      folder,
+      onLine,
+      onExit(code, signal) {
+        caddy = null;
+        rmSync(pidFile, { force: true });
+        if (closing) return;
+        deaths = performance.now() - startedAt > RESTART_MS_MAX ? 1 : deaths + 1;
+        log.error({ code, signal }, 'Caddy exited: restarting');
+        again();
+      },
+    });
+    writeFileSync(pidFile, String(caddy.pid), { mode: 0o600 });
+  }
+  function again(): void {
+    const delayMs = deaths <= 1 ? 0 : Math.min(RESTART_MS_MAX, RESTART_MS * 2 ** (deaths - 2));
+    setTimeout(() => {
+      if (closing) return;
+      run().catch((error: Error) => {
+        deaths++;
+        log.error({ reason: error.message }, 'Caddy does not start');
+        again();
+      });
+    }, delayMs);
+  }
+
+  const greeting = new Set<string>();
+  /** Has Caddy get, or renew, the certificate of a host: as a visitor would. */
+  function greet(host: string): void {
+    if (greeting.size >= GREETINGS_TOGETHER || greeting.has(host) || caddy === null) return;
+    greeting.add(host);
+    const at = config.host === '' || config.host === '0.0.0.0' || config.host === '::' ? '127.0.0.1' : config.host;
+    const socket = connect({ host: at, port: config.httpsPort, servername: host, rejectUnauthorized: false });
+    socket.setTimeout(GREETING_MS_MAX, () => socket.destroy());
+    socket.once('secureConnect', () => socket.end());
+    socket.on('error', () => {});
+    socket.once('close', () => {
+      greeting.delete(host);
+      if (!closing) lookSoon();
+    });
+  }
+
+  let timer: NodeJS.Timeout | null = null;
+  let written = '';
+  function lookSoon(delayMs = SETTLE_MS): void {
+    if (closing) return;
+    if (timer !== null && delayMs !== SETTLE_MS) return;
+    if (timer !== null) clearTimeout(timer);
+    timer = setTimeout(() => void look().finally(() => lookSoon(LOOK_MS)), delayMs);
+  }
+
+  const fileStamp = (): string =>
+    config.files.map(({ certificate }) => statSync(certificate, { throwIfNoEntry: false })?.mtimeMs ?? 0).join(' ');
+  let loadedFiles = fileStamp();
+
+  async function look(): Promise<void> {
+    timer = null;
+    try {
+      const stamp = fileStamp();
+      if (stamp !== loadedFiles && caddy !== null) {
+        loadedFiles = stamp;
+        await caddy.load(caddyConfig(settings));
+        log.info('Certificate files read again');
+      }
+      certificates = await readCertificates();
+      const state: Record<string, HostCertificate> = {};
+      const now = Date.now();
+      const own = config.files.map(({ certificate }) => parseCertificate(readFileSync(certificate)));
+      const add = (host: string): void => {
+        const stored = own.find(({ names }) => names.some((name) => covers(name, host))) ?? certificates.get(host);
+        const failure = failures.of(host);
+        state[host] = toState(stored, failure, config.renewalRatio, now);
+        const isDue = stored === undefined || Date.parse(state[host].renewsAt ?? '') <= now;
+        if (isDue && (failure === null || failure.until <= now)) greet(host);
+      };
+      for (const host of hosts.eager()) add(host);
+      for (const host of certificates.keys())
+        if (state[host] === undefined && hosts.kindOf(host) === 'deployment')
+          state[host] = toState(certificates.get(host), failures.of(host), config.renewalRatio, now);
+      write(state);
+    } catch (error) {
+      log.error({ reason: (error as Error).message }, 'Certificates not read');
+    }
+  }
+
+  function write(state: Record<string, HostCertificate>): void {
+    const text = JSON.stringify(state);
+    const caddyState = caddy === null ? 'stopped' : 'ready';
+    if (written === text + caddyState) return;
+    written = text + caddyState;
+    const file = join(folder, 'state.json');
+    const whole: EdgeState = {
+      version: 1,
+      writtenAt: new Date().toISOString(),
+      caddy: caddyState,
+      certificates: state,
+    };
+    writeFileSync(`${file}.new`, JSON.stringify(whole), { mode: 0o600 });
+    renameSync(`${file}.new`, file);
+  }
+
+  try {
+    certificates = await readCertificates();
+    await run();
+  } catch (error) {
+    ask.close();
+    throw error;
+  }
+  routes.onChange(readHosts);
+  readHosts();
+  return {
+    caddyPid: () => caddy?.pid ?? null,
+    async close() {
+      closing = true;
+      if (timer !== null) clearTimeout(timer);
+      await caddy?.stop();
+      ask.close();
+      if (temporary !== null) rmSync(temporary, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What strangers cause by asking for what we do not have says nothing about us. */
+function isVisitors({ msg = '' }: CaddyLine): boolean {
+  return /TLS handshake error|aborting with incomplete response/.test(msg);
+}
+
+/** Whether a name of a certificate holds for a host: one label takes the place of a star. */
+function covers(name: string, host: string): boolean {
+  return name === host || (name.startsWith('*.') && host.slice(host.indexOf('.')) === name.slice(1));
+}
+
+function toState(
+  stored: StoredCertificate | undefined,
+  failure: { readonly problem: string; readonly until: number } | null,
+  renewalRatio: number,
+  now: number,
+): HostCertificate {
+  const iso = (ms: number): string => new Date(ms).toISOString();
+  const said = { problem: failure?.problem ?? null, nextAttemptAt: failure === null ? null : iso(failure.until) };
+  if (stored === undefined) return { issuer: null, notBefore: null, expiresAt: null, renewsAt: null, ...said };
+  const { issuer, notBefore, notAfter } = stored;
+  const renewsAt = notAfter - (notAfter - notBefore) * renewalRatio;
+  const problem =
+    notBefore > now
+      ? `The certificate is not valid before ${iso(notBefore)}: the clock of this machine, or of the authority, is wrong`
+      : notAfter <= now
+        ? `The certificate expired on ${iso(notAfter)}${failure === null ? '' : `: ${failure.problem}`}`
+        : said.problem;
+  return { issuer, notBefore: iso(notBefore), expiresAt: iso(notAfter), renewsAt: iso(renewsAt), ...said, problem };
+}

@@ -1,0 +1,53 @@
+// Failures to get certificates, by host: what the authority said, and until when it is left alone. Used by edge.ts.
+// Pure.
+interface Failure {
+  readonly problem: string;
+  readonly count: number;
+  readonly at: number;
+  readonly until: number;
+}
+
+/** What is remembered. */
+export interface Failures {
+  /** @returns when the authority may be asked again, in ms. */
+  add(host: string, problem: string): number;
+  clear(host: string): void;
+  of(host: string): { readonly problem: string; readonly until: number } | null;
+}
+
+/** A failure that is told twice, by two lines of one attempt, counts once. */
+const SAME_MS = 2000;
+const PROBLEM_CHARS_MAX = 500;
+
+/** @param most hosts that are remembered; the oldest go. */
+export function createFailures(
+  { retryMs, retryMsMax, most }: { retryMs: number; retryMsMax: number; most: number },
+  now: () => number = Date.now,
+): Failures {
+  const failures = new Map<string, Failure>();
+  return {
+    add(host, problem) {
+      const before = failures.get(host);
+      const at = now();
+      const isSame = before !== undefined && at - before.at < SAME_MS;
+      const count = isSame ? before.count : (before?.count ?? 0) + 1;
+      // Who limits us is not to be asked more often.
+      const least = /rateLimited|\b429\b/.test(problem) ? retryMsMax : 0;
+      const until = at + Math.max(least, Math.min(retryMsMax, retryMs * 2 ** Math.min(count - 1, 20)));
+      failures.delete(host);
+      failures.set(host, { problem: plain(problem), count, at, until });
+      const oldest = failures.keys().next();
+      if (failures.size > most && oldest.done === false) failures.delete(oldest.value);
+      return until;
+    },
+    clear: (host) => void failures.delete(host),
+    of: (host) => failures.get(host) ?? null,
+  };
+}
+
+/** Words of others: one line, no more than people read. */
+function plain(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- that is what is taken out
+  const line = text.replace(/[\u0000-\u001f\u007f]+/g, ' ').trim();
+  return line.length > PROBLEM_CHARS_MAX ? `${line.slice(0, PROBLEM_CHARS_MAX - 1)}…` : line;
+}

@@ -1,0 +1,52 @@
+// How the supervisor runs the edge (Caddy with runtime/edge/ beside it): only where PUBLIC_HTTPS is on.
+import { fork } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { secretProblem } from '#core/process/generated-secrets.ts';
+import { nodeCommand } from '#core/process/node-command.ts';
+import { isHttpsOn } from '#core/public-https.ts';
+import type { ServiceSpec } from './services.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What the process gets of the operator's environment: nothing of other services. */
+const KEPT =
+  /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|COMPILE_CACHE)|FS_PATH|LOG_LEVEL|LOG_FORMAT|NO_COLOR|CADDY_BIN|TRUSTED_PROXIES|HANDLER_DOMAIN|PUBLIC_(?:PORT|API_URL)|AUTH_URL|DOCS_URL|(?:API|UI|DOCS)_PORT|(?:EDGE|ACME)_[A-Z_]+)$/;
+
+/**
+ * The token by which engines and the API know what comes over the edge: `EDGE_TOKEN`, else one of this start; ''
+ * where there is no edge here and none elsewhere. @throws {Error} for a weak one.
+ */
+export function edgeToken(environment: Environment): string {
+  const given = environment['EDGE_TOKEN']?.trim() ?? '';
+  const problem = given === '' ? null : secretProblem('EDGE_TOKEN', given);
+  if (problem !== null) throw new Error(problem);
+  return given !== '' || !isHttpsOn(environment['PUBLIC_HTTPS'] ?? '') ? given : randomBytes(32).toString('hex');
+}
+
+/** Null where PUBLIC_HTTPS is off. @param port where deployments are served. */
+export function edgeService(given: {
+  readonly environment: Environment;
+  readonly folder: string;
+  readonly port: number;
+  readonly token: string;
+}): ServiceSpec | null {
+  const { environment, folder, port, token } = given;
+  if (!isHttpsOn(environment['PUBLIC_HTTPS'] ?? '')) return null;
+  if (folder === '') throw new Error('PUBLIC_HTTPS is on, but FS_PATH is not set: certificates need a data folder');
+  const own = Object.fromEntries(Object.entries(environment).filter(([name]) => KEPT.test(name)));
+  const [program, ...before] = nodeCommand();
+  const script = join(import.meta.dirname, `../../edge/main${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`);
+  return {
+    name: 'edge',
+    start: () =>
+      fork(script, {
+        execPath: program,
+        execArgv: [...before, '--disable-warning=ExperimentalWarning'],
+        env: { ...own, FS_PATH: folder, HANDLER_PORT: String(port), EDGE_TOKEN: token },
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      }),
+    readyMsMax: 30_000,
+    stopMsMax: 20_000,
+  };
+}
