@@ -580,12 +580,15 @@ test('the operator reads what the platform finds of its own health, a silent par
     ]),
   );
   assert.deepEqual([...by.keys()].sort(), [
+    'backup',
     'builds',
+    'certificates',
     'clock',
     'connections',
     'database',
     'disk',
     'engines',
+    'file modes',
     'git host',
     'memory',
   ]);

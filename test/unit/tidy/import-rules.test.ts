@@ -109,7 +109,7 @@ test('the cli reaches the runtime through dev.ts only', () => {
         "const { startDev } = await import('#runtime/dev/dev.ts');\nimport { Pool } from '#runtime/engine/isolates/pool.ts';",
     }),
     [
-      'cli/commands/dev.ts:2 imports runtime/engine/isolates/pool.ts: cli/ may import only itself and core/, builder/, control/gateway/, dashboard/build/, deployments/, operations/, packages/worker/client.ts, runtime/dev/dev.ts, types of control/api/app.ts',
+      'cli/commands/dev.ts:2 imports runtime/engine/isolates/pool.ts: cli/ may import only itself and core/, builder/, control/gateway/, dashboard/build/, web/build/, web/docs-site/, deployments/, operations/, packages/create/project.ts, packages/worker/client.ts, runtime/dev/dev.ts, types of control/api/app.ts',
     ],
   );
 });
@@ -135,7 +135,7 @@ test('a quarantined library stays in its folder, also when it is imported lazily
     }),
     [
       'runtime/engine/handler.ts:1 imports isolated-vm: it stays in runtime/engine/isolates/',
-      'builder/build.ts:1 imports citty: it stays in cli/',
+      'builder/build.ts:1 imports citty: it stays in cli/, web/docs-site/',
       'runtime/stores/state-sqlite.ts:1 imports node:sqlite: it stays in runtime/databases/, deployments/file-lock.ts',
     ],
   );

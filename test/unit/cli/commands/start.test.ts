@@ -94,13 +94,14 @@ test('the token of the first admin is shown by the start that made it, and by no
   const { cwd } = folders(t);
   const first = stoppingShell(cwd, 'Ctrl-C', { CONTROL: 'new' });
   await startPlatform(first, { supervisor, examples: null });
-  assert.deepEqual(first.output.slice(2, 5), [
+  assert.deepEqual(first.output.slice(2, 6), [
     '  http://localhost:4502 is the API, http://localhost:4502/docs its description',
-    '  http://localhost:4503 signs people in',
+    '  http://localhost:4503 is the dashboard, where people sign in',
+    '  http://localhost:4504 is the documentation',
     'Token of the first admin, shown once: plt_first',
   ]);
   const second = stoppingShell(cwd, 'Ctrl-C', { CONTROL: 'again' });
   await startPlatform(second, { supervisor, examples: null });
-  assert.ok(second.output.includes('  http://localhost:4503 signs people in'));
+  assert.ok(second.output.includes('  http://localhost:4503 is the dashboard, where people sign in'));
   assert.ok(!second.output.some((line) => line.includes('plt_first')));
 });
