@@ -75,24 +75,35 @@ test('a filter is in the address, and back leads to the list before', async () =
   await page.getByRole('row').nth(4).waitFor();
 });
 
-test('every page fits every width in both themes, without a serious fault', async () => {
-  const { platform } = dashboard;
-  const { organizations } = await platform.call('GET', '/user');
-  const more = { organizationId: organizations[0].id };
-  await platform.call('POST', '/projects', { name: 'a-name-as-long-as-forty-characters-can-b', ...more });
-  await dashboard.inspect('projects', '/');
-  await dashboard.inspect('new-project', '/new');
-  await dashboard.inspect('overview', '/projects/shop');
-  await dashboard.inspect('overview-empty', '/projects/a-name-as-long-as-forty-characters-can-b');
-  await dashboard.inspect('deployments', '/projects/shop/deployments');
-  await dashboard.inspect('previews', '/projects/shop/previews');
-  await dashboard.inspect('deployment-failed', `/deployments/${shop.failed}`);
-  await dashboard.inspect('deployment-preview', `/deployments/${shop.preview}`);
-  await dashboard.inspect('not-found', '/deployments/d000000000000');
-  await dashboard.inspect('palette', '/projects/shop', (page) =>
-    page.keyboard.press('Control+k').then(() => page.getByRole('dialog').waitFor()),
-  );
+const LONG_NAME = 'a-name-as-long-as-forty-characters-can-b';
+
+test('a project with the longest name is made', async () => {
+  const { organizations } = await dashboard.platform.call('GET', '/user');
+  const made = await dashboard.platform.call('POST', '/projects', {
+    name: LONG_NAME,
+    organizationId: organizations[0].id,
+  });
+  assert.equal(made.name, LONG_NAME);
 });
+
+for (const [name, address] of [
+  ['projects', () => '/'],
+  ['new-project', () => '/new'],
+  ['overview', () => '/projects/shop'],
+  ['overview-empty', () => `/projects/${LONG_NAME}`],
+  ['deployments', () => '/projects/shop/deployments'],
+  ['previews', () => '/projects/shop/previews'],
+  ['deployment-failed', () => `/deployments/${shop.failed}`],
+  ['deployment-preview', () => `/deployments/${shop.preview}`],
+  ['not-found', () => '/deployments/d000000000000'],
+] as const)
+  test(`the page ${name} fits every width in both themes, without a serious fault`, () =>
+    dashboard.inspect(name, address()));
+
+test('the command palette fits every width in both themes, without a serious fault', () =>
+  dashboard.inspect('palette', '/projects/shop', (page) =>
+    page.keyboard.press('Control+k').then(() => page.getByRole('dialog').waitFor()),
+  ));
 
 test('no page complains', () => {
   assert.deepEqual(dashboard.complaints, []);

@@ -12,13 +12,12 @@ import { promisify } from 'node:util';
 import { nodeFlags } from '#core/node-flags.mjs';
 import { startEmbeddedPostgres } from '#postgres/embedded.ts';
 import { openSql } from '#postgres/sql.ts';
+import { COMMIT_BEFORE } from '#cli/tasks/upgrade.ts';
 import { digestOfFolder } from '#test/setup/backups.ts';
 import { freePort } from '#test/setup/free-port.ts';
 import { packCommit, packThis, unpack, withMigration } from '#test/setup/packed.ts';
 import { send } from '#test/setup/send.ts';
 
-/** The end of the issue before the one that brought `platform upgrade`. */
-const BEFORE = 'd7990f9';
 const LATER = 'ALTER TABLE control.project ADD COLUMN later text';
 const run = promisify(execFile);
 const work = mkdtempSync(path.join(tmpdir(), 'platform-upgrade-'));
@@ -31,8 +30,8 @@ let tarball: string;
 let environment: NodeJS.ProcessEnv;
 
 before(async () => {
-  const before = packCommit(BEFORE, path.join(work, 'before'));
-  assert.ok(before !== null, `commit ${BEFORE} is not in this clone: git fetch --unshallow`);
+  const before = packCommit(COMMIT_BEFORE, path.join(work, 'before'));
+  assert.ok(before !== null, `commit ${COMMIT_BEFORE} is not in this clone: git fetch --unshallow`);
   old = unpack(before, path.join(work, 'old'));
   tarball = await packThis(path.join(work, 'dist'));
   now = unpack(tarball, path.join(work, 'now'));
