@@ -56,13 +56,16 @@ test('help, init, types, build and deploy work from the packed program', () => {
   assert.match(readFileSync(path.join(folder, 'state/routes/app.json'), 'utf8'), /"production": "d/);
 });
 
-test('dev of the packed program has a dashboard, whose page it bundles', async () => {
+test('dev of the packed program has the dashboard that was packed with it', async () => {
   const dev = await startDev(path.join(folder, 'app'), [], path.join(program, 'cli/run.mjs'));
   try {
     const [, url] = await dev.printed(/Dashboard (http:\S+)/);
-    const page = await fetch(`${url}/main.js`);
-    assert.equal(page.status, 200);
-    assert.match(await page.text(), /EventSource/);
+    const page = await (await fetch(`${url}/`)).text();
+    assert.match(page, /<meta name="platform-mode" content="dev"/);
+    const [, script] = /<script type="module"[^>]* src="(\/assets\/[^"]+\.js)"/.exec(page)!;
+    const loaded = await fetch(`${url}${script}`);
+    assert.equal(loaded.status, 200);
+    assert.match(loaded.headers.get('content-type')!, /javascript/);
     assert.equal(((await (await fetch(`${url}/api/config`)).json()) as { ready: boolean }).ready, true);
   } finally {
     await dev.close();
