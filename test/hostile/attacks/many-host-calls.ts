@@ -8,5 +8,14 @@ export default {
   ),
   environment: { WORKER_CPU_LIMIT_MS_FREE: '3000' },
   attack: ({ flood }) => flood('/attack', { clients: 1, ms: 3000, waitMs: 40_000 }),
-  expect: { must: [], may: ['200 refused', '500 memory_limit_exceeded', '500 worker_threw', '500 cpu_limit_exceeded'] },
+  expect: {
+    must: [],
+    may: [
+      '200 refused',
+      '500 memory_limit_exceeded',
+      '500 worker_threw',
+      '500 cpu_limit_exceeded',
+      '503 isolate_replaced',
+    ],
+  },
 } satisfies Attack;
