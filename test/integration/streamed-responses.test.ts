@@ -97,6 +97,9 @@ const bodies = {
       },
     });
   },
+  unended() {
+    return new ReadableStream({ start(controller) { controller.enqueue(encoder.encode('all there is')); } });
+  },
   endless() {
     const chunk = new Uint8Array(1000);
     return new ReadableStream({
@@ -208,6 +211,7 @@ test('a chunk that is no bytes and a source that throws cut the response off aft
   for (const [path, text] of [
     ['/text', 'ok '],
     ['/failing', 'begun'],
+    ['/unended', 'all there is'],
   ] as const) {
     const response = await open(path);
     let received = '';
@@ -216,6 +220,12 @@ test('a chunk that is no bytes and a source that throws cut the response off aft
     }, /aborted/);
     assert.equal(received, text);
   }
+});
+
+test('a body that can never end says so in the log', async () => {
+  const response = await open('/unended');
+  await assert.rejects(response.toArray(), /aborted/);
+  await handler.logged('app', /^The response's body can never end: nothing it waits for is pending$/);
 });
 
 test('a client that goes away cancels the source', async () => {

@@ -19,6 +19,8 @@ const BODY_GONE: Failure = {
   message: 'The request body can no longer be read: its response is out',
 };
 
+const NEVER_ENDS = "The response's body can never end: nothing it waits for is pending";
+
 export class RunningInvocations {
   #deployment: ServedDeployment;
   #engineCounters: EngineCounters;
@@ -178,8 +180,10 @@ export class RunningInvocations {
       this.#deployment.log('error', errorMessage('never_answered'), invocation);
       this.unanswered++;
     }
+    const isReceiving = this.#link.isReceiving(id);
+    if (invocation.phase === 'answered' && isReceiving) this.#deployment.log('error', NEVER_ENDS, invocation);
     // After the answer there is only `waitUntil`, which can never settle: nothing is lost by ending it.
-    this.end(id, invocation.phase === 'answered' && !this.#link.isReceiving(id) ? ok : failed('never_answered'));
+    this.end(id, invocation.phase === 'answered' && !isReceiving ? ok : failed('never_answered'));
   }
 
   /** Ends what is over its wall limit. */

@@ -284,9 +284,15 @@ export class NodeExchange implements Exchange {
 
   destroy(): void {
     if (this.#state >= ENDED) return;
+    const { socket } = this.#connection;
+    // What was written in this turn leaves first, so that the client sees how far it came.
+    if (this.#state === STREAMING && this.#response.socket === socket) {
+      flushHead(this.#response);
+      while (socket.writableCorked > 0) socket.uncork();
+    }
     this.#state = GONE;
     this.#leaveConnection();
-    this.#connection.socket.destroy();
+    socket.destroy();
   }
 
   upgrade(headerBlock: string, events: SocketEvents): SocketWire | null {
