@@ -80,6 +80,23 @@ test('while the platform does not answer the page says so, and goes on by itself
   await page.getByRole('table', { name: 'Deployments' }).waitFor();
 });
 
+test('one entry is marked as the page that is shown, on the pages below it as well', async () => {
+  const page = await dashboard.visit('/projects/first-app');
+  const marked = async (): Promise<string[]> =>
+    (await page.locator('nav[aria-label="first-app"] [aria-current]').allTextContents()).map((text) => text.trim());
+  assert.deepEqual(await marked(), ['Overview']);
+  for (const [entry, tab] of [
+    ['Deployments', 'Previews'],
+    ['Logs', 'Requests'],
+    ['Settings', 'Variables'],
+  ] as const) {
+    await goTo(page, entry);
+    await page.getByRole('link', { name: tab, exact: true }).click();
+    await page.locator('main [aria-current=page]').filter({ hasText: tab }).waitFor();
+    assert.deepEqual(await marked(), [entry]);
+  }
+});
+
 test('the palette and keys lead everywhere', async () => {
   const page = await dashboard.visit('/projects/first-app');
   await page.keyboard.press('Control+k');

@@ -5,12 +5,14 @@ import 'uplot/dist/uPlot.min.css';
 import { usePreferences } from '../state/preferences.ts';
 import styles from './chart.module.css';
 import type { ChartProps } from './chart.tsx';
+import { countText } from './text.ts';
+import { axisTimes, exactTime } from './time.tsx';
 
 const SECOND_MS = 1000;
 const FONT = '11px "Inter Variable", sans-serif';
 
 export default function ChartDrawn(props: ChartProps & { readonly height: number }) {
-  const { label, times, series, height, format = String, limit, marks = [], onRange } = props;
+  const { label, times, series, height, format = countText, limit, marks = [], onRange } = props;
   const { theme, timeZone } = usePreferences();
   const frame = useRef<HTMLDivElement>(null);
   const select = useEffectEvent((from: number, to: number) => onRange?.(from, to));
@@ -18,9 +20,9 @@ export default function ChartDrawn(props: ChartProps & { readonly height: number
     const element = frame.current!;
     const color = (name: string): string => toneOf(element, name);
     const axis = {
-      stroke: color('--text-faint'),
+      stroke: color('--chart-axis'),
       font: FONT,
-      grid: { stroke: color('--line'), width: 1 },
+      grid: { stroke: color('--chart-grid'), width: 1 },
       ticks: { show: false },
     };
     const across = limit === undefined ? [] : [times.map(() => limit.value)];
@@ -34,26 +36,38 @@ export default function ChartDrawn(props: ChartProps & { readonly height: number
         cursor: { drag: { x: onRange !== undefined, y: false, setScale: false }, y: false },
         select: { show: onRange !== undefined, left: 0, top: 0, width: 0, height: 0 },
         axes: [
-          { ...axis, grid: { show: false } },
+          {
+            ...axis,
+            grid: { show: false },
+            space: 72,
+            values: (_, seconds) =>
+              axisTimes(
+                seconds.map((at) => at * SECOND_MS),
+                timeZone,
+              ),
+          },
           { ...axis, size: 56, values: (_, values) => values.map((value) => (value === null ? '' : format(value))) },
         ],
         scales: { y: { range: (_, _least, most) => [0, Math.max(most, 1) * 1.1] } },
         series: [
-          {},
+          {
+            label: 'Time',
+            value: (_, seconds) => (seconds == null ? '' : exactTime(new Date(seconds * SECOND_MS), timeZone)),
+          },
           ...series.map((one): uPlot.Series => ({
             label: one.label,
             stroke: color(one.color),
             width: 1.5,
             points: { show: false },
-            value: (_, value) => (value == null ? '–' : format(value)),
+            value: (_, value) => (value == null ? '' : format(value)),
             ...((one.isFilled === true || one.isBars === true) && {
-              fill: `color-mix(in oklch, ${color(one.color)}, transparent ${one.isBars === true ? 30 : 84}%)`,
+              fill: `color-mix(in oklch, ${color(one.color)}, transparent ${one.isBars === true ? 0 : 84}%)`,
             }),
             ...(one.isBars === true && { paths: uPlot.paths.bars!({ size: [0.8, 40] }), width: 0 }),
           })),
           ...across.map((): uPlot.Series => ({
             label: limit!.label,
-            stroke: color('--failed'),
+            stroke: color('--chart-failed'),
             dash: [5, 4],
             width: 1,
             points: { show: false },
@@ -61,7 +75,7 @@ export default function ChartDrawn(props: ChartProps & { readonly height: number
           })),
         ],
         hooks: {
-          draw: [(drawn) => drawMarks(drawn, marks, color('--text-faint'))],
+          draw: [(drawn) => drawMarks(drawn, marks, color('--chart-axis'))],
           setSelect: [
             (drawn) => {
               const { left, width } = drawn.select;

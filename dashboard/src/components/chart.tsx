@@ -1,6 +1,6 @@
 // A chart over time. The library that draws it is loaded when the first one is shown.
 import { lazy, Suspense } from 'react';
-import { Skeleton } from './skeleton.tsx';
+import { SkeletonBlock } from './skeleton.tsx';
 
 /** A line of it. */
 export interface Series {
@@ -38,7 +38,7 @@ const HEIGHT_PX = 180;
 export function Chart(props: ChartProps) {
   const { height = HEIGHT_PX } = props;
   return (
-    <Suspense fallback={<Skeleton height={height} />}>
+    <Suspense fallback={<SkeletonBlock height={height} />}>
       <Drawn {...props} height={height} />
     </Suspense>
   );

@@ -78,6 +78,11 @@ export function Sheet({ isOpen, onClose, title, description, children, footer, s
     <Overlay isOpen={isOpen} onClose={onClose}>
       <Radix.Content
         className={joined(styles.sheet, side === 'left' && styles.left)}
+        // Itself, not whatever button comes first in it.
+        onOpenAutoFocus={(event) => {
+          event.preventDefault();
+          (event.currentTarget as HTMLElement).focus();
+        }}
         {...(description === undefined && { 'aria-describedby': undefined })}
       >
         <Head title={title} description={description} tools={tools} />
@@ -102,7 +107,7 @@ function Overlay({ isOpen, onClose, children }: Pick<OverlayProps, 'isOpen' | 'o
 function Head({ title, description, tools }: Pick<SheetProps, 'title' | 'description' | 'tools'>) {
   return (
     <div className={styles.head}>
-      <div>
+      <div className={styles.words}>
         <Radix.Title className={styles.title}>{title}</Radix.Title>
         {description !== undefined && (
           <Radix.Description className={styles.description}>{description}</Radix.Description>

@@ -12,6 +12,15 @@ export function Skeleton({
   return <span className={styles.skeleton} style={{ width, height }} aria-hidden />;
 }
 
+/** Of one thing that is as high. */
+export function SkeletonBlock({ height }: { readonly height: number }) {
+  return (
+    <div role="status" aria-label="Loading">
+      <Skeleton height={height} />
+    </div>
+  );
+}
+
 /** Rows of a list. */
 export function SkeletonRows({ rows = 6 }: { readonly rows?: number }) {
   return (

@@ -1,7 +1,9 @@
-// A table of records. On a phone each row becomes two lines: what is `first`, then the rest that is not hidden.
+// A table of records. On a phone each row becomes two lines: what is `first`, then the rest that is not hidden. Of very
+// many rows only those near the view are in the page.
 import { useRef, type KeyboardEvent, type MouseEvent, type ReactNode } from 'react';
 import { joined } from './class-names.ts';
 import styles from './table.module.css';
+import { useShownRows } from './use-shown-rows.ts';
 
 /** A column of rows. */
 export interface Column<Row> {
@@ -9,7 +11,7 @@ export interface Column<Row> {
   /** Its heading; one that is empty says nothing to anybody: give actions a name. */
   readonly header: string;
   readonly cell: (row: Row) => ReactNode;
-  /** Numbers stand at the end. */
+  /** Numbers stand at the end; on a phone they have their heading before them. */
   readonly align?: 'start' | 'end';
   /** As wide as what it holds; the other columns share the rest. */
   readonly isFitted?: boolean;
@@ -38,19 +40,25 @@ interface TableProps<Row> {
 /** @example <Table label="Deployments" columns={columns} rows={rows} rowKey={({ id }) => id} onOpen={open} /> */
 export function Table<Row>({ label, columns, rows, rowKey, onOpen, selectedKey = null }: TableProps<Row>) {
   const body = useRef<HTMLTableSectionElement>(null);
+  const shown = useShownRows(rows.length, body);
   const onKeyDown = (event: KeyboardEvent<HTMLTableRowElement>, row: Row): void => {
     if (event.target !== event.currentTarget) return;
     if (event.key === 'Enter') onOpen?.(row);
     const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[event.key];
     if (step === undefined) return;
-    const all = [...(body.current?.rows ?? [])];
-    all[all.indexOf(event.currentTarget) + step]?.focus();
+    const next = step === 1 ? event.currentTarget.nextElementSibling : event.currentTarget.previousElementSibling;
+    (next as HTMLElement | null)?.focus();
     event.preventDefault();
   };
   return (
     <div className={styles.wrap}>
       {/* Roles by name: a phone's layout takes those of the elements away. */}
-      <table className={styles.table} role="table" aria-label={label}>
+      <table
+        className={styles.table}
+        role="table"
+        aria-label={label}
+        aria-rowcount={shown.isPart ? rows.length + 1 : undefined}
+      >
         <thead role="rowgroup">
           <tr role="row">
             {columns.map(({ id, header, align, isFitted, isExtra, isHeaderHidden, width }) => (
@@ -67,22 +75,27 @@ export function Table<Row>({ label, columns, rows, rowKey, onOpen, selectedKey =
           </tr>
         </thead>
         <tbody role="rowgroup" ref={body}>
-          {rows.map((row) => {
+          <Gap px={shown.beforePx} />
+          {rows.slice(shown.from, shown.to).map((row, at) => {
             const key = rowKey(row);
             return (
               <tr
                 key={key}
+                ref={shown.measure}
+                data-index={shown.from + at}
                 role="row"
+                aria-rowindex={shown.isPart ? shown.from + at + 2 : undefined}
                 className={onOpen && styles.opens}
                 tabIndex={onOpen === undefined ? undefined : 0}
                 aria-selected={selectedKey === null ? undefined : selectedKey === key}
                 onClick={(event) => !isOfControl(event) && onOpen?.(row)}
                 onKeyDown={(event) => onKeyDown(event, row)}
               >
-                {columns.map(({ id, cell, align, isFitted, isExtra, phone }) => (
+                {columns.map(({ id, header, cell, align, isFitted, isExtra, phone }) => (
                   <td
                     key={id}
                     role="cell"
+                    data-label={align === 'end' ? header : undefined}
                     className={joined(
                       align === 'end' && styles.end,
                       isFitted && styles.fit,
@@ -98,9 +111,19 @@ export function Table<Row>({ label, columns, rows, rowKey, onOpen, selectedKey =
               </tr>
             );
           })}
+          <Gap px={shown.afterPx} />
         </tbody>
       </table>
     </div>
+  );
+}
+
+/** Stands for rows that are not in the page. */
+function Gap({ px }: { readonly px: number }) {
+  return px === 0 ? null : (
+    <tr aria-hidden className={styles.gap}>
+      <td style={{ height: px }} />
+    </tr>
   );
 }
 

@@ -1,13 +1,21 @@
 // Tabs. Those of a page are links, so that each has its address; those inside a sheet are not.
-import { createLink } from '@tanstack/react-router';
+import { createLink, useRouterState } from '@tanstack/react-router';
 import { Tabs as Radix } from 'radix-ui';
-import type { ComponentPropsWithRef, ReactNode } from 'react';
+import { useEffect, useRef, type ComponentPropsWithRef, type ReactNode } from 'react';
 import styles from './tabs.module.css';
 
 /** The row of links. @example <TabLinks label="Storage"><TabLink to="..." params={...}>Databases</TabLink></TabLinks> */
 export function TabLinks({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+  const row = useRef<HTMLElement>(null);
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  // On a narrow screen the row scrolls: the tab that is shown is in view.
+  useEffect(() => {
+    const shown = row.current?.querySelector<HTMLElement>('[aria-current]');
+    if (shown && row.current)
+      row.current.scrollLeft = shown.offsetLeft - row.current.clientWidth + shown.offsetWidth + 40;
+  }, [path]);
   return (
-    <nav aria-label={label} className={styles.tabs}>
+    <nav ref={row} aria-label={label} className={styles.tabs}>
       {children}
     </nav>
   );

@@ -1,6 +1,7 @@
 // Usage of a project or of an organization: sums by kind, route and time, beside the budget of the plan.
 import { queryOptions } from '@tanstack/react-query';
 import { api, dataOf } from '../api/client.ts';
+import { countText } from '../components/text.ts';
 
 /** Times that usage is shown of. */
 export const ranges = {
@@ -71,7 +72,7 @@ export function cpuText(ms: number | null): string {
   if (ms === 0) return '0';
   if (ms < 1) return `${Math.round(ms * 1000)} µs`;
   if (ms < 100) return `${ms.toFixed(1)} ms`;
-  if (ms < 10_000) return `${Math.round(ms).toLocaleString('en')} ms`;
+  if (ms < 10_000) return `${countText(Math.round(ms))} ms`;
   return `${(ms / 1000).toFixed(1)} s`;
 }
 

@@ -1,5 +1,6 @@
 // Where the page is, from the projects down. What a page is called is the title of its entry, or of its address.
 import { Link, useRouterState } from '@tanstack/react-router';
+import { sentenceText } from '../components/text.ts';
 import { mode } from '../mode.ts';
 import { navigationEntries } from './navigation-entries.ts';
 import styles from './shell.module.css';
@@ -36,18 +37,21 @@ function crumbsOf(path: string, project: string | null): { title: string; to: st
     crumbs.push({ title: 'Deployments', to: `/projects/${project}/deployments` }, { title: parts[1] ?? '', to: path });
   const below = parts[0] === 'projects' ? parts.slice(2) : [];
   for (const [at, part] of below.entries()) {
-    const title = (at === 0 && navigationEntries.find((entry) => entry.path === part)?.title) || titled(part);
+    const title = (at === 0 && navigationEntries.find((entry) => entry.path === part)?.title) || pageText(part);
     crumbs.push({ title, to: `/projects/${project}/${below.slice(0, at + 1).join('/')}` });
   }
   if (parts[0] === 'orgs') {
     crumbs.push({ title: parts[1] ?? '', to: `/orgs/${parts[1]}` });
-    if (parts[2] !== undefined) crumbs.push({ title: titled(parts[2]), to: path });
-  } else if (parts[0] === 'operator') crumbs.push({ title: titled(parts[1] ?? ''), to: path });
+    if (parts[2] !== undefined) crumbs.push({ title: pageText(parts[2]), to: path });
+  } else if (parts[0] === 'operator') crumbs.push({ title: pageText(parts[1] ?? ''), to: path });
   else if (parts[0] !== undefined && parts[0] !== 'projects' && parts[0] !== 'deployments')
-    crumbs.push({ title: parts[0] === 'new' ? 'New project' : titled(parts[0]), to: path });
+    crumbs.push({ title: parts[0] === 'new' ? 'New project' : pageText(parts[0]), to: path });
   return crumbs;
 }
 
-function titled(part: string): string {
-  return part.charAt(0).toUpperCase() + part.slice(1).replaceAll('-', ' ');
+/** Pages that are called otherwise than their address. */
+const pageNames: Readonly<Record<string, string>> = { audit: 'Audit log', hooks: 'Deploy hooks' };
+
+function pageText(part: string): string {
+  return pageNames[part] ?? sentenceText(part);
 }

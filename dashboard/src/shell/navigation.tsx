@@ -71,11 +71,13 @@ function ProjectEntries({ project }: { readonly project: string }) {
     .filter((entry) => entry.modes.includes(mode))
     .map(({ title, Icon, path: below }) => {
       const to = `/projects/${project}${below === '' ? '' : `/${below}`}`;
-      // A deployment has an address outside of its project.
+      // A deployment has an address outside of its project, and previews are a tab beside deployments.
       const isCurrent =
         below === ''
           ? path === to || path === `${to}/`
-          : path.startsWith(to) || (below === 'deployments' && path.startsWith('/deployments/'));
+          : path === to ||
+            path.startsWith(`${to}/`) ||
+            (below === 'deployments' && (path.startsWith('/deployments/') || path === `/projects/${project}/previews`));
       return (
         <Link
           key={below}

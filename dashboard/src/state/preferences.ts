@@ -1,9 +1,9 @@
 // What a user prefers on this browser: the theme and the zone that times are shown in. Kept in localStorage, which may
 // be missing.
 import { useSyncExternalStore } from 'react';
+import type { TimeZone } from '../components/time-text.ts';
 
 export type Theme = 'system' | 'light' | 'dark';
-export type TimeZone = 'local' | 'UTC';
 
 interface Preferences {
   readonly theme: Theme;

@@ -6,6 +6,7 @@ import { useMemo } from 'react';
 import { Chart } from '../../components/chart.tsx';
 import { Select } from '../../components/field.tsx';
 import { EmptyState, ErrorState } from '../../components/notice.tsx';
+import { countText, shortCountText } from '../../components/text.ts';
 import { Filters, Section } from '../../components/page.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, type Column } from '../../components/table.tsx';
@@ -113,8 +114,8 @@ export function UsageView({ of, search, onSearch, nameOf, onOpen }: UsageProps) 
 function Totals({ usage }: { readonly usage: Usage }) {
   const { invocations, failures, cpuMs, hostCpuMs } = usage.totals;
   const facts = [
-    ['Invocations', invocations.toLocaleString('en')],
-    ['Failed', failures === 0 ? '0' : `${failures.toLocaleString('en')} (${shareText(failures / invocations)})`],
+    ['Invocations', countText(invocations)],
+    ['Failed', failures === 0 ? '0' : `${countText(failures)} (${shareText(failures / invocations)})`],
     ['CPU', cpuText(cpuMs + hostCpuMs)],
     ['CPU of one, on average', cpuText((cpuMs + hostCpuMs) / invocations)],
   ];
@@ -151,8 +152,8 @@ function Budget({ item, limit }: { readonly item: UsageItem; readonly limit: num
         <div className={styles.fill} data-tone={toneOf(share)} style={{ width: within(share) }} />
       </div>
       <div className={styles.small}>
-        <span>median {cpuText(item.cpuMsP50)}</span>
-        <span>99 % {cpuText(item.cpuMsP99)}</span>
+        <span>p50 {cpuText(item.cpuMsP50)}</span>
+        <span>p99 {cpuText(item.cpuMsP99)}</span>
         <span>worst {cpuText(item.cpuMsMax)}</span>
         <span>limit {limit === 0 ? 'none' : cpuText(limit)}</span>
       </div>
@@ -165,8 +166,6 @@ interface PartProps {
   readonly range: Range;
   readonly kind: Kind;
 }
-
-const countText = (value: number): string => Math.round(value).toLocaleString('en', { notation: 'compact' });
 
 function Charts({ of, range, kind }: PartProps) {
   const [, hours, step] = ranges[range];
@@ -181,10 +180,10 @@ function Charts({ of, range, kind }: PartProps) {
         <Chart
           label={`${kindWords[kind]} by ${step}`}
           times={times}
-          format={countText}
+          format={shortCountText}
           series={[
-            { label: 'Well', color: '--accent', values: ok, isBars: true },
-            { label: 'Failed', color: '--failed', values: failed, isBars: true },
+            { label: 'Well', color: '--chart-first', values: ok, isBars: true },
+            { label: 'Failed', color: '--chart-failed', values: failed, isBars: true },
           ]}
         />
       </Section>
@@ -195,8 +194,8 @@ function Charts({ of, range, kind }: PartProps) {
           format={cpuText}
           {...(limit > 0 && { limit: { value: limit, label: 'Limit' } })}
           series={[
-            { label: 'Worst', color: '--warning', values: worst, isBars: true },
-            { label: '99 %', color: '--accent', values: p99, isBars: true },
+            { label: 'Worst', color: '--chart-second', values: worst, isBars: true },
+            { label: 'p99', color: '--chart-first', values: p99, isBars: true },
           ]}
         />
       </Section>
@@ -262,7 +261,7 @@ function Routes({ of, range, kind, nameOf, onOpen }: PartProps & Pick<UsageProps
       header: kind === 'http' ? 'Requests' : 'Runs',
       align: 'end',
       isFitted: true,
-      cell: (item) => item.invocations.toLocaleString('en'),
+      cell: (item) => countText(item.invocations),
     },
     {
       id: 'failures',
@@ -270,15 +269,11 @@ function Routes({ of, range, kind, nameOf, onOpen }: PartProps & Pick<UsageProps
       align: 'end',
       isFitted: true,
       cell: (item) =>
-        item.failures === 0 ? (
-          '0'
-        ) : (
-          <span style={{ color: 'var(--failed)' }}>{item.failures.toLocaleString('en')} failed</span>
-        ),
+        item.failures === 0 ? '0' : <span style={{ color: 'var(--failed)' }}>{countText(item.failures)}</span>,
     },
     {
       id: 'p50',
-      header: 'Median',
+      header: 'p50',
       align: 'end',
       isFitted: true,
       phone: 'hidden',
@@ -286,7 +281,7 @@ function Routes({ of, range, kind, nameOf, onOpen }: PartProps & Pick<UsageProps
     },
     {
       id: 'p99',
-      header: '99 %',
+      header: 'p99',
       align: 'end',
       isFitted: true,
       phone: 'hidden',

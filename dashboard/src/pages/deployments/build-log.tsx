@@ -6,9 +6,10 @@ import { useEvents, type ServerEvent } from '../../api/events.ts';
 import { Button, IconButton } from '../../components/button.tsx';
 import { joined } from '../../components/class-names.ts';
 import { Input } from '../../components/field.tsx';
-import { durationText } from '../../components/time.tsx';
+import { clockText, durationText, exactTime } from '../../components/time.tsx';
 import { VirtualList } from '../../components/virtual-list.tsx';
 import { hasEnded, type Deployment } from '../../queries/deployments.ts';
+import { usePreferences } from '../../state/preferences.ts';
 import styles from './build-log.module.css';
 import {
   failingLine,
@@ -153,6 +154,7 @@ interface RowProps extends Pick<BuildLogProps, 'linkTo'> {
 }
 
 function Row({ row, word, linked, linkTo, onToggle }: RowProps) {
+  const { timeZone } = usePreferences();
   if (row.kind === 'step') {
     const { step, isOpen } = row;
     return (
@@ -182,8 +184,8 @@ function Row({ row, word, linked, linkTo, onToggle }: RowProps) {
         seq === linked && styles.marked,
       )}
     >
-      <a className={styles.at} href={`#L${seq}`} title={`${at}: link to this line`}>
-        {new Date(at).toLocaleTimeString('en-GB')}
+      <a className={styles.at} href={`#L${seq}`} title={`${exactTime(new Date(at), timeZone)}: link to this line`}>
+        {clockText(new Date(at), timeZone).slice(0, 8)}
       </a>
       <span>
         {partsOf(text).map((part, index) =>

@@ -6,35 +6,20 @@ import { useState, type FormEvent } from 'react';
 import { Button } from '../../components/button.tsx';
 import { CursorList } from '../../components/cursor-list.tsx';
 import { Input, Select } from '../../components/field.tsx';
-import { EmptyState, ErrorState } from '../../components/notice.tsx';
-import { Filters, Page } from '../../components/page.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
-import { TabLink, TabLinks } from '../../components/tabs.tsx';
+import { EmptyState } from '../../components/notice.tsx';
+import { Filters } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
 import type { Project } from '../../queries/account.ts';
 import { addressesQuery, deploymentsQuery, type Deployment } from '../../queries/deployments.ts';
 import type { DeploymentSearch } from '../../routes/deployments.ts';
-import { useProject } from '../../shell/use-place.ts';
 import { useDeploymentActions } from './deployment-actions.tsx';
 import { deploymentColumns } from './deployment-row.tsx';
+import { DeploymentsFrame } from './deployments-frame.tsx';
 
 const EVERY = '';
 
 export function DeploymentsPage() {
-  const { data: project, error, refetch } = useProject();
-  return (
-    <Page title="Deployments">
-      {project === undefined ? (
-        error === null ? (
-          <SkeletonRows />
-        ) : (
-          <ErrorState title="The project could not be read" error={error} onRetry={() => void refetch()} />
-        )
-      ) : (
-        <Deployments project={project} />
-      )}
-    </Page>
-  );
+  return <DeploymentsFrame title="Deployments">{(project) => <Deployments project={project} />}</DeploymentsFrame>;
 }
 
 function Deployments({ project }: { readonly project: Project }) {
@@ -46,27 +31,6 @@ function Deployments({ project }: { readonly project: Project }) {
   const isNarrowed = Object.values(search).some((value) => value !== undefined);
   return (
     <>
-      <TabLinks label="Kinds of deployments">
-        <TabLink
-          to="/projects/$project/deployments"
-          params={{ project: project.name }}
-          search={{}}
-          activeOptions={{ exact: true, includeSearch: true }}
-        >
-          All
-        </TabLink>
-        <TabLink
-          to="/projects/$project/deployments"
-          params={{ project: project.name }}
-          search={{ target: 'production' }}
-          activeOptions={{ includeSearch: true }}
-        >
-          Production
-        </TabLink>
-        <TabLink to="/projects/$project/previews" params={{ project: project.name }}>
-          Previews
-        </TabLink>
-      </TabLinks>
       <Filters>
         <BranchFilter
           key={search.branch}

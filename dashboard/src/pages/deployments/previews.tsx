@@ -3,33 +3,17 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { CursorList } from '../../components/cursor-list.tsx';
-import { EmptyState, ErrorState } from '../../components/notice.tsx';
-import { Page } from '../../components/page.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
-import { TabLink, TabLinks } from '../../components/tabs.tsx';
+import { EmptyState } from '../../components/notice.tsx';
 import { Table, type Column } from '../../components/table.tsx';
 import type { Project } from '../../queries/account.ts';
 import { addressesQuery, deploymentsQuery, type Deployment } from '../../queries/deployments.ts';
-import { useProject } from '../../shell/use-place.ts';
 import { useDeploymentActions, type DeploymentAction } from './deployment-actions.tsx';
 import { deploymentColumns } from './deployment-row.tsx';
+import { DeploymentsFrame } from './deployments-frame.tsx';
 import styles from './deployments.module.css';
 
 export function PreviewsPage() {
-  const { data: project, error, refetch } = useProject();
-  return (
-    <Page title="Previews">
-      {project === undefined ? (
-        error === null ? (
-          <SkeletonRows />
-        ) : (
-          <ErrorState title="The project could not be read" error={error} onRetry={() => void refetch()} />
-        )
-      ) : (
-        <Previews project={project} />
-      )}
-    </Page>
-  );
+  return <DeploymentsFrame title="Previews">{(project) => <Previews project={project} />}</DeploymentsFrame>;
 }
 
 function Previews({ project }: { readonly project: Project }) {
@@ -39,27 +23,6 @@ function Previews({ project }: { readonly project: Project }) {
   const { act, dialog } = useDeploymentActions();
   return (
     <>
-      <TabLinks label="Kinds of deployments">
-        <TabLink
-          to="/projects/$project/deployments"
-          params={{ project: project.name }}
-          search={{}}
-          activeOptions={{ exact: true, includeSearch: true }}
-        >
-          All
-        </TabLink>
-        <TabLink
-          to="/projects/$project/deployments"
-          params={{ project: project.name }}
-          search={{ target: 'production' }}
-          activeOptions={{ includeSearch: true }}
-        >
-          Production
-        </TabLink>
-        <TabLink to="/projects/$project/previews" params={{ project: project.name }}>
-          Previews
-        </TabLink>
-      </TabLinks>
       <CursorList
         name="previews"
         query={query}
@@ -115,6 +78,7 @@ function previewColumns(act: (action: DeploymentAction, deployment: Deployment) 
     {
       id: 'address',
       header: 'Address',
+      width: '38%',
       cell: ({ url, aliasUrls }) => {
         const shown = aliasUrls.at(-1) ?? url;
         return shown === null ? (

@@ -1,6 +1,6 @@
 // What happens under `platform dev`: one stream for all pages, whose records are kept while the application is open.
 // Bounded like dev's own memory; told to pages at most some times a second, however much comes.
-import { useSyncExternalStore } from 'react';
+import { useEffect, useSyncExternalStore } from 'react';
 import { useEvents } from '../../api/events.ts';
 
 /** A request, an event, a line of the log, or a new deployment. `at` is milliseconds since 1970. */
@@ -32,15 +32,17 @@ export type Activity = { readonly seq: number; readonly at: number } & (
 const KEPT_MAX = 4000;
 const TELL_MS = 100;
 
-let kept: readonly Activity[] = [];
+/** Null until the stream has told what was before. */
+let kept: readonly Activity[] | null = null;
 let coming: Activity[] = [];
 let timer: ReturnType<typeof setTimeout> | undefined;
 const listeners = new Set<() => void>();
 
 function tell(): void {
   timer = undefined;
-  const last = kept.at(-1)?.seq ?? 0;
-  kept = [...kept, ...coming.filter(({ seq }) => seq > last)].slice(-KEPT_MAX);
+  const before = kept ?? [];
+  const last = before.at(-1)?.seq ?? 0;
+  kept = [...before, ...coming.filter(({ seq }) => seq > last)].slice(-KEPT_MAX);
   coming = [];
   for (const listener of listeners) listener();
 }
@@ -52,14 +54,18 @@ export function clearActivity(): void {
   for (const listener of listeners) listener();
 }
 
-/** All that is kept, the oldest first; `isLive` is false while the stream is broken. */
-export function useActivity(): { readonly records: readonly Activity[]; readonly isLive: boolean } {
+/** All that is kept, the oldest first, null until it is read; `isLive` is false while the stream is broken. */
+export function useActivity(): { readonly records: readonly Activity[] | null; readonly isLive: boolean } {
   const isLive = useEvents('/activity', {
     onEvent: ({ text }) => {
       coming.push(JSON.parse(text) as Activity);
       timer ??= setTimeout(tell, TELL_MS);
     },
   });
+  useEffect(() => {
+    // Also where nothing has happened yet.
+    if (isLive) timer ??= setTimeout(tell, TELL_MS);
+  }, [isLive]);
   const records = useSyncExternalStore(
     (listener) => {
       listeners.add(listener);

@@ -3,9 +3,11 @@ import { useState } from 'react';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Input, Select } from '../../components/field.tsx';
 import { EmptyState } from '../../components/notice.tsx';
-import { Page } from '../../components/page.tsx';
+import { countText } from '../../components/text.ts';
+import { Filters, Page } from '../../components/page.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
 import { State, type Tone } from '../../components/state.tsx';
-import { exactTime } from '../../components/time.tsx';
+import { clockText, exactTime } from '../../components/time.tsx';
 import { VirtualList } from '../../components/virtual-list.tsx';
 import type { DevSearch } from '../../routes/dev.ts';
 import { usePreferences } from '../../state/preferences.ts';
@@ -34,13 +36,13 @@ function OneLine({ line: { at, level, message } }: { readonly line: Line }) {
   const isLong = message.length > CHARS_MAX;
   return (
     <div className={styles.logLine} data-level={level}>
-      <time title={exactTime(new Date(at), timeZone)}>{new Date(at).toISOString().slice(11, 23)}</time>
+      <time title={exactTime(new Date(at), timeZone)}>{clockText(new Date(at), timeZone)}</time>
       <State tone={tones[level] ?? 'neutral'}>{level}</State>
       <span>
         {isLong && !isWhole ? message.slice(0, CHARS_MAX) : message}
         {isLong && (
           <button type="button" onClick={() => setWhole(!isWhole)}>
-            {isWhole ? 'less' : `… all ${message.length.toLocaleString('en')} characters`}
+            {isWhole ? 'less' : `… all ${countText(message.length)} characters`}
           </button>
         )}
       </span>
@@ -55,7 +57,7 @@ export function DevLogsPage() {
   const [isFollowing, setFollowing] = useState(true);
   const show = (next: DevSearch): void =>
     void navigate({ to: '.', search: (before: object) => ({ ...before, ...next }), replace: true } as never);
-  const lines = records.filter(
+  const lines = (records ?? []).filter(
     (one): one is Line =>
       one.type === 'log' &&
       (level === '' || one.level === level) &&
@@ -63,9 +65,8 @@ export function DevLogsPage() {
   );
   return (
     <Page title="Logs" isWide>
-      <div className={styles.bar} role="search">
+      <Filters>
         <Select
-          className={styles.narrow}
           aria-label="Level"
           value={level}
           onChange={({ target }) => show({ level: target.value === '' ? undefined : target.value })}
@@ -76,15 +77,16 @@ export function DevLogsPage() {
           ))}
         </Select>
         <Input
-          className={styles.grow}
           type="search"
           aria-label="Lines that contain"
           placeholder="Lines that contain…"
           value={search}
           onChange={({ target }) => show({ search: target.value === '' ? undefined : target.value })}
         />
-      </div>
-      {lines.length === 0 ? (
+      </Filters>
+      {records === null ? (
+        <SkeletonRows rows={10} />
+      ) : lines.length === 0 ? (
         <EmptyState title={search === '' && level === '' ? 'No lines yet' : 'No line fits this filter'}>
           What your worker writes with console.log is here, and what it throws.
         </EmptyState>

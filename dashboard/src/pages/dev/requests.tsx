@@ -8,7 +8,8 @@ import { Button, IconButton, OutsideLink } from '../../components/button.tsx';
 import { Sheet } from '../../components/dialog.tsx';
 import { Input, Select } from '../../components/field.tsx';
 import { EmptyState, ErrorState, Notice } from '../../components/notice.tsx';
-import { Facts, Page } from '../../components/page.tsx';
+import { countText } from '../../components/text.ts';
+import { Facts, Filters, Page } from '../../components/page.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { State, type Tone } from '../../components/state.tsx';
 import { Table, type Column } from '../../components/table.tsx';
@@ -41,7 +42,7 @@ export function DevRequestsPage() {
   const { data: project } = useProject();
   const show = (next: DevSearch, replace = false): void =>
     void navigate({ to: '.', search: (before: object) => ({ ...before, ...next }), replace } as never);
-  const ended = records.filter((one): one is Ended => one.type === 'request' || one.type === 'event');
+  const ended = (records ?? []).filter((one): one is Ended => one.type === 'request' || one.type === 'event');
   const found = ended.filter(
     (one) =>
       (kind === 'all' || (kind === '' ? one.type === 'request' : one.type === 'event' && one.kind === kind)) &&
@@ -62,9 +63,8 @@ export function DevRequestsPage() {
         )
       }
     >
-      <div className={styles.bar} role="search">
+      <Filters>
         <Select
-          className={styles.narrow}
           aria-label="What is shown"
           value={kind}
           onChange={({ target }) => show({ kind: target.value === '' ? undefined : target.value, request: undefined })}
@@ -76,7 +76,6 @@ export function DevRequestsPage() {
           ))}
         </Select>
         <Select
-          className={styles.narrow}
           aria-label="Ended"
           value={failed ? 'failed' : ''}
           onChange={({ target }) => show({ failed: target.value === 'failed' || undefined, request: undefined })}
@@ -85,7 +84,6 @@ export function DevRequestsPage() {
           <option value="failed">Failed</option>
         </Select>
         <Input
-          className={styles.grow}
           type="search"
           aria-label="Method, path or name"
           placeholder="Method, path or name…"
@@ -104,8 +102,10 @@ export function DevRequestsPage() {
         >
           <TrashIcon />
         </IconButton>
-      </div>
-      {shown.length === 0 ? (
+      </Filters>
+      {records === null ? (
+        <SkeletonRows />
+      ) : shown.length === 0 ? (
         <EmptyState
           title={search !== '' || failed || kind !== '' ? 'Nothing fits this filter' : 'No request has come yet'}
           commands={
@@ -130,14 +130,14 @@ export function DevRequestsPage() {
       )}
       {found.length > shown.length && (
         <p className={styles.faint}>
-          The newest {SHOWN_MAX} of {found.length.toLocaleString('en')}: the filter finds the others.
+          The newest {SHOWN_MAX} of {countText(found.length)}: the filter finds the others.
         </p>
       )}
       {opened >= 0 && (
         <EndedSheet
           key={request}
           ended={shown[opened]!}
-          records={records}
+          records={records ?? []}
           onClose={() => show({ request: undefined })}
           onStep={(step) => {
             const next = shown[opened + step];

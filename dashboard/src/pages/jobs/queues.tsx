@@ -11,6 +11,7 @@ import { Dialog, Sheet } from '../../components/dialog.tsx';
 import { Editor } from '../../components/editor.tsx';
 import { Field, FieldRow, Input } from '../../components/field.tsx';
 import { EmptyState, ErrorState, Notice } from '../../components/notice.tsx';
+import { countText } from '../../components/text.ts';
 import { Facts } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
 import { TabLink } from '../../components/tabs.tsx';
@@ -89,15 +90,15 @@ function Queue({ place }: { readonly place: BindingPlace }) {
       <dl className={styles.stats}>
         <div>
           <dt>Waiting</dt>
-          <dd>{stats.data?.backlogCount.toLocaleString('en') ?? '–'}</dd>
+          <dd>{stats.data === undefined ? '–' : countText(stats.data.backlogCount)}</dd>
         </div>
         <div>
           <dt>Being delivered</dt>
-          <dd>{stats.data?.inFlightCount.toLocaleString('en') ?? '–'}</dd>
+          <dd>{stats.data === undefined ? '–' : countText(stats.data.inFlightCount)}</dd>
         </div>
         <div>
           <dt>Dead letters</dt>
-          <dd>{stats.data === undefined ? '–' : dead.toLocaleString('en')}</dd>
+          <dd>{stats.data === undefined ? '–' : countText(dead)}</dd>
         </div>
         <div>
           <dt>Size</dt>

@@ -13,6 +13,7 @@ import { ErrorState, Notice } from '../../components/notice.tsx';
 import { Facts } from '../../components/page.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { State } from '../../components/state.tsx';
+import { sentenceText } from '../../components/text.ts';
 import { Duration, durationText, Time } from '../../components/time.tsx';
 import { branchOf, runQuery, type BindingPlace } from '../../queries/resources.ts';
 import { targetOf, useChanges } from '../storage/changes.tsx';
@@ -115,7 +116,7 @@ export function RunSheet({ place, id, onClose }: RunSheetProps) {
               [
                 'Status',
                 <State key="state" tone={runTones[run.status] ?? 'neutral'}>
-                  {run.status}
+                  {sentenceText(run.status)}
                 </State>,
               ],
               ['Created', <Time key="at" at={run.createdAt} />],

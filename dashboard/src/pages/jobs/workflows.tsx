@@ -13,6 +13,7 @@ import { Id } from '../../components/id.tsx';
 import { EmptyState } from '../../components/notice.tsx';
 import { State, type Tone } from '../../components/state.tsx';
 import { Table } from '../../components/table.tsx';
+import { sentenceText } from '../../components/text.ts';
 import { Duration, Time } from '../../components/time.tsx';
 import { branchOf, runsQuery, type BindingPlace } from '../../queries/resources.ts';
 import type { WorkflowSearch } from '../../routes/storage.ts';
@@ -59,7 +60,7 @@ function Workflow({ place }: { readonly place: BindingPlace }) {
           <option value="">Every status</option>
           {Object.keys(runTones).map((one) => (
             <option key={one} value={one}>
-              {one[0]!.toUpperCase() + one.slice(1)}
+              {sentenceText(one)}
             </option>
           ))}
         </Select>
@@ -91,7 +92,7 @@ function Workflow({ place }: { readonly place: BindingPlace }) {
                 header: 'Status',
                 isFitted: true,
                 phone: 'first',
-                cell: (one) => <State tone={runTones[one.status] ?? 'neutral'}>{one.status}</State>,
+                cell: (one) => <State tone={runTones[one.status] ?? 'neutral'}>{sentenceText(one.status)}</State>,
               },
               { id: 'id', header: 'Run', cell: ({ id }) => <Id id={id} chars={28} /> },
               {

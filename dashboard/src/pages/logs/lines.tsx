@@ -8,8 +8,10 @@ import { Chart } from '../../components/chart.tsx';
 import { byCursor } from '../../components/cursor-list.tsx';
 import { Select } from '../../components/field.tsx';
 import { EmptyState, ErrorState, Notice } from '../../components/notice.tsx';
+import { countText } from '../../components/text.ts';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { State } from '../../components/state.tsx';
+import { clockText, exactTime } from '../../components/time.tsx';
 import { VirtualList } from '../../components/virtual-list.tsx';
 import type { Project } from '../../queries/account.ts';
 import {
@@ -112,7 +114,7 @@ function Lines({ project, search, narrow, isLive }: LinesProps) {
       <Histogram project={project} search={search} narrow={narrow} />
       <div className={styles.bar}>
         <span aria-live="polite">
-          {items.length.toLocaleString('en')} {items.length === 1 ? 'line' : 'lines'}
+          {countText(items.length)} {items.length === 1 ? 'line' : 'lines'}
           {hasNextPage && ', there are older ones'}
         </span>
         {isLive && (
@@ -185,22 +187,14 @@ function LineRow({ line, isSame, onOpen }: LineRowProps) {
       onClick={onOpen}
       disabled={line.invocation === null}
     >
-      <time dateTime={line.at} title={line.at}>
-        {clockOf(line.at, timeZone === 'UTC')}
+      <time dateTime={line.at} title={exactTime(new Date(line.at), timeZone)}>
+        {clockText(new Date(line.at), timeZone)}
       </time>
       <span className={styles.level}>{line.level}</span>
       <span className={styles.text}>{line.text.slice(0, CHARS_SHOWN)}</span>
       <span className={styles.route}>{line.route}</span>
     </button>
   );
-}
-
-/** @example clockOf('2026-01-01T08:30:05.120Z', true) // '08:30:05.120' */
-function clockOf(at: string, isUtc: boolean): string {
-  const date = new Date(at);
-  if (isUtc) return date.toISOString().slice(11, 23);
-  const two = (value: number): string => String(value).padStart(2, '0');
-  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, '0')}`;
 }
 
 function Histogram({ project, search, narrow }: Omit<LinesProps, 'isLive'>) {
@@ -220,17 +214,17 @@ function Histogram({ project, search, narrow }: Omit<LinesProps, 'isLive'>) {
         // The bars stand before each other: each holds those after it.
         {
           label: 'Lines',
-          color: '--line-strong',
+          color: '--chart-soft',
           isBars: true,
           values: sum(({ debug, info, warn, error }) => debug + info + warn + error),
         },
         {
           label: 'Warnings and errors',
-          color: '--warning',
+          color: '--chart-second',
           isBars: true,
           values: sum(({ warn, error }) => warn + error),
         },
-        { label: 'Errors', color: '--failed', isBars: true, values: sum(({ error }) => error) },
+        { label: 'Errors', color: '--chart-failed', isBars: true, values: sum(({ error }) => error) },
       ],
     };
   }, [data]);
@@ -252,7 +246,7 @@ function Histogram({ project, search, narrow }: Omit<LinesProps, 'isLive'>) {
       {lines + invocations + spans > 0 && (
         <Notice
           tone="warning"
-          title={`${lines.toLocaleString('en')} lines and ${invocations.toLocaleString('en')} requests of this time were not kept`}
+          title={`${countText(lines)} lines and ${countText(invocations)} requests of this time were not kept`}
         >
           <p>The project wrote more than is kept of it: see LOG_* in the limits.</p>
         </Notice>

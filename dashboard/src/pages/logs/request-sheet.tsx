@@ -7,6 +7,7 @@ import { CopyButton } from '../../components/copy-button.tsx';
 import { Sheet } from '../../components/dialog.tsx';
 import { Id } from '../../components/id.tsx';
 import { EmptyState, ErrorState, Notice } from '../../components/notice.tsx';
+import { countText } from '../../components/text.ts';
 import { Facts, Section } from '../../components/page.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { State } from '../../components/state.tsx';
@@ -132,7 +133,7 @@ function WholeLine({ line }: { readonly line: Pick<Line, 'level' | 'text' | 'at'
       <div dir="auto">{isCut ? text.slice(0, CHARS_SHOWN) : text}</div>
       {isCut && (
         <Button size="small" onClick={() => setWhole(true)}>
-          Show all {text.length.toLocaleString('en')} characters
+          Show all {countText(text.length)} characters
         </Button>
       )}
     </div>

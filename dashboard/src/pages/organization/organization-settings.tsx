@@ -10,6 +10,7 @@ import { byCursor } from '../../components/cursor-list.tsx';
 import { Confirm, ConfirmByName } from '../../components/confirm.tsx';
 import { Field, FieldRow, Input, Select } from '../../components/field.tsx';
 import { Notice } from '../../components/notice.tsx';
+import { countText, sentenceText } from '../../components/text.ts';
 import { Section } from '../../components/page.tsx';
 import { Badge } from '../../components/state.tsx';
 import { Table, type Column } from '../../components/table.tsx';
@@ -147,9 +148,9 @@ function Plan({ organization }: PartProps) {
     },
     ...kinds.map((kind): Column<PlanRow> => ({
       id: kind,
-      header: kind === 'http' ? 'Request' : kind,
+      header: kind === 'http' ? 'Request' : sentenceText(kind),
       align: 'end',
-      cell: ({ cpuMs }) => (cpuMs[kind] === 0 ? 'no limit' : `${((cpuMs[kind] ?? 0) / 1000).toLocaleString('en')} s`),
+      cell: ({ cpuMs }) => (cpuMs[kind] === 0 ? 'no limit' : `${countText((cpuMs[kind] ?? 0) / 1000)} s`),
     })),
   ];
   return (

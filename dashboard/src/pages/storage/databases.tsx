@@ -126,12 +126,17 @@ function Columns({ table }: { readonly table: DatabaseTable }) {
             cell: ({ name }) => <span className={styles.mono}>{name}</span>,
           },
           { id: 'type', header: 'Type', cell: ({ type }) => (type === '' ? 'any' : type) },
-          { id: 'null', header: 'Empty', cell: ({ notNull }) => (notNull ? 'not allowed' : 'allowed') },
+          { id: 'null', header: 'Nullable', cell: ({ notNull }) => (notNull ? 'NOT NULL' : 'nullable') },
           {
             id: 'key',
             header: 'Primary key',
             phone: 'first-end',
-            cell: ({ primaryKey }) => (primaryKey === 0 ? '' : `part ${primaryKey}`),
+            cell: ({ primaryKey }) =>
+              primaryKey === 0
+                ? ''
+                : table.columns.filter((one) => one.primaryKey > 0).length === 1
+                  ? 'primary key'
+                  : `primary key, part ${primaryKey}`,
           },
         ]}
       />

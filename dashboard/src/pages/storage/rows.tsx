@@ -7,6 +7,7 @@ import { useEffect, useState } from 'react';
 import { IconButton } from '../../components/button.tsx';
 import { Input, Select } from '../../components/field.tsx';
 import { EmptyState, ErrorState } from '../../components/notice.tsx';
+import { countText } from '../../components/text.ts';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { rowsQuery, type BindingPlace } from '../../queries/resources.ts';
 import type { DatabaseSearch } from '../../routes/storage.ts';
@@ -78,9 +79,7 @@ export function Rows({ place, table }: { readonly place: BindingPlace; readonly 
           note={rows.length < data.total ? `these ${rows.length} rows` : undefined}
         />
         <span className={styles.faint} aria-live="polite">
-          {data.total === 0
-            ? 'no rows'
-            : `${(offset + 1).toLocaleString('en')}–${last.toLocaleString('en')} of ${data.total.toLocaleString('en')}`}
+          {data.total === 0 ? 'no rows' : `${countText(offset + 1)}–${countText(last)} of ${countText(data.total)}`}
           {isFetching ? ' …' : ''}
         </span>
         <IconButton

@@ -1,6 +1,7 @@
 // Statements of a database that took long.
 import { useQuery } from '@tanstack/react-query';
 import { EmptyState, ErrorState } from '../../components/notice.tsx';
+import { countText } from '../../components/text.ts';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table } from '../../components/table.tsx';
 import { durationText, Time } from '../../components/time.tsx';
@@ -32,14 +33,14 @@ export function SlowStatements({ place }: { readonly place: BindingPlace }) {
         },
         { id: 'all', header: 'In all', align: 'end', isFitted: true, cell: ({ msTotal }) => durationText(msTotal) },
         { id: 'max', header: 'Longest', align: 'end', isFitted: true, cell: ({ msMax }) => durationText(msMax) },
-        { id: 'count', header: 'Runs', align: 'end', isFitted: true, cell: ({ count }) => count.toLocaleString('en') },
+        { id: 'count', header: 'Runs', align: 'end', isFitted: true, cell: ({ count }) => countText(count) },
         {
           id: 'rows',
           header: 'Rows a run',
           align: 'end',
           isFitted: true,
           phone: 'hidden',
-          cell: ({ rowsRead, count }) => Math.round(rowsRead / count).toLocaleString('en'),
+          cell: ({ rowsRead, count }) => countText(Math.round(rowsRead / count)),
         },
         { id: 'last', header: 'Last', isFitted: true, cell: ({ lastAt }) => <Time at={lastAt} /> },
       ]}

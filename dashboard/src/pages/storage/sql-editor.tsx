@@ -9,6 +9,7 @@ import { CodeBlock } from '../../components/code-block.tsx';
 import { Editor } from '../../components/editor.tsx';
 import { Menu, MenuItem } from '../../components/menu.tsx';
 import { ErrorState, Notice } from '../../components/notice.tsx';
+import { countText } from '../../components/text.ts';
 import { durationText } from '../../components/time.tsx';
 import { branchOf, type BindingPlace } from '../../queries/resources.ts';
 import { targetOf, useChanges } from './changes.tsx';
@@ -136,7 +137,7 @@ function Answer({ result: { data, sql } }: { readonly result: Extract<Result, { 
     <>
       <div className={styles.bar}>
         <span className={styles.soft}>
-          {columns.length === 0 ? changed : `${rows.length.toLocaleString('en')} rows`} in {took}
+          {columns.length === 0 ? changed : `${countText(rows.length)} rows`} in {took}
           {columns.length > 0 && meta.changes > 0 && `, ${changed}`}
           {truncated && ', the first 1,000 of more'}
         </span>

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
 import styles from './storage.module.css';
+import { countText } from '../../components/text.ts';
 
 /** Characters of a value that a page shows before it is asked for more. */
 const SHOWN_CHARS_MAX = 20_000;
@@ -81,7 +82,7 @@ export function LongText({ text }: { readonly text: string }) {
       {text.length > chars && (
         <div className={styles.more}>
           <span>
-            {chars.toLocaleString('en')} of {text.length.toLocaleString('en')} characters
+            {countText(chars)} of {countText(text.length)} characters
           </span>
           <Button size="small" onClick={() => setChars(chars * 4)}>
             Show more

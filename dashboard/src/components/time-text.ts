@@ -1,0 +1,89 @@
+// Points in time and lengths of it as text, in the zone that the user has chosen. Pure; time.tsx shows them.
+
+/** The zone of the browser, or UTC. */
+export type TimeZone = 'local' | 'UTC';
+
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** Days before months, and 24 hours, whatever the language of the browser. */
+const LOCALE = 'en-GB';
+
+/** @example durationText(83_000) // '1 min 23 s' */
+export function durationText(ms: number): string {
+  const all = Math.max(0, ms);
+  if (all < SECOND_MS) return `${Math.round(all)} ms`;
+  if (all < 10 * SECOND_MS) return `${(all / SECOND_MS).toFixed(1)} s`;
+  if (all < MINUTE_MS) return `${Math.round(all / SECOND_MS)} s`;
+  if (all < HOUR_MS) return `${Math.floor(all / MINUTE_MS)} min ${Math.floor((all % MINUTE_MS) / SECOND_MS)} s`;
+  if (all < DAY_MS) return `${Math.floor(all / HOUR_MS)} h ${Math.floor((all % HOUR_MS) / MINUTE_MS)} min`;
+  return `${Math.floor(all / DAY_MS)} d ${Math.floor((all % DAY_MS) / HOUR_MS)} h`;
+}
+
+/** @example relativeTime(Date.now() - 240_000, Date.now()) // '4 min ago' */
+export function relativeTime(at: number, now: number, timeZone: TimeZone = 'local'): string {
+  const ms = now - at;
+  const [all, words] = ms < 0 ? [-ms, (text: string) => `in ${text}`] : [ms, (text: string) => `${text} ago`];
+  if (all < 5 * SECOND_MS) return 'just now';
+  if (all < MINUTE_MS) return words(`${Math.floor(all / SECOND_MS)} s`);
+  if (all < HOUR_MS) return words(`${Math.floor(all / MINUTE_MS)} min`);
+  if (all < DAY_MS) return words(`${Math.floor(all / HOUR_MS)} h`);
+  if (all < 30 * DAY_MS) return words(`${Math.floor(all / DAY_MS)} d`);
+  return new Date(at).toLocaleDateString(LOCALE, {
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    ...zoned(timeZone),
+  });
+}
+
+/** Of a line of a log. @example clockText(new Date(0), 'UTC') // '00:00:00.000' */
+export function clockText(date: Date, timeZone: TimeZone): string {
+  return date.toLocaleTimeString(LOCALE, {
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    fractionalSecondDigits: 3,
+    ...zoned(timeZone),
+  });
+}
+
+/**
+ * Times beside each other on an axis: the hour, and the day where it is another than that before.
+ *
+ * @param moments ascending, ms since 1970.
+ * @example axisTimes([0, 43_200_000, 86_400_000], 'UTC') // ['00:00', '12:00', '2 Jan']
+ */
+export function axisTimes(moments: readonly number[], timeZone: TimeZone): string[] {
+  const texts = (options: Intl.DateTimeFormatOptions): string[] => {
+    const format = new Intl.DateTimeFormat(LOCALE, { ...options, ...zoned(timeZone) });
+    return moments.map((at) => format.format(at));
+  };
+  const days = texts({ day: 'numeric', month: 'short' });
+  const stepMs = (moments[1] ?? 0) - (moments[0] ?? 0);
+  const clocks = texts({ hour: '2-digit', minute: '2-digit', ...(stepMs < MINUTE_MS && { second: '2-digit' }) });
+  return days.map((day, at) => {
+    if (stepMs >= DAY_MS) return day;
+    if (at === 0 || day === days[at - 1]) return clocks[at]!;
+    return clocks[at]!.startsWith('00:00') ? day : `${day}, ${clocks[at]}`;
+  });
+}
+
+function zoned(timeZone: TimeZone): { timeZone?: string } {
+  return timeZone === 'UTC' ? { timeZone: 'UTC' } : {};
+}
+
+/** @example exactTime(new Date(0), 'UTC') // '1 Jan 1970, 00:00:00 UTC' */
+export function exactTime(date: Date, timeZone: TimeZone): string {
+  return date.toLocaleString(LOCALE, {
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    timeZoneName: 'short',
+    ...zoned(timeZone),
+  });
+}
