@@ -22,11 +22,8 @@ import { builderService } from './services/builder-service.ts';
 import { controlService, hasControl, type ControlState } from './services/control-service.ts';
 import { edgeService, edgeToken } from './services/edge-service.ts';
 import { eventServices } from './services/event-services.ts';
-import type { Death } from './quarantine/ledger.ts';
 import { privatePortToken } from './data-folder/private-port-token.ts';
-import { readLedger, writeLedger } from './quarantine/ledger-file.ts';
 import { removeLocalRecord, writeLocalRecord } from './data-folder/local-record.ts';
-import type { ToEngine } from './engines/messages.ts';
 import { checkDataFolder, leaveRecord as leavePlatformRecord } from './data-folder/platform-record.ts';
 import { keepPrivate } from './data-folder/private-folders.ts';
 import { startBackupSchedule } from './services/backup-schedule.ts';
@@ -35,23 +32,17 @@ import { openPrivatePort, type PrivatePort } from './private-port/private-port.t
 import { TelemetryBuffer } from './private-port/telemetry.ts';
 import { UsageLedger } from './private-port/usage.ts';
 import { privatePortSettings } from './private-port/settings.ts';
-import { Quarantine } from './quarantine/quarantine.ts';
+import { EngineWatch } from './quarantine/watch.ts';
 import { isKnownDatabase, rememberDatabase } from './services/known-database.ts';
 import { Services, type ServiceHooks, type ServiceSpec } from './services/services.ts';
 import { webService } from './services/web-service.ts';
 import type { SupervisorState } from './private-port/state.ts';
 
 const EXIT_CONFIGURATION = 78;
-/** Requests a deployment must serve in quarantine to be released. */
-const REQUESTS_MIN = 3;
 /** Longest path of a Unix socket, and what is added to the folder's. */
 const SOCKET_PATH_MAX = 107 - '/platform-XXXXXX/1234567.link'.length;
-/** Engines speak once a second: one whose main thread does not come to it for so long serves nobody. */
-const SILENCE_MS = 30_000;
 /** Between attempts to reach a database that is away. */
 const DATABASE_RETRY_MS = 2000;
-/** Between looks at a pause that could end if only all engines were there. */
-const LOOK_MS = 50;
 
 const log = openSupervisorLog();
 const script = join(import.meta.dirname, `../engine/main${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`);
@@ -100,21 +91,6 @@ async function start(config: SupervisorConfig): Promise<void> {
   const ledgerFolder = folder === '' || parts.has('databases') ? folder : cacheFolder(process.env);
   const sockets = mkdtempSync(join(tmpdir().length <= SOCKET_PATH_MAX ? tmpdir() : '/tmp', 'platform-'));
   process.on('exit', () => rmSync(sockets, { recursive: true, force: true }));
-  const quarantine = new Quarantine(
-    {
-      backoffMs: limits.quarantineBackoffMs,
-      backoffMsMax: 60_000,
-      probationMs: limits.quarantineProbationMs,
-      requestsMin: REQUESTS_MIN,
-      ledgerMs: limits.crashLedgerMs,
-    },
-    ledgerFolder === '' ? new Map() : readLedger(ledgerFolder),
-    Date.now(),
-  );
-  let deaths = 0;
-  let lostRequests = 0;
-  let written = quarantine.ledger;
-  let pauseEnd: NodeJS.Timeout | undefined;
   let stopping = false;
   /** Everything has been ready once. */
   let isUp = false;
@@ -137,7 +113,8 @@ async function start(config: SupervisorConfig): Promise<void> {
   });
   const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
   const backups = parts.has('databases') ? startBackupSchedule(process.env, folder) : null;
-  const engines = new Engines({
+  const watch = new EngineWatch({ engines: () => engines, limits, ledgerFolder, log });
+  const engines: Engines = new Engines({
     create: (parts) =>
       new EngineProcess({
         ...parts,
@@ -146,24 +123,24 @@ async function start(config: SupervisorConfig): Promise<void> {
         sockets,
         onExit(engine, code, signal) {
           parts.onExit(engine, code, signal);
-          exits.set(engine, signal);
+          watch.exited(engine, signal);
         },
         onClosed(engine) {
           parts.onClosed(engine);
-          judge(engine, exits.get(engine) ?? null);
+          watch.closed(engine);
         },
       }),
     processes: config.processes,
     spares: config.spares,
     port: claimed.port,
     drainMs: limits.drainMs,
-    onChange: tell,
+    onChange: () => watch.tell(),
     onAssigned(engine) {
-      engine.send(clusterState());
+      engine.send(watch.clusterState());
       if (!telemetry.isOn) engine.send({ type: 'recording', isOn: false });
     },
     onListening(engine) {
-      if (typeof engine.place === 'string') quarantine.onServing(engine.place, Date.now());
+      if (typeof engine.place === 'string') watch.serving(engine.place);
       else {
         leaveRecord();
         process.send?.({
@@ -175,29 +152,21 @@ async function start(config: SupervisorConfig): Promise<void> {
         });
       }
     },
-    onDeath(engine, code, signal, delayMs) {
-      deaths++;
-      lostRequests += engine.load;
-      log.error(
-        { engine: engine.id, place: engine.place, code, signal, delayMs, lostRequests: engine.load },
-        'Engine exited',
-      );
-    },
+    onDeath: (engine, code, signal, delayMs) => watch.died(engine, code, signal, delayMs),
     onFatal: (code) => void stop(code),
     onMessage(engine, message) {
       if (message.type === 'note') {
         if (message.served > engine.served) engine.lastServedAt = Date.now();
         const { running, load, served, forwarded, parkedThreads } = message;
         Object.assign(engine, { running, load, served, forwarded, parkedThreads });
-        if (typeof engine.place === 'string') quarantine.onServed(engine.place, served);
-      } else if (message.type === 'want') startQuarantineEngine(message.deployment);
+        if (typeof engine.place === 'string') watch.served(engine.place, served);
+      } else if (message.type === 'want') watch.want(message.deployment);
       else if (message.type === 'report') privatePort?.keepLastReport(engine.id, message.report);
       else if (message.type === 'usage') usage.add(message.rows);
       else if (message.type === 'telemetry') telemetry.add(message.records);
-      else if (message.type === 'recycle') recycle(engine, message.reason, message.blamed);
+      else if (message.type === 'recycle') watch.recycle(engine, message.reason, message.blamed);
     },
   });
-  const exits = new WeakMap<EngineProcess, NodeJS.Signals | null>();
   const settings = privatePortSettings(process.env, () => privatePortToken(serves ? folder : ''));
   const localToken = randomBytes(32).toString('hex');
   let ownerUrl = '';
@@ -289,115 +258,6 @@ async function start(config: SupervisorConfig): Promise<void> {
     hooks,
   );
 
-  /** An engine is gone and has said all it had to say: who did it? */
-  function judge(engine: EngineProcess, signal: NodeJS.Signals | null): void {
-    if (engine.expected || stopping) return;
-    const blamed = engine.blamed(signal);
-    // One that ended by itself fell over nothing that a worker did.
-    if (signal !== null) {
-      const apart = typeof engine.place === 'string' ? engine.place : null;
-      recordDeath({ blamed, running: engine.running, at: Date.now() }, apart);
-    } else tell();
-    engines.broadcast({ type: 'death', link: engine.link, blamed });
-  }
-
-  /** Holds a death, or what comes to the same, against those who did it. */
-  function recordDeath(death: Death, apart: string | null): void {
-    const struck = quarantine.onDeath(death, apart);
-    for (const { deployment, strikes, until, reason } of quarantine.state(Date.now()).quarantine) {
-      if (struck.includes(deployment)) log.warn({ deployment, strikes, until, reason }, 'Deployment quarantined');
-    }
-    keep();
-    tell();
-  }
-
-  function clusterState(): ToEngine {
-    return {
-      type: 'cluster-state',
-      serving: engines.serving().map(({ place, link }) => ({ place: place as number, link })),
-      quarantined: quarantine.list((deployment) => engines.ofQuarantine(deployment)?.link ?? null),
-    };
-  }
-
-  /** Says to all engines who is where. */
-  function tell(): void {
-    if (stopping) return;
-    engines.broadcast(clusterState());
-    awaitPauseEnd();
-  }
-
-  function awaitPauseEnd(): void {
-    clearTimeout(pauseEnd);
-    const end = quarantine.nextPauseEnd;
-    if (end !== null) pauseEnd = setTimeout(pass, Math.max(LOOK_MS, end - Date.now())).unref();
-  }
-
-  /** Whose time is over comes back. */
-  function pass(): void {
-    const free = quarantine.pass(Date.now(), engines.isFull);
-    for (const deployment of free)
-      if (engines.quarantined.includes(deployment)) log.info({ deployment }, 'Deployment released from quarantine');
-    if (free.length > 0) tell();
-    else awaitPauseEnd();
-    // Only now that no engine sends anything there any more.
-    for (const deployment of free) engines.endQuarantine(deployment);
-    keep();
-  }
-
-  function keep(): void {
-    if (ledgerFolder === '' || quarantine.ledger === written) return;
-    try {
-      writeLedger(ledgerFolder, quarantine.ledger);
-      written = quarantine.ledger;
-    } catch (error) {
-      log.error({ error: (error as Error).message }, 'Crash ledger not written');
-    }
-  }
-
-  /** Gives a deployment that is quarantined the engine of its own that somebody waits for. */
-  function startQuarantineEngine(deployment: string): void {
-    const isFull = engines.quarantined.length >= limits.quarantineEnginesMax;
-    if (!isFull && quarantine.mayServe(deployment, Date.now())) engines.startQuarantineEngine(deployment);
-  }
-
-  /** @param blamed whose doing it is: nobody else is to suffer from it again and again. */
-  function recycle(engine: EngineProcess, reason: string, blamed: string | null): void {
-    if (engine.state !== 'listening') return;
-    const apart = typeof engine.place === 'string' ? engine.place : null;
-    if (apart !== null) engines.endQuarantine(apart);
-    else if (!engines.recycle(engine)) return;
-    log.warn({ engine: engine.id, place: engine.place, reason, blamed }, 'Engine replaced');
-    if (blamed !== null) recordDeath({ blamed, running: [], at: Date.now() }, apart);
-  }
-
-  const watch = setInterval(() => {
-    pass();
-    for (const engine of engines.all()) {
-      engine.measure();
-      if (engine.state !== 'listening') continue;
-      if (Date.now() - engine.heardAt > SILENCE_MS) {
-        log.error({ engine: engine.id, place: engine.place }, 'Engine unresponsive: killed');
-        engine.abandon();
-        continue;
-      }
-      const megabytes = Math.round(engine.rssBytes / 1024 / 1024);
-      if (megabytes > limits.engineRecycleMb && Date.now() - engine.startedAt > limits.engineRecycleAgeMs)
-        recycle(
-          engine,
-          `it holds ${megabytes} MB of memory; ${limits.engineRecycleMb} MB are allowed (ENGINE_RECYCLE_MB)`,
-          null,
-        );
-    }
-    for (const deployment of engines.quarantined) {
-      const engine = engines.ofQuarantine(deployment);
-      if (engine === null || engine.load > 0 || Date.now() - engine.lastServedAt < 2 * limits.quarantineProbationMs)
-        continue;
-      quarantine.onIdle(deployment);
-      engines.endQuarantine(deployment);
-      tell();
-    }
-  }, 1000);
-
   const localRecord = process.env['PLATFORM_LOCAL_RECORD'] ?? '';
   let hasLeftRecord = false;
   /** For the commands of this user, now that requests are answered. */
@@ -424,9 +284,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     port: claimed.port,
     startedAt,
     engines: engines.states(),
-    ...quarantine.state(Date.now()),
-    deaths,
-    lostRequests,
+    ...watch.state(),
     services: [...services.states(), ...control.states(), ...edge.states()],
   });
 
@@ -434,7 +292,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     if (stopping) process.exit(1);
     stopping = true;
     if (localRecord !== '') removeLocalRecord(localRecord);
-    clearInterval(watch);
+    watch.stop();
     backups?.stop();
     await edge.stop();
     await control.stop();
@@ -450,7 +308,7 @@ async function start(config: SupervisorConfig): Promise<void> {
   process.on('message', (message: { type?: string; engine?: number; reason?: string }) => {
     if (message.type === 'state') process.send?.({ type: 'state', state: state() });
     const engine = message.type === 'recycle' ? engines.serving().find(({ id }) => id === message.engine) : undefined;
-    if (engine !== undefined) recycle(engine, message.reason ?? 'it was asked for', null);
+    if (engine !== undefined) watch.recycle(engine, message.reason ?? 'it was asked for', null);
   });
 
   if (settings !== null) {
@@ -464,7 +322,7 @@ async function start(config: SupervisorConfig): Promise<void> {
       isStopping: () => stopping,
       ...(serves ? {} : { isReady: () => isUp }),
       metricsDeploymentsMax: limits.metricsDeploymentsMax,
-      want: startQuarantineEngine,
+      want: (deployment) => watch.want(deployment),
       homes: (deployment, places) => homes(deployment, places, places.length),
       eventWallMs: limits.eventWallMs,
       bodyBytesMax: limits.deliveryBytesMax,

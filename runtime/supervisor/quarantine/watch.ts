@@ -1,0 +1,212 @@
+// Watches engines: holds deaths against the deployments that caused them, gives those an engine of their own, replaces
+// engines that hold too much memory or stay silent, and tells all engines who is where. Made by ../main.ts.
+import type { Logger } from 'pino';
+import type { Limits } from '#core/limits.ts';
+import type { EngineProcess } from '../engines/engine-process.ts';
+import type { Engines } from '../engines/engines.ts';
+import type { ToEngine } from '../engines/messages.ts';
+import type { SupervisorState } from '../private-port/state.ts';
+import { readLedger, writeLedger } from './ledger-file.ts';
+import type { Death } from './ledger.ts';
+import { Quarantine } from './quarantine.ts';
+
+/** Requests a deployment must serve in quarantine to be released. */
+const REQUESTS_MIN = 3;
+/** Engines speak once a second: one whose main thread does not come to it for so long serves nobody. */
+const SILENCE_MS = 30_000;
+/** Between looks at a pause that could end if only all engines were there. */
+const LOOK_MS = 50;
+const BACKOFF_MS_MAX = 60_000;
+const WATCH_MS = 1000;
+
+interface EngineWatchParts {
+  /** Asked for later than this is made: engines report to it. */
+  readonly engines: () => Engines;
+  readonly limits: Limits;
+  /** Folder of the crash ledger; '' keeps none. */
+  readonly ledgerFolder: string;
+  readonly log: Logger;
+}
+
+export class EngineWatch {
+  #parts: EngineWatchParts;
+  #quarantine: Quarantine;
+  #written: Quarantine['ledger'];
+  #exits = new WeakMap<EngineProcess, NodeJS.Signals | null>();
+  #deaths = 0;
+  #lostRequests = 0;
+  #pauseEnd: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout;
+  #stopped = false;
+
+  constructor(parts: EngineWatchParts) {
+    const { limits, ledgerFolder } = parts;
+    this.#parts = parts;
+    this.#quarantine = new Quarantine(
+      {
+        backoffMs: limits.quarantineBackoffMs,
+        backoffMsMax: BACKOFF_MS_MAX,
+        probationMs: limits.quarantineProbationMs,
+        requestsMin: REQUESTS_MIN,
+        ledgerMs: limits.crashLedgerMs,
+      },
+      ledgerFolder === '' ? new Map() : readLedger(ledgerFolder),
+      Date.now(),
+    );
+    this.#written = this.#quarantine.ledger;
+    this.#timer = setInterval(() => this.#look(), WATCH_MS);
+  }
+
+  /** An engine serves the deployment that it was started for. */
+  serving(deployment: string): void {
+    this.#quarantine.onServing(deployment, Date.now());
+  }
+
+  /** @param served requests that the deployment's engine has served in quarantine. */
+  served(deployment: string, served: number): void {
+    this.#quarantine.onServed(deployment, served);
+  }
+
+  /** An engine's process has exited; what it still had to say may be on its way. */
+  exited(engine: EngineProcess, signal: NodeJS.Signals | null): void {
+    this.#exits.set(engine, signal);
+  }
+
+  died(engine: EngineProcess, code: number | null, signal: NodeJS.Signals | null, delayMs: number): void {
+    this.#deaths++;
+    this.#lostRequests += engine.load;
+    const { id, place, load } = engine;
+    this.#parts.log.error({ engine: id, place, code, signal, delayMs, lostRequests: load }, 'Engine exited');
+  }
+
+  /** An engine is gone and has said all it had to say: who did it? */
+  closed(engine: EngineProcess): void {
+    if (engine.expected || this.#stopped) return;
+    const signal = this.#exits.get(engine) ?? null;
+    const blamed = engine.blamed(signal);
+    // One that ended by itself fell over nothing that a worker did.
+    if (signal !== null) {
+      const apart = typeof engine.place === 'string' ? engine.place : null;
+      this.#recordDeath({ blamed, running: engine.running, at: Date.now() }, apart);
+    } else this.tell();
+    this.#engines.broadcast({ type: 'death', link: engine.link, blamed });
+  }
+
+  /** Says to all engines who is where. */
+  tell(): void {
+    if (this.#stopped) return;
+    this.#engines.broadcast(this.clusterState());
+    this.#awaitPauseEnd();
+  }
+
+  clusterState(): ToEngine {
+    const engines = this.#engines;
+    return {
+      type: 'cluster-state',
+      serving: engines.serving().map(({ place, link }) => ({ place: place as number, link })),
+      quarantined: this.#quarantine.list((deployment) => engines.ofQuarantine(deployment)?.link ?? null),
+    };
+  }
+
+  /** Gives a deployment that is quarantined the engine of its own that somebody waits for. */
+  want(deployment: string): void {
+    const isFull = this.#engines.quarantined.length >= this.#parts.limits.quarantineEnginesMax;
+    if (!isFull && this.#quarantine.mayServe(deployment, Date.now())) this.#engines.startQuarantineEngine(deployment);
+  }
+
+  /** @param blamed whose doing it is: nobody else is to suffer from it again and again. */
+  recycle(engine: EngineProcess, reason: string, blamed: string | null): void {
+    if (engine.state !== 'listening') return;
+    const apart = typeof engine.place === 'string' ? engine.place : null;
+    if (apart !== null) this.#engines.endQuarantine(apart);
+    else if (!this.#engines.recycle(engine)) return;
+    this.#parts.log.warn({ engine: engine.id, place: engine.place, reason, blamed }, 'Engine replaced');
+    if (blamed !== null) this.#recordDeath({ blamed, running: [], at: Date.now() }, apart);
+  }
+
+  state(): ReturnType<Quarantine['state']> & Pick<SupervisorState, 'deaths' | 'lostRequests'> {
+    return { ...this.#quarantine.state(Date.now()), deaths: this.#deaths, lostRequests: this.#lostRequests };
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    clearInterval(this.#timer);
+    clearTimeout(this.#pauseEnd);
+  }
+
+  get #engines(): Engines {
+    return this.#parts.engines();
+  }
+
+  /** Holds a death, or what comes to the same, against those who did it. */
+  #recordDeath(death: Death, apart: string | null): void {
+    const struck = this.#quarantine.onDeath(death, apart);
+    for (const { deployment, strikes, until, reason } of this.#quarantine.state(Date.now()).quarantine) {
+      if (struck.includes(deployment))
+        this.#parts.log.warn({ deployment, strikes, until, reason }, 'Deployment quarantined');
+    }
+    this.#keep();
+    this.tell();
+  }
+
+  #awaitPauseEnd(): void {
+    clearTimeout(this.#pauseEnd);
+    const end = this.#quarantine.nextPauseEnd;
+    if (end !== null) this.#pauseEnd = setTimeout(() => this.#pass(), Math.max(LOOK_MS, end - Date.now())).unref();
+  }
+
+  /** Whose time is over comes back. */
+  #pass(): void {
+    const engines = this.#engines;
+    const free = this.#quarantine.pass(Date.now(), engines.isFull);
+    for (const deployment of free)
+      if (engines.quarantined.includes(deployment))
+        this.#parts.log.info({ deployment }, 'Deployment released from quarantine');
+    if (free.length > 0) this.tell();
+    else this.#awaitPauseEnd();
+    // Only now that no engine sends anything there any more.
+    for (const deployment of free) engines.endQuarantine(deployment);
+    this.#keep();
+  }
+
+  #keep(): void {
+    const { ledgerFolder, log } = this.#parts;
+    if (ledgerFolder === '' || this.#quarantine.ledger === this.#written) return;
+    try {
+      writeLedger(ledgerFolder, this.#quarantine.ledger);
+      this.#written = this.#quarantine.ledger;
+    } catch (error) {
+      log.error({ error: (error as Error).message }, 'Crash ledger not written');
+    }
+  }
+
+  #look(): void {
+    this.#pass();
+    for (const engine of this.#engines.all()) this.#check(engine);
+    for (const deployment of this.#engines.quarantined) this.#endIdle(deployment);
+  }
+
+  #check(engine: EngineProcess): void {
+    const { limits, log } = this.#parts;
+    engine.measure();
+    if (engine.state !== 'listening') return;
+    if (Date.now() - engine.heardAt > SILENCE_MS) {
+      log.error({ engine: engine.id, place: engine.place }, 'Engine unresponsive: killed');
+      engine.abandon();
+      return;
+    }
+    const megabytes = Math.round(engine.rssBytes / 1024 / 1024);
+    if (megabytes <= limits.engineRecycleMb || Date.now() - engine.startedAt <= limits.engineRecycleAgeMs) return;
+    const reason = `it holds ${megabytes} MB of memory; ${limits.engineRecycleMb} MB are allowed (ENGINE_RECYCLE_MB)`;
+    this.recycle(engine, reason, null);
+  }
+
+  #endIdle(deployment: string): void {
+    const engine = this.#engines.ofQuarantine(deployment);
+    const idleMs = 2 * this.#parts.limits.quarantineProbationMs;
+    if (engine === null || engine.load > 0 || Date.now() - engine.lastServedAt < idleMs) return;
+    this.#quarantine.onIdle(deployment);
+    this.#engines.endQuarantine(deployment);
+    this.tell();
+  }
+}
