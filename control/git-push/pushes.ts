@@ -7,6 +7,7 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
+import { stripVTControlCharacters } from 'node:util';
 import { createDeployment } from '../deployments/create-deployment.ts';
 import { deploymentUrls } from '../deployments/urls.ts';
 import { removeUnlessProduction } from '../git-host/pushes.ts';
@@ -141,7 +142,7 @@ async function follow(
   let last = '';
   for await (const news of followDeployment({ sql: parts.sql, signals }, id, 0, signal)) {
     if (news.kind === 'lines') {
-      for (const { step, text } of news.lines) say(`[${step}] ${text}`);
+      for (const { step, text } of news.lines) say(`[${step}] ${stripVTControlCharacters(text)}`);
       continue;
     }
     const { status, reason, errorMessage } = news.state;

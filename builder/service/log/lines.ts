@@ -1,5 +1,6 @@
 // Parts what a command writes into lines: bytes in chunks of any size come in, texts that a database and a terminal can
-// take come out. Pure. A line without an end is given when the stream ends, never by time: a secret may be half there.
+// take come out: of what terminals obey, colours alone. Pure. A line without an end is given when the stream ends, never
+// by time: a secret may be half there.
 import { stripVTControlCharacters } from 'node:util';
 
 /** One stream being parted. */
@@ -35,9 +36,13 @@ export function createLineReader(charsMax: number, keepsMore: number, finish: (t
   function tidy(line: string): string {
     // Progress that is written over itself: what a terminal shows in the end.
     const shown = line.replace(/\r+$/, '');
-    const text = finish(plainText(shown.slice(shown.lastIndexOf('\r') + 1)));
-    if (text.length <= charsMax && !isCut) return text;
-    return text.slice(0, charsMax).toWellFormed() + CUT;
+    const written = shown.slice(shown.lastIndexOf('\r') + 1);
+    const plain = plainText(written);
+    const text = finish(plain);
+    const cut = isCut || text.length > charsMax ? text.slice(0, charsMax).toWellFormed() : text;
+    // What was masked has other offsets, and a secret may have had colours inside of it.
+    const kept = text === plain ? coloured(written, plain, cut) : cut;
+    return cut === text && !isCut ? kept : kept + CUT;
   }
 
   function add(text: string): void {
@@ -80,7 +85,39 @@ export function createLineReader(charsMax: number, keepsMore: number, finish: (t
   };
 }
 
-/** Without colours, cursor movements and other control characters: a log is shown in terminals of others. */
+/** The sequence that sets colours and weights, and nothing else. A longer one is of no tool. */
+const COLOUR = /\u001b\[[\d;:]{0,32}m/g;
+const RESET = '\u001b[0m';
+
+/**
+ * What is kept of a line, with its colours: of all that a terminal obeys they alone pass, in bounded number, and end with
+ * the line.
+ *
+ * @param plain the line without them.
+ * @param cut what of it is kept.
+ */
+function coloured(written: string, plain: string, cut: string): string {
+  let kept = '';
+  let keptChars = 0;
+  let text = '';
+  let from = 0;
+  let colourChars = 0;
+  let last = RESET;
+  for (const { 0: colour, index } of written.matchAll(COLOUR)) {
+    text += plainText(written.slice(from, index));
+    from = index + colour.length;
+    colourChars += colour.length;
+    if (text.length >= cut.length || colourChars > CONTROL_CHARS) continue;
+    kept += cut.slice(keptChars, text.length) + colour;
+    keptChars = text.length;
+    last = colour;
+  }
+  // A sequence inside of another one: the line is what it is without any.
+  if (text + plainText(written.slice(from)) !== plain) return cut;
+  return kept + cut.slice(keptChars) + (last === RESET ? '' : RESET);
+}
+
+/** Without colours, cursor movements and other control characters. */
 export function plainText(text: string): string {
   return stripVTControlCharacters(text).replaceAll(/[^\P{Cc}\t]|[\u2028-\u202e\u2066-\u2069]/gu, '');
 }

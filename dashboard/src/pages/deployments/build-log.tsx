@@ -11,9 +11,10 @@ import { VirtualList } from '../../components/virtual-list.tsx';
 import { hasEnded, type Deployment } from '../../queries/deployments.ts';
 import { usePreferences } from '../../state/preferences.ts';
 import styles from './build-log.module.css';
+import { coloursOf } from './colours.ts';
 import {
   failingLine,
-  partsOf,
+  lineParts,
   rowsOf,
   stepName,
   stepsOf,
@@ -50,7 +51,8 @@ export function useBuildLog(deployment: Deployment): {
         return 'end';
       }
       if (name !== 'line') return undefined;
-      const line = JSON.parse(text) as LogLine;
+      const told = JSON.parse(text) as LogLine;
+      const line: LogLine = { ...told, ...coloursOf(told.text) };
       setState((before) =>
         line.seq <= (before.lines.at(-1)?.seq ?? 0)
           ? before
@@ -174,7 +176,7 @@ function Row({ row, word, linked, linkTo, onToggle }: RowProps) {
       </button>
     );
   }
-  const { seq, at, level, text } = row.line;
+  const { seq, at, level } = row.line;
   return (
     <div
       className={joined(
@@ -188,13 +190,15 @@ function Row({ row, word, linked, linkTo, onToggle }: RowProps) {
         {clockText(new Date(at), timeZone).slice(0, 8)}
       </a>
       <span>
-        {partsOf(text).map((part, index) =>
+        {lineParts(row.line).map((part, index) =>
           part.file === undefined || linkTo === null ? (
-            <Found key={index} text={part.text} word={word} />
+            <span key={index} className={joined(...part.looks.map((look) => styles[look]))}>
+              <Found text={part.text} word={word} />
+            </span>
           ) : (
             <a
               key={index}
-              className={styles.place}
+              className={joined(styles.place, ...part.looks.map((look) => styles[look]))}
               href={linkTo(part.file, part.line!)}
               target="_blank"
               rel="noreferrer"

@@ -1,4 +1,5 @@
 // A build log as rows to show: steps with their lengths, and the lines of those that are unfolded. Pure.
+import type { Coloured } from './colours.ts';
 
 /** A line as the API gives it. */
 export interface LogLine {
@@ -7,6 +8,8 @@ export interface LogLine {
   readonly step: string;
   readonly level: string;
   readonly text: string;
+  /** Parts of the text with a colour. */
+  readonly colours?: readonly Coloured[];
 }
 
 /** Lines of one step that follow each other. */
@@ -103,4 +106,26 @@ export function partsOf(text: string): TextPart[] {
   }
   if (from < text.length) parts.push({ text: text.slice(from) });
   return parts;
+}
+
+/** A part of a line with one look. */
+export interface LinePart extends TextPart {
+  readonly looks: readonly string[];
+}
+
+/** The parts of a line: names of files, and within and around them what has a colour. */
+export function lineParts({ text, colours = [] }: Pick<LogLine, 'text' | 'colours'>): LinePart[] {
+  let at = 0;
+  return partsOf(text).flatMap((part): LinePart[] => {
+    const [from, to] = [at, at + part.text.length];
+    at = to;
+    const inside = colours.filter((one) => one.from < to && one.to > from);
+    const cuts = inside.flatMap((one) => [Math.max(one.from, from), Math.min(one.to, to)]);
+    const edges = [...new Set([from, ...cuts, to])].toSorted((one, other) => one - other);
+    return edges.slice(0, -1).map((edge, index) => ({
+      ...part,
+      text: text.slice(edge, edges[index + 1]),
+      looks: inside.find((one) => one.from <= edge && one.to > edge)?.looks ?? [],
+    }));
+  });
 }
