@@ -7,7 +7,8 @@ import path from 'node:path';
 export type Sources = Readonly<Record<string, string>>;
 
 const skippedFolders = new Set(['node_modules', '.git', '.platform', '.cache', 'dist', 'prebuilt']);
-const textFile = /\.(?:ts|mts|js|mjs|cc|h|json|md|sql|ya?ml|html|css|sh|txt)$|(?:^|\/)(?:\.npmrc|\.gitignore|LICENSE)$/;
+const textFile =
+  /\.(?:ts|tsx|mts|js|mjs|cc|h|json|md|sql|ya?ml|html|css|sh|txt)$|(?:^|\/)(?:\.npmrc|\.gitignore|LICENSE)$/;
 
 /** Every text file of a checkout in the order of the alphabet, installed and generated ones left out. */
 export function readSources(root: string): Sources {
@@ -29,7 +30,7 @@ export function readSources(root: string): Sources {
 
 /** A module that this repository writes and loads: no fixture, template or example. */
 export function isOwnModule(file: string): boolean {
-  return /\.(?:ts|mts|mjs|js)$/.test(file) && !/^(?:test\/fixtures|test\/wpt|cli\/templates|examples)\//.test(file);
+  return /\.(?:ts|tsx|mts|mjs|js)$/.test(file) && !/^(?:test\/fixtures|test\/wpt|cli\/templates|examples)\//.test(file);
 }
 
 /** The folders that hold an entry and otherwise only folders: of processes, and top-level ones. */

@@ -10,9 +10,11 @@ import { createRoot } from 'react-dom/client';
 import { queryClient } from './api/query-client.ts';
 import { Toaster } from './components/toast.tsx';
 import { router } from './routes/router.ts';
+import { startReloads } from './shell/reload.ts';
 import { startPreferences } from './state/preferences.ts';
 
 startPreferences();
+startReloads();
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
     <QueryClientProvider client={queryClient}>

@@ -1,6 +1,6 @@
-// Parts what a command writes into lines: bytes in chunks of any size come in, texts that a database and a terminal can
-// take come out: of what terminals obey, colours alone. Pure. A line without an end is given when the stream ends, never
-// by time: a secret may be half there.
+// Parts what a command writes into lines: bytes in chunks of any size come in, texts that a database and a terminal
+// can take come out: of what terminals obey, colours alone. Pure. A line without an end is given when the stream
+// ends, never by time: a secret may be half there.
 import { stripVTControlCharacters } from 'node:util';
 
 /** One stream being parted. */
@@ -86,12 +86,13 @@ export function createLineReader(charsMax: number, keepsMore: number, finish: (t
 }
 
 /** The sequence that sets colours and weights, and nothing else. A longer one is of no tool. */
+// oxlint-disable-next-line no-control-regex -- it is about one
 const COLOUR = /\u001b\[[\d;:]{0,32}m/g;
 const RESET = '\u001b[0m';
 
 /**
- * What is kept of a line, with its colours: of all that a terminal obeys they alone pass, in bounded number, and end with
- * the line.
+ * What is kept of a line, with its colours: of all that a terminal obeys they alone pass, in bounded number, and end
+ * with the line.
  *
  * @param plain the line without them.
  * @param cut what of it is kept.

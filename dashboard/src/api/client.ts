@@ -4,6 +4,7 @@ import type { ControlApi } from '#control/api/app.ts';
 import { createClient } from '#packages/worker/client.ts';
 import { isGatewayStatus, noteAnswered, noteAway } from './connection.ts';
 import { ApiFailure, failureOf } from './failure.ts';
+import { noteSignedIn, noteSignedOut } from './session.ts';
 import { mode } from '../mode.ts';
 
 /** Where both APIs lie, of the same origin as the page. */
@@ -22,16 +23,11 @@ export async function send(request: Request): Promise<Response> {
     noteAway();
     throw new ApiFailure(0, 'unreachable', 'The platform does not answer', null);
   }
-  if (response.status === 401 && mode === 'production') signInAgain();
+  if (response.status === 401 && mode === 'production') noteSignedOut();
+  else if (response.ok) noteSignedIn();
   if (isGatewayStatus(response.status) && !(response.headers.get('content-type') ?? '').includes('json')) noteAway();
   else noteAnswered();
   return response;
-}
-
-/** The session has ended: signs in and comes back to this very address. */
-function signInAgain(): void {
-  const here = location.pathname + location.search + location.hash;
-  location.assign(`/api/auth/sign-in?redirect=${encodeURIComponent(here)}`);
 }
 
 interface Answer {

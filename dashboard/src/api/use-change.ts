@@ -1,6 +1,7 @@
 // A change that the page shows before the API has made it, and takes back where the API refuses.
 import { useMutation, useQueryClient, type QueryKey } from '@tanstack/react-query';
 import { noteFailed } from '../components/toast.tsx';
+import { wordsOf } from './failure.ts';
 
 interface Change<Data, Input, Result> {
   /** The query whose answer the change is of. */
@@ -19,7 +20,7 @@ interface Change<Data, Input, Result> {
  */
 export function useChange<Data, Input, Result>({ queryKey, show, act, failed, onDone }: Change<Data, Input, Result>) {
   const client = useQueryClient();
-  return useMutation({
+  const mutation = useMutation({
     mutationFn: act,
     async onMutate(input: Input) {
       if (show === undefined) return undefined;
@@ -35,4 +36,6 @@ export function useChange<Data, Input, Result>({ queryKey, show, act, failed, on
     onSuccess: (result, input) => onDone?.(result, input),
     onSettled: () => client.invalidateQueries({ queryKey }),
   });
+  // Why it was refused, for the field that it is about.
+  return { ...mutation, problem: mutation.error === null ? null : wordsOf(mutation.error) };
 }

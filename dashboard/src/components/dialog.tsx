@@ -1,5 +1,5 @@
-// What opens over a page: a dialog for a question or a form, a sheet at the side for the details of a row. Both give the
-// focus back to where it was, and close by Escape.
+// What opens over a page: a dialog for a question or a form, a sheet at the side for the details of a row. Both give
+// the focus back to where it was, and close by Escape.
 import { Cross2Icon } from '@radix-ui/react-icons';
 import { Dialog as Radix } from 'radix-ui';
 import type { FormEvent, ReactNode } from 'react';
@@ -25,7 +25,7 @@ interface DialogProps extends OverlayProps {
 
 /**
  * @example
- * <Dialog isOpen={isOpen} onClose={close} title="New variable" onSubmit={save} footer={<Button type="submit">Save</Button>}>
+ * <Dialog isOpen onClose={close} title="New variable" onSubmit={save} footer={<Button type="submit">Save</Button>}>
  *   ...
  * </Dialog>
  */

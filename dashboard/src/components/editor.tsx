@@ -1,4 +1,5 @@
-// An editor for SQL or JSON. The library is loaded when the first one is shown; until then a plain field holds the text.
+// An editor for SQL or JSON. The library is loaded when the first one is shown; until then a plain field holds the
+// text.
 import { lazy, Suspense } from 'react';
 import { TextArea } from './field.tsx';
 

@@ -76,7 +76,7 @@ export function TextArea({ className, ...rest }: ComponentPropsWithRef<'textarea
   );
 }
 
-/** One of a few. @example <Select {...control} value={scope} onChange={...}><option value="read">Read</option></Select> */
+/** One of a few. @example <Select {...control} value={scope} onChange={...}><option>read</option></Select> */
 export function Select({ className, ...rest }: ComponentPropsWithRef<'select'>) {
   return <select {...rest} className={joined(styles.input, styles.select, className)} />;
 }

@@ -13,7 +13,7 @@ interface MenuProps {
   readonly children: ReactNode;
 }
 
-/** @example <Menu trigger={<IconButton label="More"><DotsHorizontalIcon /></IconButton>}><MenuItem ...>Cancel</MenuItem></Menu> */
+/** @example <Menu trigger={<IconButton label="More">...</IconButton>}><MenuItem ...>Cancel</MenuItem></Menu> */
 export function Menu({ trigger, align = 'end', children }: MenuProps) {
   return (
     <Radix.Root modal={false}>

@@ -4,7 +4,7 @@ import { Tabs as Radix } from 'radix-ui';
 import { useEffect, useRef, type ComponentPropsWithRef, type ReactNode } from 'react';
 import styles from './tabs.module.css';
 
-/** The row of links. @example <TabLinks label="Storage"><TabLink to="..." params={...}>Databases</TabLink></TabLinks> */
+/** The row of links. @example <TabLinks label="Storage"><TabLink to="...">Databases</TabLink></TabLinks> */
 export function TabLinks({ label, children }: { readonly label: string; readonly children: ReactNode }) {
   const row = useRef<HTMLElement>(null);
   const path = useRouterState({ select: ({ location }) => location.pathname });

@@ -29,7 +29,8 @@ export function noteUndo(words: string, undo: () => void): void {
 }
 
 /**
- * Does something in ten seconds, unless it is undone: what is not on the API's side undoable. The page shows it as done.
+ * Does something in ten seconds, unless it is undone: what is not on the API's side undoable. The page shows it as
+ * done.
  *
  * @param act is called when the time is over, or the page is left.
  * @param undone puts the page back.

@@ -23,12 +23,25 @@ export function branchOf({ branch }: ResourcePlace): { branch?: string } {
   return branch === null ? {} : { branch };
 }
 
+/** A parameter that is left out where it says nothing. */
+function given<Name extends string>(name: Name, value: string | undefined): { [Key in Name]?: string } {
+  return (value === undefined || value === '' ? {} : { [name]: value }) as { [Key in Name]?: string };
+}
+
 export const keyOf = ({ id, branch }: ResourcePlace, ...rest: readonly unknown[]): readonly unknown[] => [
   'resources',
   id,
   branch,
   ...rest,
 ];
+
+/** What a question about a binding carries; its routes call the binding by its kind. */
+function asked<Kind extends string, Query extends object = object>(place: BindingPlace, kind: Kind, query?: Query) {
+  return {
+    params: { id: place.id, [kind]: place.binding } as { id: string } & { [Key in Kind]: string },
+    query: { ...branchOf(place), ...query } as { branch?: string } & Query,
+  };
+}
 
 export const resourcesQuery = (place: ResourcePlace) =>
   queryOptions({
@@ -42,13 +55,7 @@ export const tablesQuery = (place: BindingPlace) =>
   queryOptions({
     queryKey: keyOf(place, 'db', place.binding, 'tables'),
     queryFn: ({ signal }) =>
-      dataOf(
-        api.get('/projects/:id/databases/:database/tables', {
-          params: { id: place.id, database: place.binding },
-          query: branchOf(place),
-          signal,
-        }),
-      ),
+      dataOf(api.get('/projects/:id/databases/:database/tables', { ...asked(place, 'database'), signal })),
   });
 
 /** Which rows of a table. */
@@ -68,8 +75,7 @@ export const rowsQuery = (place: BindingPlace, wanted: RowsWanted) =>
     queryFn: ({ signal }) =>
       dataOf(
         api.get('/projects/:id/databases/:database/rows', {
-          params: { id: place.id, database: place.binding },
-          query: { ...branchOf(place), ...wanted },
+          ...asked(place, 'database', { ...wanted }),
           signal,
         }),
       ),
@@ -80,26 +86,14 @@ export const slowQuery = (place: BindingPlace) =>
   queryOptions({
     queryKey: keyOf(place, 'db', place.binding, 'slow'),
     queryFn: ({ signal }) =>
-      dataOf(
-        api.get('/projects/:id/databases/:database/slow', {
-          params: { id: place.id, database: place.binding },
-          query: branchOf(place),
-          signal,
-        }),
-      ),
+      dataOf(api.get('/projects/:id/databases/:database/slow', { ...asked(place, 'database'), signal })),
   });
 
 export const copiesQuery = (place: BindingPlace) =>
   queryOptions({
     queryKey: keyOf(place, 'db', place.binding, 'copies'),
     queryFn: ({ signal }) =>
-      dataOf(
-        api.get('/projects/:id/databases/:database/copies', {
-          params: { id: place.id, database: place.binding },
-          query: branchOf(place),
-          signal,
-        }),
-      ),
+      dataOf(api.get('/projects/:id/databases/:database/copies', { ...asked(place, 'database'), signal })),
   });
 
 export const stateQuery = (place: BindingPlace, prefix: string) =>
@@ -108,12 +102,10 @@ export const stateQuery = (place: BindingPlace, prefix: string) =>
     queryFn: ({ signal, pageParam }) =>
       dataOf(
         api.get('/projects/:id/state/:binding', {
-          params: { id: place.id, binding: place.binding },
-          query: {
-            ...branchOf(place),
-            ...(prefix !== '' && { prefix }),
-            ...(pageParam !== undefined && { cursor: pageParam }),
-          },
+          ...asked(place, 'binding', {
+            ...given('prefix', prefix),
+            ...given('cursor', pageParam),
+          }),
           signal,
         }),
       ),
@@ -126,8 +118,7 @@ export const stateEntryQuery = (place: BindingPlace, key: string) =>
     queryFn: ({ signal }) =>
       dataOf(
         api.get('/projects/:id/state/:binding/entry', {
-          params: { id: place.id, binding: place.binding },
-          query: { ...branchOf(place), key },
+          ...asked(place, 'binding', { key }),
           signal,
         }),
       ),
@@ -139,13 +130,11 @@ export const filesQuery = (place: BindingPlace, prefix: string) =>
     queryFn: ({ signal, pageParam }) =>
       dataOf(
         api.get('/projects/:id/files/:binding', {
-          params: { id: place.id, binding: place.binding },
-          query: {
-            ...branchOf(place),
+          ...asked(place, 'binding', {
             delimiter: '/',
-            ...(prefix !== '' && { prefix }),
-            ...(pageParam !== undefined && { cursor: pageParam }),
-          },
+            ...given('prefix', prefix),
+            ...given('cursor', pageParam),
+          }),
           signal,
         }),
       ),
@@ -158,14 +147,7 @@ export const LIVE_MS = 3000;
 export const queueStatsQuery = (place: BindingPlace) =>
   queryOptions({
     queryKey: keyOf(place, 'queue', place.binding, 'stats'),
-    queryFn: ({ signal }) =>
-      dataOf(
-        api.get('/projects/:id/queues/:queue/stats', {
-          params: { id: place.id, queue: place.binding },
-          query: branchOf(place),
-          signal,
-        }),
-      ),
+    queryFn: ({ signal }) => dataOf(api.get('/projects/:id/queues/:queue/stats', { ...asked(place, 'queue'), signal })),
     refetchInterval: LIVE_MS,
   });
 
@@ -175,8 +157,7 @@ export const messagesQuery = (place: BindingPlace, dead: boolean) =>
     queryFn: ({ signal, pageParam }) =>
       dataOf(
         api.get('/projects/:id/queues/:queue/messages', {
-          params: { id: place.id, queue: place.binding },
-          query: { ...branchOf(place), dead, ...(pageParam !== undefined && { cursor: pageParam }) },
+          ...asked(place, 'queue', { dead, ...given('cursor', pageParam) }),
           signal,
         }),
       ),
@@ -190,12 +171,10 @@ export const runsQuery = (place: BindingPlace, status: string) =>
     queryFn: ({ signal, pageParam }) =>
       dataOf(
         api.get('/projects/:id/workflows/:workflow/runs', {
-          params: { id: place.id, workflow: place.binding },
-          query: {
-            ...branchOf(place),
-            ...(status !== '' && { status }),
-            ...(pageParam !== undefined && { cursor: pageParam }),
-          },
+          ...asked(place, 'workflow', {
+            ...given('status', status),
+            ...given('cursor', pageParam),
+          }),
           signal,
         }),
       ),
@@ -209,8 +188,7 @@ export const runQuery = (place: BindingPlace, run: string) =>
     queryFn: ({ signal }) =>
       dataOf(
         api.get('/projects/:id/workflows/:workflow/run', {
-          params: { id: place.id, workflow: place.binding },
-          query: { ...branchOf(place), run },
+          ...asked(place, 'workflow', { run }),
           signal,
         }),
       ),
@@ -224,12 +202,10 @@ export const timersQuery = (place: BindingPlace, prefix: string) =>
     queryFn: ({ signal, pageParam }) =>
       dataOf(
         api.get('/projects/:id/timers/:timer', {
-          params: { id: place.id, timer: place.binding },
-          query: {
-            ...branchOf(place),
-            ...(prefix !== '' && { prefix }),
-            ...(pageParam !== undefined && { cursor: pageParam }),
-          },
+          ...asked(place, 'timer', {
+            ...given('prefix', prefix),
+            ...given('cursor', pageParam),
+          }),
           signal,
         }),
       ),
@@ -254,8 +230,8 @@ export const usersQuery = (place: ResourcePlace, email: string) =>
           params: { id: place.id },
           query: {
             ...branchOf(place),
-            ...(email !== '' && { email }),
-            ...(pageParam !== undefined && { cursor: pageParam }),
+            ...given('email', email),
+            ...given('cursor', pageParam),
           },
           signal,
         }),
@@ -286,14 +262,7 @@ export const signInQuery = (place: ResourcePlace) =>
 export const cacheQuery = (place: BindingPlace) =>
   queryOptions({
     queryKey: keyOf(place, 'cache', place.binding, 'keys'),
-    queryFn: ({ signal }) =>
-      dataOf(
-        api.get('/projects/:id/caches/:binding', {
-          params: { id: place.id, binding: place.binding },
-          query: branchOf(place),
-          signal,
-        }),
-      ),
+    queryFn: ({ signal }) => dataOf(api.get('/projects/:id/caches/:binding', { ...asked(place, 'binding'), signal })),
     retry: false,
   });
 
@@ -303,8 +272,7 @@ export const cacheEntryQuery = (place: BindingPlace, key: string) =>
     queryFn: ({ signal }) =>
       dataOf(
         api.get('/projects/:id/caches/:binding/entry', {
-          params: { id: place.id, binding: place.binding },
-          query: { ...branchOf(place), key },
+          ...asked(place, 'binding', { key }),
           signal,
         }),
       ),

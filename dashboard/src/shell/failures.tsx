@@ -2,10 +2,10 @@
 import { useRouter, type ErrorComponentProps } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { noteAway, whenItReturns } from '../api/connection.ts';
-import { wordsOf } from '../api/failure.ts';
 import { ButtonLink } from '../components/button.tsx';
 import { EmptyState, ErrorState } from '../components/notice.tsx';
 import { Page } from '../components/page.tsx';
+import { isUnloaded, reloadOnce } from './reload.ts';
 
 export function NotFoundPage() {
   return (
@@ -17,25 +17,22 @@ export function NotFoundPage() {
   );
 }
 
-const RELOADED_KEY = 'platform-reloaded-at';
-const RELOAD_PAUSE_MS = 10_000;
-
 export function PageFailure({ error, reset }: ErrorComponentProps) {
   const router = useRouter();
-  const isUnloaded = /dynamically imported module|module script|error loading/i.test(wordsOf(error));
+  const isFileMissing = isUnloaded(error);
   useEffect(() => {
-    if (!isUnloaded) return;
+    if (!isFileMissing) return;
     // A platform that was upgraded has other files, and one that does not answer has none at the moment.
     if (navigator.onLine && reloadOnce()) return;
     noteAway();
     return whenItReturns(() => location.reload());
-  }, [isUnloaded]);
+  }, [isFileMissing]);
   const retry = (): void => {
-    if (isUnloaded) return location.reload();
+    if (isFileMissing) return location.reload();
     reset();
     void router.invalidate();
   };
-  if (isUnloaded)
+  if (isFileMissing)
     return (
       <Page title="This page is not loaded yet">
         <ErrorState
@@ -50,16 +47,4 @@ export function PageFailure({ error, reset }: ErrorComponentProps) {
       <ErrorState title="This page could not be shown" error={error} onRetry={retry} />
     </Page>
   );
-}
-
-/** Reloads the page, unless it has just done so. @returns whether it does. */
-function reloadOnce(): boolean {
-  try {
-    if (Date.now() - Number(sessionStorage.getItem(RELOADED_KEY) ?? 0) < RELOAD_PAUSE_MS) return false;
-    sessionStorage.setItem(RELOADED_KEY, String(Date.now()));
-  } catch {
-    return false;
-  }
-  location.reload();
-  return true;
 }

@@ -1,4 +1,5 @@
-// The left: project switcher, the entries of the project, who is signed in. shell.tsx shows it, at the side or in a sheet.
+// The left: project switcher, the entries of the project, who is signed in. shell.tsx shows it, at the side or in a
+// sheet.
 import { CaretSortIcon, CubeIcon, FileTextIcon, HeartIcon, LockClosedIcon, PersonIcon } from '@radix-ui/react-icons';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useRouterState } from '@tanstack/react-router';

@@ -1,5 +1,5 @@
-// The command palette: pages of the project, other projects, the newest deployments, settings. shell.tsx loads it when it
-// is first opened.
+// The command palette: pages of the project, other projects, the newest deployments, settings. shell.tsx loads it
+// when it is first opened.
 import { CubeIcon, RocketIcon } from '@radix-ui/react-icons';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';

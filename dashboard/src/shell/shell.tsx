@@ -1,9 +1,10 @@
-// What surrounds every page: navigation at the left (a sheet on small screens), the line at the top, the command palette,
-// keys.
+// What surrounds every page: navigation at the left (a sheet on small screens), the line at the top, the command
+// palette, keys.
 import { HamburgerMenuIcon, MagnifyingGlassIcon } from '@radix-ui/react-icons';
 import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
 import { useIsAway } from '../api/connection.ts';
+import { signIn, useHasSessionEnded } from '../api/session.ts';
 import { Button, IconButton } from '../components/button.tsx';
 import { Sheet } from '../components/dialog.tsx';
 import { mode } from '../mode.ts';
@@ -21,6 +22,7 @@ const ShortcutHelp = lazy(() => import('./shortcut-help.tsx'));
 export function Shell() {
   const [opened, setOpened] = useState<'navigation' | 'palette' | 'help' | null>(null);
   const isAway = useIsAway();
+  const hasSessionEnded = useHasSessionEnded();
   const navigate = useNavigate();
   const { ref } = usePlace();
   const close = (): void => setOpened(null);
@@ -72,6 +74,14 @@ export function Shell() {
         {isAway && (
           <div className={styles.banner} role="status">
             The platform does not answer at the moment. This page goes on by itself when it does.
+          </div>
+        )}
+        {hasSessionEnded && (
+          <div className={styles.banner} role="status">
+            Your session has ended: nothing can be read or changed.
+            <Button size="small" onClick={signIn}>
+              Sign in
+            </Button>
           </div>
         )}
         <main id="main" className={styles.main} tabIndex={-1}>

@@ -24,6 +24,12 @@ test('a file name holds no drawer words and is kebab-case', () => {
   );
 });
 
+test('components of pages are judged like any other module', () => {
+  assert.deepEqual(found({ 'dashboard/src/List.tsx': '// x\n' }), [
+    'dashboard/src/List.tsx is not named in kebab-case',
+  ]);
+});
+
 test('comments end at column 120, and a doc comment has lines of its own', () => {
   assert.deepEqual(found({ 'core/a.ts': `// ${'x'.repeat(118)}\n/** A limit. */ export const LIMIT = 1;\n` }), [
     `core/a.ts:1 has a comment beyond column 120: // ${'x'.repeat(118)}`,

@@ -2,11 +2,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
-import { wordsOf } from '../../api/failure.ts';
 import { useChange } from '../../api/use-change.ts';
 import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
 import { Field, FieldRow, Input, Select } from '../../components/field.tsx';
+import { FormDialog } from '../../components/form-dialog.tsx';
 import { Badge } from '../../components/state.tsx';
 import { Table, type Column } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
@@ -110,24 +109,18 @@ export function NewToken({ organizationId: given, queryKey, onMade, onClose }: N
   const [scope, setScope] = useState<Scope>('deploy');
   const [days, setDays] = useState('90');
   const [chosen, setChosen] = useState(given ?? '');
-  const [error, setError] = useState<string | null>(null);
   const { data: user } = useQuery(userQuery);
   const make = useChange({
     queryKey,
     failed: 'The token was not made',
     act: async () => {
-      try {
-        const body = {
-          name,
-          scope,
-          expiresInDays: days === '' ? null : Number(days),
-          ...(chosen !== '' && { organizationId: chosen }),
-        };
-        return await dataOf(api.post('/tokens', { body }));
-      } catch (failure) {
-        setError(wordsOf(failure));
-        throw failure;
-      }
+      const body = {
+        name,
+        scope,
+        expiresInDays: days === '' ? null : Number(days),
+        ...(chosen !== '' && { organizationId: chosen }),
+      };
+      return await dataOf(api.post('/tokens', { body }));
     },
     onDone: ({ token }) => {
       onMade(token);
@@ -135,21 +128,14 @@ export function NewToken({ organizationId: given, queryKey, onMade, onClose }: N
     },
   });
   return (
-    <Dialog
-      isOpen
+    <FormDialog
       onClose={onClose}
       title="New token"
       onSubmit={() => make.mutate(undefined)}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" variant="primary" isPending={make.isPending}>
-            Make token
-          </Button>
-        </>
-      }
+      action="Make token"
+      isPending={make.isPending}
     >
-      <Field label="Name" hint="What it is for" error={error}>
+      <Field label="Name" hint="What it is for" error={make.problem}>
         {(control) => (
           <Input
             {...control}
@@ -200,6 +186,6 @@ export function NewToken({ organizationId: given, queryKey, onMade, onClose }: N
           )}
         </Field>
       </FieldRow>
-    </Dialog>
+    </FormDialog>
   );
 }

@@ -11,35 +11,30 @@ import { Table, type Column } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import type { Project } from '../../queries/account.ts';
 import { costliestQuery, cpuText, type Invocation } from '../../queries/usage.ts';
-import { useProject } from '../../shell/use-place.ts';
+import { WithProject } from '../../shell/with-project.tsx';
 import { Share, UsageView, type UsageSearch } from './usage.tsx';
 
 export function AnalyticsPage() {
-  const { data: project, error, refetch } = useProject();
   const search = useSearch({ from: '/projects/$project/analytics' });
   const navigate = useNavigate({ from: '/projects/$project/analytics' });
   const onSearch = (next: UsageSearch): void => void navigate({ search: next });
   return (
     <Page title="Analytics" description="Requests and CPU, counted for every invocation">
-      {project === undefined ? (
-        error === null ? (
-          <SkeletonRows />
-        ) : (
-          <ErrorState title="The project could not be read" error={error} onRetry={() => void refetch()} />
-        )
-      ) : (
-        <>
-          <UsageView
-            of={{ projectId: project.id }}
-            search={search}
-            onSearch={onSearch}
-            onOpen={({ route }) => onSearch({ ...search, route: route ?? '' })}
-          />
-          {search.route !== undefined && (
-            <Costliest project={project} search={search} onClose={() => onSearch({ ...search, route: undefined })} />
-          )}
-        </>
-      )}
+      <WithProject>
+        {(project) => (
+          <>
+            <UsageView
+              of={{ projectId: project.id }}
+              search={search}
+              onSearch={onSearch}
+              onOpen={({ route }) => onSearch({ ...search, route: route ?? '' })}
+            />
+            {search.route !== undefined && (
+              <Costliest project={project} search={search} onClose={() => onSearch({ ...search, route: undefined })} />
+            )}
+          </>
+        )}
+      </WithProject>
     </Page>
   );
 }

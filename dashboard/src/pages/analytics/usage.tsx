@@ -1,5 +1,5 @@
-// CPU and requests against the plan's budget: a bar for each kind, charts with the limit, a table of routes sorted by who
-// comes nearest to it. For a project and for an organization.
+// CPU and requests against the plan's budget: a bar for each kind, charts with the limit, a table of routes sorted by
+// who comes nearest to it. For a project and for an organization.
 import { BarChartIcon } from '@radix-ui/react-icons';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';

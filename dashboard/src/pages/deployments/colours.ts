@@ -1,5 +1,5 @@
-// Colours of terminals in a line of a build log: the text without their sequences, and which part has which. Pure. Classes
-// of build-log.module.css are what comes of them; whatever else a sequence says is dropped.
+// Colours of terminals in a line of a build log: the text without their sequences, and which part has which. Pure.
+// Classes of build-log.module.css are what comes of them; whatever else a sequence says is dropped.
 
 /** A part of a text with a look of its own. */
 export interface Coloured {

@@ -1,11 +1,9 @@
 // The frame of the lists of deployments and of previews: the project once it is read, and the tabs between them.
 import type { ReactNode } from 'react';
-import { ErrorState } from '../../components/notice.tsx';
 import { Page } from '../../components/page.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { TabLink, TabLinks } from '../../components/tabs.tsx';
 import type { Project } from '../../queries/account.ts';
-import { useProject } from '../../shell/use-place.ts';
+import { WithProject } from '../../shell/with-project.tsx';
 
 interface DeploymentsFrameProps {
   readonly title: string;
@@ -13,41 +11,36 @@ interface DeploymentsFrameProps {
 }
 
 export function DeploymentsFrame({ title, children }: DeploymentsFrameProps) {
-  const { data: project, error, refetch } = useProject();
   return (
     <Page title={title}>
-      {project === undefined ? (
-        error === null ? (
-          <SkeletonRows />
-        ) : (
-          <ErrorState title="The project could not be read" error={error} onRetry={() => void refetch()} />
-        )
-      ) : (
-        <>
-          <TabLinks label="Kinds of deployments">
-            <TabLink
-              to="/projects/$project/deployments"
-              params={{ project: project.name }}
-              search={{}}
-              activeOptions={{ exact: true, includeSearch: true }}
-            >
-              All
-            </TabLink>
-            <TabLink
-              to="/projects/$project/deployments"
-              params={{ project: project.name }}
-              search={{ target: 'production' }}
-              activeOptions={{ includeSearch: true }}
-            >
-              Production
-            </TabLink>
-            <TabLink to="/projects/$project/previews" params={{ project: project.name }}>
-              Previews
-            </TabLink>
-          </TabLinks>
-          {children(project)}
-        </>
-      )}
+      <WithProject>
+        {(project) => (
+          <>
+            <TabLinks label="Kinds of deployments">
+              <TabLink
+                to="/projects/$project/deployments"
+                params={{ project: project.name }}
+                search={{}}
+                activeOptions={{ exact: true, includeSearch: true }}
+              >
+                All
+              </TabLink>
+              <TabLink
+                to="/projects/$project/deployments"
+                params={{ project: project.name }}
+                search={{ target: 'production' }}
+                activeOptions={{ includeSearch: true }}
+              >
+                Production
+              </TabLink>
+              <TabLink to="/projects/$project/previews" params={{ project: project.name }}>
+                Previews
+              </TabLink>
+            </TabLinks>
+            {children(project)}
+          </>
+        )}
+      </WithProject>
     </Page>
   );
 }

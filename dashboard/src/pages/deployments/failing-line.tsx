@@ -1,5 +1,5 @@
-// Why a deployment failed, in view: its message or the failing line of its log with what surrounds it, and where that is
-// in the sources.
+// Why a deployment failed, in view: its message or the failing line of its log with what surrounds it, and where that
+// is in the sources.
 import { Notice } from '../../components/notice.tsx';
 import { reasonText, type Deployment } from '../../queries/deployments.ts';
 import styles from './build-log.module.css';

@@ -20,7 +20,7 @@ import { targetOf, useChanges } from '../storage/changes.tsx';
 import styles from '../storage/storage.module.css';
 import { jsonLine, JsonValue } from '../storage/value.tsx';
 import { parseJson } from './json.ts';
-import { runTones } from './workflows.tsx';
+import { runTones } from './run-tones.ts';
 
 interface RunSheetProps {
   readonly place: BindingPlace;

@@ -11,7 +11,7 @@ import { Editor } from '../../components/editor.tsx';
 import { Field, Input, Select } from '../../components/field.tsx';
 import { Id } from '../../components/id.tsx';
 import { EmptyState } from '../../components/notice.tsx';
-import { State, type Tone } from '../../components/state.tsx';
+import { State } from '../../components/state.tsx';
 import { Table } from '../../components/table.tsx';
 import { sentenceText } from '../../components/text.ts';
 import { Duration, Time } from '../../components/time.tsx';
@@ -23,15 +23,7 @@ import { jobsArea, workflowKind } from '../storage/kinds.ts';
 import styles from '../storage/storage.module.css';
 import { parseJson } from './json.ts';
 import { RunSheet } from './run-sheet.tsx';
-
-export const runTones: Readonly<Record<string, Tone>> = {
-  pending: 'neutral',
-  running: 'running',
-  paused: 'warning',
-  completed: 'ok',
-  failed: 'failed',
-  cancelled: 'neutral',
-};
+import { runTones } from './run-tones.ts';
 
 export function WorkflowsPage() {
   return (

@@ -4,14 +4,12 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode } from 'react';
 import { IconButton } from '../../components/button.tsx';
 import { Input, Select } from '../../components/field.tsx';
-import { ErrorState } from '../../components/notice.tsx';
 import { Filters, Page } from '../../components/page.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Badge } from '../../components/state.tsx';
 import { TabLink, TabLinks } from '../../components/tabs.tsx';
 import type { Project } from '../../queries/account.ts';
 import { logRanges, type LogRange, type LogSearch } from '../../queries/logs.ts';
-import { useProject } from '../../shell/use-place.ts';
+import { WithProject } from '../../shell/with-project.tsx';
 import styles from './logs.module.css';
 import { RequestSheet } from './request-sheet.tsx';
 
@@ -31,7 +29,6 @@ interface LogsPageProps {
 }
 
 export function LogsPage({ title, from, actions, searchWords, filters, children }: LogsPageProps) {
-  const { data: project, error, refetch } = useProject();
   const search: LogSearch = useSearch({ from });
   const navigate = useNavigate({ from });
   const narrow: Narrow = (change, isReplacing = false) =>
@@ -75,25 +72,21 @@ export function LogsPage({ title, from, actions, searchWords, filters, children 
         {filters(search, narrow)}
         <Chips search={search} narrow={narrow} />
       </Filters>
-      {project === undefined ? (
-        error === null ? (
-          <SkeletonRows />
-        ) : (
-          <ErrorState title="The project could not be read" error={error} onRetry={() => void refetch()} />
-        )
-      ) : (
-        <>
-          {children(project, search, narrow)}
-          {search.invocation !== undefined && (
-            <RequestSheet
-              project={project}
-              id={search.invocation}
-              narrow={narrow}
-              onClose={() => narrow({ invocation: undefined })}
-            />
-          )}
-        </>
-      )}
+      <WithProject>
+        {(project) => (
+          <>
+            {children(project, search, narrow)}
+            {search.invocation !== undefined && (
+              <RequestSheet
+                project={project}
+                id={search.invocation}
+                narrow={narrow}
+                onClose={() => narrow({ invocation: undefined })}
+              />
+            )}
+          </>
+        )}
+      </WithProject>
     </Page>
   );
 }

@@ -3,12 +3,11 @@ import { DotsHorizontalIcon, PlusIcon } from '@radix-ui/react-icons';
 import { useInfiniteQuery, useQuery, useQueryClient, type InfiniteData } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
-import { wordsOf } from '../../api/failure.ts';
 import { useChange } from '../../api/use-change.ts';
 import { Button, IconButton } from '../../components/button.tsx';
 import { CursorList, byCursor, type Page } from '../../components/cursor-list.tsx';
-import { Dialog } from '../../components/dialog.tsx';
 import { Field, Input, Select } from '../../components/field.tsx';
+import { FormDialog } from '../../components/form-dialog.tsx';
 import { Menu, MenuChoice, MenuItem, MenuLine } from '../../components/menu.tsx';
 import { EmptyState } from '../../components/notice.tsx';
 import { Section } from '../../components/page.tsx';
@@ -223,19 +222,13 @@ function Invitations({ organization }: { readonly organization: FullOrganization
 function Invite({ organization, onClose }: { readonly organization: FullOrganization; readonly onClose: () => void }) {
   const [login, setLogin] = useState('');
   const [role, setRole] = useState<GrantedRole>('member');
-  const [error, setError] = useState<string | null>(null);
   const invite = useChange({
     queryKey: ['invitations', organization.id],
     failed: `${login} was not invited`,
     act: async () => {
-      try {
-        return await dataOf(
-          api.post('/orgs/:id/invitations', { params: { id: organization.id }, body: { login, role } }),
-        );
-      } catch (failure) {
-        setError(wordsOf(failure));
-        throw failure;
-      }
+      return await dataOf(
+        api.post('/orgs/:id/invitations', { params: { id: organization.id }, body: { login, role } }),
+      );
     },
     onDone: () => {
       noteDone(`${login} is invited`, 'The invitation waits for their next sign-in, for seven days.');
@@ -243,21 +236,14 @@ function Invite({ organization, onClose }: { readonly organization: FullOrganiza
     },
   });
   return (
-    <Dialog
-      isOpen
+    <FormDialog
       onClose={onClose}
       title={`Invite to ${organization.name}`}
       onSubmit={() => invite.mutate(undefined)}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" variant="primary" isPending={invite.isPending}>
-            Invite
-          </Button>
-        </>
-      }
+      action="Invite"
+      isPending={invite.isPending}
     >
-      <Field label="Login on the Git host" error={error}>
+      <Field label="Login on the Git host" error={invite.problem}>
         {(control) => (
           <Input
             {...control}
@@ -282,6 +268,6 @@ function Invite({ organization, onClose }: { readonly organization: FullOrganiza
           </Select>
         )}
       </Field>
-    </Dialog>
+    </FormDialog>
   );
 }

@@ -4,11 +4,10 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
-import { wordsOf } from '../../api/failure.ts';
 import { useChange } from '../../api/use-change.ts';
 import { Button, IconButton } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
 import { Checkbox, Field, Input } from '../../components/field.tsx';
+import { FormDialog } from '../../components/form-dialog.tsx';
 import { Menu, MenuItem } from '../../components/menu.tsx';
 import { EmptyState, ErrorState } from '../../components/notice.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
@@ -179,17 +178,11 @@ function NewWebhook({
 }) {
   const [url, setUrl] = useState('');
   const [chosen, setChosen] = useState<readonly EventName[]>(['deployment.succeeded', 'deployment.failed']);
-  const [error, setError] = useState<string | null>(null);
   const make = useChange({
     queryKey: ['webhooks', id],
     failed: 'The webhook was not made',
     act: async () => {
-      try {
-        return await dataOf(api.post('/orgs/:id/webhooks', { params: { id }, body: { url, events: [...chosen] } }));
-      } catch (failure) {
-        setError(wordsOf(failure));
-        throw failure;
-      }
+      return await dataOf(api.post('/orgs/:id/webhooks', { params: { id }, body: { url, events: [...chosen] } }));
     },
     onDone: ({ secret }) => {
       onMade(secret);
@@ -197,21 +190,15 @@ function NewWebhook({
     },
   });
   return (
-    <Dialog
-      isOpen
+    <FormDialog
       onClose={onClose}
       title="New webhook"
       onSubmit={() => make.mutate(undefined)}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" variant="primary" isPending={make.isPending} disabled={chosen.length === 0}>
-            Make webhook
-          </Button>
-        </>
-      }
+      action="Make webhook"
+      isPending={make.isPending}
+      isDisabled={chosen.length === 0}
     >
-      <Field label="URL" hint="https, on a public address" error={error}>
+      <Field label="URL" hint="https, on a public address" error={make.problem}>
         {(control) => (
           <Input
             {...control}
@@ -236,6 +223,6 @@ function NewWebhook({
           }
         />
       ))}
-    </Dialog>
+    </FormDialog>
   );
 }

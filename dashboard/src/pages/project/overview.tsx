@@ -6,15 +6,15 @@ import { useEffect } from 'react';
 import { ButtonLink, OutsideLink } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { CursorList } from '../../components/cursor-list.tsx';
-import { ErrorState } from '../../components/notice.tsx';
 import { Facts, Page, Section } from '../../components/page.tsx';
-import { Skeleton, SkeletonRows } from '../../components/skeleton.tsx';
+import { Skeleton } from '../../components/skeleton.tsx';
 import { State } from '../../components/state.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import type { Project } from '../../queries/account.ts';
 import { deploymentQuery, deploymentsQuery, titleOf, type Deployment } from '../../queries/deployments.ts';
 import { useProject } from '../../shell/use-place.ts';
+import { WithProject } from '../../shell/with-project.tsx';
 import { useBuildLog } from '../deployments/build-log.tsx';
 import { useDeploymentActions } from '../deployments/deployment-actions.tsx';
 import { deploymentColumns, DeploymentState } from '../deployments/deployment-row.tsx';
@@ -25,15 +25,11 @@ import { FailingLine } from '../deployments/failing-line.tsx';
 const RECENT = 8;
 
 export function OverviewPage() {
-  const { data: project, error, refetch } = useProject();
+  const { data: project } = useProject();
   if (project === undefined)
     return (
       <Page title="Overview">
-        {error === null ? (
-          <SkeletonRows />
-        ) : (
-          <ErrorState title="The project could not be read" error={error} onRetry={() => void refetch()} />
-        )}
+        <WithProject>{() => null}</WithProject>
       </Page>
     );
   return (

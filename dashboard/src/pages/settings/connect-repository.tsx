@@ -8,6 +8,7 @@ import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Checkbox, Field, FieldRow, Input, Select, TextArea } from '../../components/field.tsx';
+import { FormDialog } from '../../components/form-dialog.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { noteDone } from '../../components/toast.tsx';
 import type { Project } from '../../queries/account.ts';
@@ -24,7 +25,6 @@ export function ConnectRepository({ project, connected, onClose }: ConnectProps)
   const [chosen, setChosen] = useState('');
   const [remote, setRemote] = useState({ url: '', username: '', password: '', sshKey: '', knownHosts: '' });
   const [isNow, setNow] = useState(true);
-  const [error, setError] = useState<string | null>(null);
   const [webhookUrl, setWebhookUrl] = useState<string | null>(null);
   const { organizationId } = project;
   const hosted = useQuery({
@@ -36,15 +36,10 @@ export function ConnectRepository({ project, connected, onClose }: ConnectProps)
     queryKey: ['project'],
     failed: 'The repository was not connected',
     act: async () => {
-      try {
-        const made = from === 'connected' ? { repository: { id: chosen }, webhookUrl: null } : await addRepository();
-        const body = { repositoryId: made.repository.id, configPath: project.configPath, deploy: isNow };
-        await dataOf(api.post('/projects/:id/repository', { params: { id: project.id }, body }));
-        return made.webhookUrl;
-      } catch (failure) {
-        setError(wordsOf(failure));
-        throw failure;
-      }
+      const made = from === 'connected' ? { repository: { id: chosen }, webhookUrl: null } : await addRepository();
+      const body = { repositoryId: made.repository.id, configPath: project.configPath, deploy: isNow };
+      await dataOf(api.post('/projects/:id/repository', { params: { id: project.id }, body }));
+      return made.webhookUrl;
     },
     onDone: (url) => {
       noteDone(
@@ -80,24 +75,13 @@ export function ConnectRepository({ project, connected, onClose }: ConnectProps)
     onChange: ({ target }: { target: { value: string } }) => setRemote({ ...remote, [name]: target.value }),
   });
   return (
-    <Dialog
-      isOpen
+    <FormDialog
       onClose={onClose}
       title="Connect a repository"
       onSubmit={() => connect.mutate(undefined)}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            type="submit"
-            variant="primary"
-            isPending={connect.isPending}
-            disabled={from === 'remote' ? remote.url === '' : chosen === ''}
-          >
-            Connect
-          </Button>
-        </>
-      }
+      action="Connect"
+      isPending={connect.isPending}
+      isDisabled={from === 'remote' ? remote.url === '' : chosen === ''}
     >
       <Field label="From">
         {(control) => (
@@ -112,7 +96,7 @@ export function ConnectRepository({ project, connected, onClose }: ConnectProps)
           </Select>
         )}
       </Field>
-      {error !== null && <Notice tone="failed" title={error} />}
+      {connect.problem !== null && <Notice tone="failed" title={connect.problem} />}
       {from === 'connected' && (
         <Field label="Repository">
           {(control) => (
@@ -189,6 +173,6 @@ export function ConnectRepository({ project, connected, onClose }: ConnectProps)
         checked={isNow}
         onChange={({ target }) => setNow(target.checked)}
       />
-    </Dialog>
+    </FormDialog>
   );
 }

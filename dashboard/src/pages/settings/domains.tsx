@@ -3,12 +3,11 @@ import { GlobeIcon, PlusIcon } from '@radix-ui/react-icons';
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
-import { wordsOf } from '../../api/failure.ts';
 import { useChange } from '../../api/use-change.ts';
 import { Button, OutsideLink } from '../../components/button.tsx';
 import { ConfirmByName } from '../../components/confirm.tsx';
-import { Dialog } from '../../components/dialog.tsx';
 import { Field, Input, Select } from '../../components/field.tsx';
+import { FormDialog } from '../../components/form-dialog.tsx';
 import { EmptyState, ErrorState } from '../../components/notice.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { noteDone } from '../../components/toast.tsx';
@@ -130,22 +129,16 @@ function AddDomain({ project, onClose }: { readonly project: Project; readonly o
   const [hostname, setHostname] = useState('');
   const [leads, setLeads] = useState<'production' | 'branch' | 'redirect'>('production');
   const [to, setTo] = useState('');
-  const [error, setError] = useState<string | null>(null);
   const add = useChange({
     queryKey: ['domains', project.id],
     failed: `${hostname} was not added`,
     act: async () => {
-      try {
-        const body = {
-          hostname,
-          ...(leads === 'branch' && { branch: to }),
-          ...(leads === 'redirect' && { redirectTo: to }),
-        };
-        return await dataOf(api.post('/projects/:id/domains', { params: { id: project.id }, body }));
-      } catch (failure) {
-        setError(wordsOf(failure));
-        throw failure;
-      }
+      const body = {
+        hostname,
+        ...(leads === 'branch' && { branch: to }),
+        ...(leads === 'redirect' && { redirectTo: to }),
+      };
+      return await dataOf(api.post('/projects/:id/domains', { params: { id: project.id }, body }));
     },
     onDone: (made) => {
       noteDone(`${made.hostname} added`, 'Make its DNS records next.');
@@ -153,21 +146,14 @@ function AddDomain({ project, onClose }: { readonly project: Project; readonly o
     },
   });
   return (
-    <Dialog
-      isOpen
+    <FormDialog
       onClose={onClose}
       title="Add a domain"
       onSubmit={() => add.mutate(undefined)}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" variant="primary" isPending={add.isPending}>
-            Add domain
-          </Button>
-        </>
-      }
+      action="Add domain"
+      isPending={add.isPending}
     >
-      <Field label="Domain" error={error}>
+      <Field label="Domain" error={add.problem}>
         {(control) => (
           <Input
             {...control}
@@ -204,6 +190,6 @@ function AddDomain({ project, onClose }: { readonly project: Project; readonly o
           )}
         </Field>
       )}
-    </Dialog>
+    </FormDialog>
   );
 }

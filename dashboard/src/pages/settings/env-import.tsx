@@ -2,14 +2,13 @@
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
 import { useChange } from '../../api/use-change.ts';
-import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
-import { Checkbox, Field, FieldRow, Input, Select, TextArea } from '../../components/field.tsx';
+import { Checkbox, Field, TextArea } from '../../components/field.tsx';
+import { FormDialog } from '../../components/form-dialog.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { noteDone } from '../../components/toast.tsx';
 import { readEnvText } from './env-text.ts';
 import styles from './settings.module.css';
-import { scopeWords, type Variable } from './variables.tsx';
+import { WhereFields, type Where } from './where-fields.tsx';
 
 /** Of one import, as the API takes it. */
 const VARIABLES_MAX = 500;
@@ -17,8 +16,7 @@ const NAMES_SHOWN = 12;
 
 export function EnvImport({ projectId, onClose }: { readonly projectId: string; readonly onClose: () => void }) {
   const [text, setText] = useState('');
-  const [scope, setScope] = useState<Variable['scope']>('production');
-  const [branch, setBranch] = useState('');
+  const [where, setWhere] = useState<Where>({ scope: 'production' });
   const [isSecret, setSecret] = useState(true);
   const { variables, problems } = readEnvText(text);
   const save = useChange({
@@ -31,8 +29,7 @@ export function EnvImport({ projectId, onClose }: { readonly projectId: string; 
           key,
           value,
           kind,
-          scope,
-          ...(scope === 'branch' && { branch }),
+          ...where,
         })),
       };
       return dataOf(api.post('/environment-variables/:projectId/import', { params: { projectId }, body }));
@@ -48,21 +45,15 @@ export function EnvImport({ projectId, onClose }: { readonly projectId: string; 
     .join(', ');
   const canSave = variables.length > 0 && variables.length <= VARIABLES_MAX && problems.length === 0;
   return (
-    <Dialog
-      isOpen
+    <FormDialog
       isWide
       onClose={onClose}
       title="Import variables"
       description="Those that are there already get the new value."
       onSubmit={() => canSave && save.mutate(undefined)}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" variant="primary" disabled={!canSave} isPending={save.isPending}>
-            {variables.length === 0 ? 'Import' : `Set ${variables.length} variables`}
-          </Button>
-        </>
-      }
+      action={variables.length === 0 ? 'Import' : `Set ${variables.length} variables`}
+      isPending={save.isPending}
+      isDisabled={!canSave}
     >
       <Field label="Text of a .env file">
         {(control) => (
@@ -97,39 +88,13 @@ export function EnvImport({ projectId, onClose }: { readonly projectId: string; 
           {variables.length > NAMES_SHOWN && ` and ${variables.length - NAMES_SHOWN} more`}
         </p>
       )}
-      <FieldRow>
-        <Field label="Where">
-          {(control) => (
-            <Select {...control} value={scope} onChange={({ target }) => setScope(target.value as Variable['scope'])}>
-              {Object.entries(scopeWords).map(([one, label]) => (
-                <option key={one} value={one}>
-                  {label}
-                </option>
-              ))}
-            </Select>
-          )}
-        </Field>
-        {scope === 'branch' && (
-          <Field label="Branch">
-            {(control) => (
-              <Input
-                {...control}
-                isCode
-                required
-                maxLength={255}
-                value={branch}
-                onChange={({ target }) => setBranch(target.value)}
-              />
-            )}
-          </Field>
-        )}
-      </FieldRow>
+      <WhereFields where={where} onChange={setWhere} />
       <Checkbox
         label="Secrets"
         hint="Their values are never shown again."
         checked={isSecret}
         onChange={({ target }) => setSecret(target.checked)}
       />
-    </Dialog>
+    </FormDialog>
   );
 }

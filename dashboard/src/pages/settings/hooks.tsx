@@ -3,11 +3,10 @@ import { Link2Icon, PlusIcon } from '@radix-ui/react-icons';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
-import { wordsOf } from '../../api/failure.ts';
 import { useChange } from '../../api/use-change.ts';
 import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
 import { Field, Input } from '../../components/field.tsx';
+import { FormDialog } from '../../components/form-dialog.tsx';
 import { EmptyState, ErrorState } from '../../components/notice.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Badge } from '../../components/state.tsx';
@@ -115,19 +114,13 @@ function NewHook({
 }) {
   const [name, setName] = useState('');
   const [branch, setBranch] = useState(project.defaultBranch);
-  const [error, setError] = useState<string | null>(null);
   const make = useChange({
     queryKey: ['deploy-hooks', project.id],
     failed: 'The hook was not made',
     act: async () => {
-      try {
-        return await dataOf(
-          api.post('/projects/:id/deploy-hooks', { params: { id: project.id }, body: { name, branch } }),
-        );
-      } catch (failure) {
-        setError(wordsOf(failure));
-        throw failure;
-      }
+      return await dataOf(
+        api.post('/projects/:id/deploy-hooks', { params: { id: project.id }, body: { name, branch } }),
+      );
     },
     onDone: ({ url }) => {
       onMade(url);
@@ -135,21 +128,14 @@ function NewHook({
     },
   });
   return (
-    <Dialog
-      isOpen
+    <FormDialog
       onClose={onClose}
       title="New deploy hook"
       onSubmit={() => make.mutate(undefined)}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" variant="primary" isPending={make.isPending}>
-            Make hook
-          </Button>
-        </>
-      }
+      action="Make hook"
+      isPending={make.isPending}
     >
-      <Field label="Name" error={error}>
+      <Field label="Name" error={make.problem}>
         {(control) => (
           <Input
             {...control}
@@ -174,6 +160,6 @@ function NewHook({
           />
         )}
       </Field>
-    </Dialog>
+    </FormDialog>
   );
 }

@@ -1,11 +1,9 @@
 // The frame of the settings of a project: its tabs, and the project once it is read.
 import type { ReactNode } from 'react';
-import { ErrorState } from '../../components/notice.tsx';
 import { Page } from '../../components/page.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { TabLink, TabLinks } from '../../components/tabs.tsx';
 import type { Project } from '../../queries/account.ts';
-import { useProject } from '../../shell/use-place.ts';
+import { WithProject } from '../../shell/with-project.tsx';
 
 interface SettingsPageProps {
   /** Of the tab. */
@@ -23,7 +21,6 @@ const tabs = [
 ] as const;
 
 export function SettingsPage({ title, actions, children }: SettingsPageProps) {
-  const { data: project, error, refetch } = useProject();
   return (
     <Page title={`${title}, settings`} heading="Settings" actions={actions}>
       <TabLinks label="Settings">
@@ -33,15 +30,7 @@ export function SettingsPage({ title, actions, children }: SettingsPageProps) {
           </TabLink>
         ))}
       </TabLinks>
-      {project === undefined ? (
-        error === null ? (
-          <SkeletonRows />
-        ) : (
-          <ErrorState title="The project could not be read" error={error} onRetry={() => void refetch()} />
-        )
-      ) : (
-        children(project)
-      )}
+      <WithProject>{children}</WithProject>
     </Page>
   );
 }

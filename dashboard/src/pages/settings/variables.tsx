@@ -1,6 +1,6 @@
 // Variables of a project: by scope, secrets without their values, and which of them wait for the next deployment.
 import { PlusIcon, DotsHorizontalIcon, LockClosedIcon } from '@radix-ui/react-icons';
-import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
@@ -16,30 +16,12 @@ import { Badge } from '../../components/state.tsx';
 import { Table, type Column } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import type { Project } from '../../queries/account.ts';
+import { scopeWords, variablesQuery, type Variable } from '../../queries/variables.ts';
 import { removeLater, useRemoved } from '../../state/removals.ts';
 import { EnvImport } from './env-import.tsx';
 import { SettingsPage } from './settings-page.tsx';
 import styles from './settings.module.css';
 import { VariableForm } from './variable-form.tsx';
-
-export const variablesQuery = (projectId: string) =>
-  queryOptions({
-    queryKey: ['variables', projectId],
-    queryFn: ({ signal }) => readVariables(projectId, signal),
-  });
-const readVariables = (projectId: string, signal?: AbortSignal) =>
-  dataOf(api.get('/environment-variables/:projectId', { params: { projectId }, ...(signal && { signal }) }));
-
-/** One of them. */
-export type Variable = Awaited<ReturnType<typeof readVariables>>['items'][number];
-
-/** Scopes, in words. */
-export const scopeWords: Readonly<Record<Variable['scope'], string>> = {
-  production: 'Production',
-  preview: 'All previews',
-  branch: 'One branch',
-  dev: 'platform dev',
-};
 
 export function VariablesPage() {
   const [opened, setOpened] = useState<'new' | 'import' | Variable | null>(null);

@@ -9,7 +9,8 @@ import { SkeletonRows } from '../../components/skeleton.tsx';
 import { TabLink, TabLinks } from '../../components/tabs.tsx';
 import { mode } from '../../mode.ts';
 import { resourcesQuery, type BindingPlace, type ResourcePlace } from '../../queries/resources.ts';
-import { useBranch, useProject } from '../../shell/use-place.ts';
+import { useBranch } from '../../shell/use-place.ts';
+import { WithProject } from '../../shell/with-project.tsx';
 import { kindsOf, type Area, type Kind } from './kinds.ts';
 import styles from './storage.module.css';
 
@@ -42,15 +43,10 @@ export function ResourcePage({
   readonly title: string;
   readonly children: (place: ResourcePlace) => ReactNode;
 }) {
-  const { data: project, error, refetch } = useProject();
   const branch = useBranch();
   return (
     <Page title={title} isWide>
-      {error !== null && (
-        <ErrorState title="The project could not be read" error={error} onRetry={() => void refetch()} />
-      )}
-      {project === undefined && error === null && <SkeletonRows />}
-      {project !== undefined && children({ id: project.id, project: project.name, branch })}
+      <WithProject>{({ id, name }) => children({ id, project: name, branch })}</WithProject>
     </Page>
   );
 }

@@ -1,5 +1,5 @@
-// Changes of what bindings hold: they ask once before production is touched, name it, say what went wrong, and read anew
-// what is shown.
+// Changes of what bindings hold: they ask once before production is touched, name it, say what went wrong, and read
+// anew what is shown.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { Confirm } from '../../components/confirm.tsx';

@@ -1,5 +1,5 @@
-// Files of a binding by folders: uploaded by choosing or dropping, downloaded, deleted. What a file holds is never shown
-// here: it may be a page that somebody uploaded.
+// Files of a binding by folders: uploaded by choosing or dropping, downloaded, deleted. What a file holds is never
+// shown here: it may be a page that somebody uploaded.
 import { ArchiveIcon, DownloadIcon, FileIcon, TrashIcon, UploadIcon } from '@radix-ui/react-icons';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';

@@ -1,5 +1,5 @@
-// The rows of a table, page by page: sorted and searched by the database, one opened at the side, where each value can be
-// changed; the statement that does it is shown before it runs.
+// The rows of a table, page by page: sorted and searched by the database, one opened at the side, where each value
+// can be changed; the statement that does it is shown before it runs.
 import { ChevronLeftIcon, ChevronRightIcon } from '@radix-ui/react-icons';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';

@@ -1,0 +1,11 @@
+// How the statuses of workflow runs look.
+import type { Tone } from '../../components/state.tsx';
+
+export const runTones: Readonly<Record<string, Tone>> = {
+  pending: 'neutral',
+  running: 'running',
+  paused: 'warning',
+  completed: 'ok',
+  failed: 'failed',
+  cancelled: 'neutral',
+};
