@@ -8,6 +8,7 @@ import { createApi } from './api/app.ts';
 import { createClientAddress } from './api/client-address.ts';
 import { sweepApi } from './api/sweep.ts';
 import { recheckDomains } from './domains/recheck.ts';
+import { startDrains } from './drains/deliver.ts';
 import { startDeployments } from './deployments/start.ts';
 import { watchBuilds } from './deployments/want-builder.ts';
 import { openGitPush } from './git-push/git-push.ts';
@@ -80,6 +81,7 @@ async function start(): Promise<() => Promise<void>> {
   await watchBuilds(parts, () => process.connected && process.send?.({ type: 'want', service: 'builder' }));
   startGitHost(parts);
   startWebhooks(parts);
+  startDrains(parts);
   parts.background('Looking at domains', () => recheckDomains(parts));
   parts.background('Collecting usage', () => collectUsage(parts));
   parts.background('Collecting lines and invocations', () => collectTelemetry(parts, collector));

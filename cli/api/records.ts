@@ -101,3 +101,14 @@ export interface Domain {
     readonly problem: string | null;
   } | null;
 }
+
+/** A log drain; its headers and keys are not shown. */
+export interface Drain {
+  readonly id: string;
+  readonly name: string;
+  readonly target: { readonly kind: string; readonly url?: string; readonly bucket?: string; readonly prefix?: string };
+  readonly level: string;
+  readonly state: string;
+  readonly error: string | null;
+  readonly deliveredAt: string | null;
+}

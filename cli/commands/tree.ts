@@ -127,6 +127,16 @@ export const commands: Readonly<Record<string, Entry>> = {
       verify: { summary: 'Verify a custom domain', load: () => import('./domains/verify.ts') },
     },
   },
+  drains: {
+    summary: 'Log drains: list, add, rm, test',
+    byDefault: 'list',
+    commands: {
+      list: { summary: 'List the log drains', aliases: ['ls'], load: () => import('./drains/list.ts') },
+      add: { summary: 'Send lines on, by HTTP or into a bucket', load: () => import('./drains/add.ts') },
+      rm: { summary: 'Delete a log drain', load: () => import('./drains/remove.ts') },
+      test: { summary: 'Send one made-up line to a log drain', load: () => import('./drains/test.ts') },
+    },
+  },
   db: {
     summary: 'Databases: list, tables, query, import, export, migrate, insights',
     byDefault: 'list',

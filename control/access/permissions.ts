@@ -36,6 +36,7 @@ export const permissions = {
   'token:read': ['admin', 'admin'],
   'token:write': ['admin', 'admin'],
   'webhook:write': ['admin', 'admin'],
+  'drain:write': ['admin', 'write'],
   'audit:read': ['admin', 'read'],
   'usage:read': ['viewer', 'read'],
   'account:read': [null, 'read'],

@@ -23,6 +23,7 @@ import { createLineStreams } from './line-stream.ts';
 import { createLogStreams } from './log-stream.ts';
 import { audit } from './routes/audit.ts';
 import { deployments } from './routes/deployments.ts';
+import { drains } from './routes/drains.ts';
 import { domains } from './routes/domains.ts';
 import { members } from './routes/members.ts';
 import { operator } from './routes/operator.ts';
@@ -84,6 +85,7 @@ export function createApi() {
     .route('/', logs(createLineStreams()))
     .route('/', invocations)
     .route('/', traces)
+    .route('/', drains)
     .route('/', account)
     .route('/', addresses)
     .route('/', webhooks)

@@ -12,6 +12,7 @@ const prefixes = {
   webhook: 'whk',
   webhookDelivery: 'whd',
   deployHook: 'hok',
+  drain: 'drn',
   invitation: 'inv',
   upload: 'upl',
 } as const;

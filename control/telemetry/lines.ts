@@ -23,10 +23,10 @@ export interface LineQuestion extends StoredQuestion {
   readonly invocation?: string | undefined;
 }
 
-interface Row {
+/** A stored line as the table has it. */
+export interface LineRow {
   readonly seq: number;
   readonly at: Date;
-  readonly moment: string;
   readonly deployment_id: string;
   readonly branch: string;
   readonly level: number;
@@ -38,7 +38,7 @@ interface Row {
 }
 
 /** A line as the API says it. */
-export const toLine = (row: Row) => ({
+export const toLine = (row: LineRow) => ({
   id: String(row.seq),
   at: row.at.toISOString(),
   level: lineLevels[row.level]!,
@@ -72,7 +72,7 @@ export async function readLines(
   page: { readonly limit: number; readonly after: StoredPosition | null },
 ): Promise<{ items: StoredLine[]; nextCursor: string | null }> {
   const { limit, after } = page;
-  const rows = await sql<Row[]>`
+  const rows = await sql<(LineRow & { readonly moment: string })[]>`
     SELECT ${columns(sql)} FROM control.log_line
     WHERE ${condition(sql, projectId, asked)} AND at >= ${from} AND at < ${to}
       ${after === null ? sql`` : sql`AND (at, seq) < (${after.at}::timestamptz, ${after.seq})`}
@@ -89,7 +89,7 @@ export async function readLinesAfter(
   seq: number,
   limit: number,
 ): Promise<StoredLine[]> {
-  const rows = await sql<Row[]>`
+  const rows = await sql<LineRow[]>`
     SELECT ${columns(sql)} FROM control.log_line
     WHERE ${condition(sql, projectId, asked)} AND seq > ${seq} ORDER BY seq LIMIT ${limit}`;
   return rows.map(toLine);

@@ -1,19 +1,16 @@
-// The loop behind outbound webhooks: claims what is due under a lease, sends it, and puts off what did not arrive.
-// Woken by NOTIFY, and by a poll besides. A delivery arrives at least once. Runs in the API process.
+// Deliveries of outbound webhooks: what is due is claimed under a lease, sent, and put off where it did not arrive
+// (outbound/due-work.ts has the loop). A delivery arrives at least once. Runs in the API process.
 import { unseal } from '#core/encryption.ts';
 import type { Parts } from '../parts.ts';
+import { runDueWork } from '../outbound/due-work.ts';
 import type { AttemptResult, Resolve } from '../outbound/post.ts';
 import { send } from './send.ts';
 
 /** Waits before the second attempt and each later one: 21 hours in all. */
 const WAITS_SECONDS = [10, 60, 300, 1800, 7200, 21_600, 43_200];
-const AT_ONCE_MAX = 8;
-/** Of one webhook, so that one that is slow does not hold up the others. */
 const OF_ONE_MAX = 2;
 const LEASE_SECONDS = 60;
-const POLL_MS = 5000;
 const KEPT_DAYS = 30;
-const SWEEP_MS = 3_600_000;
 
 interface Claimed {
   readonly id: string;
@@ -37,58 +34,20 @@ export function startWebhooks(parts: Parts): void {
 }
 
 /** Sends what is due until the process ends. @param resolve for tests. */
-export async function sendDeliveries(parts: Parts, resolve?: Resolve): Promise<void> {
-  const { stopping, log, sql } = parts;
-  const running = new Map<string, { readonly webhookId: string; readonly done: Promise<void> }>();
-  let isWoken = false;
-  let wake = (): void => {};
-  const look = (): void => {
-    isWoken = true;
-    wake();
-  };
-  const unlisten = await parts.onNotify('control_webhook', look);
-  stopping.addEventListener('abort', look);
-  let sweptAt = -Infinity;
-  while (!stopping.aborted) {
-    isWoken = false;
-    try {
-      if (performance.now() - sweptAt > SWEEP_MS) {
-        sweptAt = performance.now();
-        await sql`
-          DELETE FROM control.webhook_delivery
-          WHERE due_at IS NULL AND created_at < now() - ${KEPT_DAYS} * interval '1 day'`;
-      }
-      while (running.size < AT_ONCE_MAX) {
-        const claimed = await claim(parts, busyOf([...running.values()].map(({ webhookId }) => webhookId)));
-        if (claimed === null) break;
-        const done = deliver(parts, claimed, resolve)
-          .catch((error: unknown) => log.error({ err: error, delivery: claimed.id }, 'Delivery not recorded'))
-          .finally(() => {
-            running.delete(claimed.id);
-            look();
-          });
-        running.set(claimed.id, { webhookId: claimed.webhook_id, done });
-      }
-    } catch (error) {
-      if (!stopping.aborted) log.error({ err: error }, 'Deliveries of webhooks not claimed');
-    }
-    if (isWoken || stopping.aborted) continue;
-    await new Promise<void>((go) => {
-      const timer = setTimeout(go, POLL_MS);
-      wake = () => {
-        clearTimeout(timer);
-        go();
-      };
-    });
-    wake = () => {};
-  }
-  await Promise.allSettled([...running.values()].map(({ done }) => done));
-  await unlisten().catch(() => {});
-}
-
-/** Webhooks that have as many deliveries under way as they may. */
-function busyOf(webhooks: readonly string[]): string[] {
-  return [...new Set(webhooks)].filter((id) => webhooks.filter((other) => other === id).length >= OF_ONE_MAX);
+export function sendDeliveries(parts: Parts, resolve?: Resolve): Promise<void> {
+  const { sql } = parts;
+  return runDueWork<Claimed>(parts, {
+    what: 'Deliveries of webhooks',
+    channel: 'control_webhook',
+    pollMs: 5000,
+    ofOneMax: OF_ONE_MAX,
+    claim: (busy) => claim(parts, busy),
+    ownerOf: ({ webhook_id: webhookId }) => webhookId,
+    run: (claimed) => deliver(parts, claimed, resolve),
+    sweep: () => sql`
+      DELETE FROM control.webhook_delivery
+      WHERE due_at IS NULL AND created_at < now() - ${KEPT_DAYS} * interval '1 day'`,
+  });
 }
 
 async function claim({ sql }: Parts, busy: readonly string[]): Promise<Claimed | null> {

@@ -1,5 +1,5 @@
 // The bounds of the management API. Part of core/limits.ts; nobody else imports it.
-import { DAY_MS, KB, type Bounds } from './bound.ts';
+import { DAY_MS, KB, MB, type Bounds } from './bound.ts';
 
 export const controlBounds = {
   requestsPerMinute: [
@@ -19,6 +19,13 @@ export const controlBounds = {
   projectsMax: ['API_PROJECTS_MAX', 2000, 'Projects of an organization'],
   tokensMax: ['API_TOKENS_MAX', 100, 'Valid tokens of an account'],
   webhooksMax: ['API_WEBHOOKS_MAX', 20, 'Webhooks of an organization'],
+  drainsMax: ['API_DRAINS_MAX', 5, 'Log drains of a project'],
+  drainLinesMax: ['DRAIN_BATCH_LINES_MAX', 1000, 'Lines that a log drain sends at a time'],
+  drainBytesMax: [
+    'DRAIN_BATCH_BYTES_MAX',
+    1 * MB,
+    'Text of the lines that a log drain sends at a time; a longer line goes alone',
+  ],
   domainsMax: ['API_DOMAINS_MAX', 50, 'Custom domains of a project'],
   domainRecheckMs: ['API_DOMAIN_RECHECK_MS', DAY_MS / 4, 'After which a custom domain that serves is looked up again'],
   domainGraceMs: [

@@ -219,7 +219,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   'better-auth': ['runtime/engine/auth/'],
   kysely: ['runtime/engine/auth/'],
   redis: ['runtime/stores/', 'runtime/supervisor/', 'control/sign-in/'],
-  aws4fetch: ['runtime/stores/'],
+  aws4fetch: ['runtime/stores/', 'control/outbound/'],
   rolldown: ['builder/', 'runtime/engine/isolates/', 'cli/tasks/'],
   unenv: ['builder/'],
   undici: ['runtime/'],

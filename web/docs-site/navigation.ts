@@ -53,6 +53,7 @@ export const chapters: readonly Chapter[] = [
       ['previews', 'Previews'],
       ['domains', 'Domains'],
       ['webhooks', 'Webhooks'],
+      ['drains', 'Log drains'],
     ],
   },
   {

@@ -253,6 +253,33 @@ test('domains say which DNS record they take', async () => {
   assert.deepEqual(await ok('domains', 'rm', 'www.example.com', '-y'), ['Removed www.example.com']);
 });
 
+test('log drains are added, listed, tried and removed', async () => {
+  const add = [
+    'drains',
+    'add',
+    '--url',
+    'https://localhost/in',
+    '--header',
+    'authorization: Bearer t0p',
+    '--level',
+    'warn',
+  ];
+  assert.deepEqual((await ok(...add))[0], 'Added localhost: lines of shop go to https://localhost/in');
+  const [row] = await ok('drains');
+  assert.match(row!, /^localhost\ton\thttps:\/\/localhost\/in\twarn\t-\t-\tdrn_/);
+  const tested = await call(['drains', 'test', 'localhost']);
+  assert.deepEqual(
+    [tested.code, tested.errors[0]!.split('\n')[0]],
+    [1, 'error localhost took no line: The URL must not lead to a private address'],
+  );
+  assert.deepEqual(await ok('drains', 'rm', 'localhost', '-y'), ['Removed localhost']);
+  const bucket = ['drains', 'add', '--bucket', 'logs', '--endpoint', 'https://s3.example'];
+  const unset = await call(bucket);
+  assert.deepEqual([unset.code, unset.errors[0]!.split('\n')[0]], [2, 'error The keys of the bucket are missing']);
+  const keys = { PLATFORM_DRAIN_ACCESS_KEY_ID: 'AK', PLATFORM_DRAIN_SECRET_ACCESS_KEY: 'SK' };
+  assert.equal((await call(bucket, keys)).output[0], 'Added logs: lines of shop go to s3://logs/');
+});
+
 test('platform api calls any path, lists the operations, and completes their paths', async () => {
   const [orgs] = await ok('api', '/orgs');
   assert.equal((JSON.parse(orgs!) as { items: { slug: string }[] }).items[0]!.slug, 'acme');

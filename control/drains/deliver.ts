@@ -1,0 +1,118 @@
+// Sends stored lines on to the targets of drains: a batch at a time, in order, from where each drain stands. Its cursor
+// moves when a batch has arrived, so that nothing is lost by a restart and a batch can come twice. What does not arrive
+// is tried again with pauses, then the drain pauses until somebody switches it on. Started by main.ts.
+import { randomUUID } from 'node:crypto';
+import { unseal } from '#core/encryption.ts';
+import { runDueWork } from '../outbound/due-work.ts';
+import type { Resolve } from '../outbound/post.ts';
+import type { Parts } from '../parts.ts';
+import { readBatch, type DrainBatch, type DrainFilter } from './batch.ts';
+import { sendLines, type Drain, type SendResult } from './send.ts';
+import { drainContext, type ShownTarget, type TargetSecret } from './target.ts';
+
+/** Waits after a failed attempt and each further one; after the last the drain pauses: ten hours in all. */
+const WAITS_SECONDS = [5, 30, 120, 600, 1800, 3600, 7200, 10_800, 10_800];
+const LEASE_SECONDS = 60;
+/** Between batches that are not full, so that lines which come one by one are sent together. */
+const TOGETHER_SECONDS = 1;
+
+/** A drain as the table has it, as far as sending goes. */
+export interface DrainRow extends DrainFilter {
+  readonly id: string;
+  readonly project_name: string;
+  readonly target: ShownTarget;
+  readonly secret: Buffer;
+  readonly is_private: boolean;
+}
+
+interface Claimed extends DrainRow {
+  readonly cursor: number;
+  readonly lease: string;
+  readonly failures: number;
+}
+
+/** Starts the loop. Called by main.ts. */
+export function startDrains(parts: Parts): void {
+  parts.background('Sending lines to drains', () => runDrains(parts));
+}
+
+/** Sends what there is until the process ends. @param resolve for tests. */
+export function runDrains(parts: Parts, resolve?: Resolve): Promise<void> {
+  return runDueWork<Claimed>(parts, {
+    what: 'Batches of drains',
+    channel: 'control_telemetry',
+    pollMs: TOGETHER_SECONDS * 1000,
+    ofOneMax: 2,
+    claim: (busy) => claim(parts, busy),
+    ownerOf: ({ project_id: projectId }) => projectId,
+    run: (claimed) => deliver(parts, claimed, resolve),
+  });
+}
+
+/** @throws {Error} where its secret cannot be read. */
+export function openDrain({ keys }: Pick<Parts, 'keys'>, row: DrainRow): Drain {
+  const { id, project_name: projectName, target, is_private: isPrivate } = row;
+  const secret = JSON.parse(unseal(keys, row.secret, drainContext(id))) as TargetSecret;
+  return { id, projectName, target, secret, isPrivate };
+}
+
+/** A drain that has lines behind its cursor. */
+async function claim({ sql }: Parts, busy: readonly string[]): Promise<Claimed | null> {
+  const [claimed] = await sql<Claimed[]>`
+    UPDATE control.log_drain AS drain
+       SET lease = ${randomUUID()}, lease_until = now() + ${LEASE_SECONDS} * interval '1 second'
+      FROM control.project
+     WHERE project.id = drain.project_id AND drain.id = (
+       SELECT one.id FROM control.log_drain AS one
+         JOIN control.project AS of_one ON of_one.id = one.project_id AND of_one.deleted_at IS NULL
+        WHERE one.enabled AND one.paused_at IS NULL AND one.next_at <= now()
+          AND (one.lease_until IS NULL OR one.lease_until < now()) AND one.project_id <> ALL(${[...busy]})
+          AND EXISTS (SELECT 1 FROM control.log_line AS line
+                       WHERE line.project_id = one.project_id AND line.seq > one.cursor)
+        ORDER BY one.next_at LIMIT 1 FOR UPDATE OF one SKIP LOCKED)
+    RETURNING drain.*, project.name AS project_name`;
+  return claimed ?? null;
+}
+
+async function deliver(parts: Parts, claimed: Claimed, resolve?: Resolve): Promise<void> {
+  const { drainLinesMax: linesMax, drainBytesMax: bytesMax } = parts.limits;
+  const batch = await readBatch(parts.sql, claimed, claimed.cursor, { linesMax, bytesMax });
+  if (batch === null || batch.lines.length === 0) return passOver(parts, claimed, batch);
+  let sent: SendResult;
+  try {
+    sent = await sendLines(openDrain(parts, claimed), batch.lines, resolve);
+  } catch {
+    sent = { status: null, error: 'Its secret cannot be read: give its target anew', bytes: 0 };
+  }
+  await (sent.error === null ? arrived(parts, claimed, batch, sent) : failed(parts, claimed, sent));
+}
+
+/** Only under the lease that was claimed: somebody may have changed the drain since. */
+async function passOver({ sql }: Parts, { id, lease, cursor }: Claimed, batch: DrainBatch | null): Promise<void> {
+  await sql`
+    UPDATE control.log_drain SET lease = NULL, lease_until = NULL, cursor = ${batch?.cursor ?? cursor}
+    WHERE id = ${id} AND lease = ${lease}`;
+}
+
+async function arrived({ sql }: Parts, { id, lease }: Claimed, batch: DrainBatch, sent: SendResult): Promise<void> {
+  await sql`
+    UPDATE control.log_drain
+       SET lease = NULL, lease_until = NULL, cursor = ${batch.cursor}, failures = 0, status = ${sent.status},
+           error = NULL, failed_at = NULL, delivered_at = now(), delivered_lines = delivered_lines + ${batch.lines.length},
+           delivered_bytes = delivered_bytes + ${sent.bytes},
+           next_at = now() + ${batch.isFull ? 0 : TOGETHER_SECONDS} * interval '1 second'
+     WHERE id = ${id} AND lease = ${lease}`;
+}
+
+async function failed({ sql, log }: Parts, claimed: Claimed, { status, error }: SendResult): Promise<void> {
+  const { id, lease, failures, project_id: projectId } = claimed;
+  const seconds = WAITS_SECONDS[failures];
+  const wait = (seconds ?? 0) * (1 + Math.random() / 4);
+  await sql`
+    UPDATE control.log_drain
+       SET lease = NULL, lease_until = NULL, failures = failures + 1, status = ${status}, error = ${error},
+           failed_at = now(), next_at = now() + ${wait} * interval '1 second',
+           paused_at = ${seconds === undefined ? sql`now()` : null}
+     WHERE id = ${id} AND lease = ${lease}`;
+  if (seconds === undefined) log.warn({ drain: id, projectId, reason: error }, 'Drain paused');
+}

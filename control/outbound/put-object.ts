@@ -1,0 +1,36 @@
+// One object into a bucket of S3-compatible storage, signed, over the one way to addresses that somebody gave
+// (post.ts). Used by drains.
+import { createHash } from 'node:crypto';
+import { AwsV4Signer } from 'aws4fetch';
+import { post, type AttemptResult, type Resolve } from './post.ts';
+
+/** An object, and where it goes. */
+export interface NewObject {
+  readonly endpoint: string;
+  readonly bucket: string;
+  readonly region: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  /** Of letters, digits and `/_.=-` only: it is not encoded. */
+  readonly key: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array<ArrayBuffer>;
+  /** Whether it may lead to a private address. */
+  readonly isPrivate: boolean;
+}
+
+/** Puts it. Never throws. @param resolve for tests. */
+export async function putObject(object: NewObject, resolve?: Resolve): Promise<AttemptResult> {
+  const { endpoint, bucket, key, body, headers, isPrivate, region, accessKeyId, secretAccessKey } = object;
+  const { url, headers: signed } = await new AwsV4Signer({
+    service: 's3',
+    method: 'PUT',
+    url: `${endpoint.replace(/\/+$/, '')}/${bucket}/${key}`,
+    region,
+    accessKeyId,
+    secretAccessKey,
+    headers: { ...headers, 'x-amz-content-sha256': createHash('sha256').update(body).digest('hex') },
+    body,
+  }).sign();
+  return post({ url: url.href, method: 'PUT', headers: Object.fromEntries(signed), body, isPrivate }, resolve);
+}
