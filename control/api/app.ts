@@ -19,8 +19,7 @@ import { logs } from './routes/logs.ts';
 import { traces } from './routes/traces.ts';
 import { uploads } from './routes/uploads.ts';
 import { repositories } from './routes/repositories.ts';
-import { createLineStreams } from './line-stream.ts';
-import { createLogStreams } from './log-stream.ts';
+import { createEventStreams } from './event-stream.ts';
 import { audit } from './routes/audit.ts';
 import { deployments } from './routes/deployments.ts';
 import { drains } from './routes/drains.ts';
@@ -69,7 +68,7 @@ export function createApi() {
     .route('/', projects)
     .route('/', releases)
     .route('/', uploads)
-    .route('/', deployments(createLogStreams()))
+    .route('/', deployments(createEventStreams('build logs')))
     .route('/', variables)
     .route('/', domains)
     .route('/', tokens)
@@ -82,7 +81,7 @@ export function createApi() {
         .state((ctx) => ({ resources: resourceAccess(ctx.env, ctx.state as RequestState) }))
         .route('/', resources),
     )
-    .route('/', logs(createLineStreams()))
+    .route('/', logs(createEventStreams('logs')))
     .route('/', invocations)
     .route('/', traces)
     .route('/', drains)

@@ -1,4 +1,5 @@
-// Waiting for word of something new, with a poll besides: of streams that are followed (log-stream.ts, line-stream.ts).
+// Waiting for word of something new, with a poll besides: of streams that are followed (build-log-events.ts,
+// line-events.ts).
 
 /** Waits for a word, at most so long; a word that came before is not lost. */
 export function createWake(gone: AbortSignal): { now(): void; wait(ms: number): Promise<void> } {

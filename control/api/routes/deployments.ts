@@ -18,7 +18,8 @@ import {
 } from '../../records/deployments.ts';
 import type { RequestState } from '../app.ts';
 import { ApiError } from '../errors.ts';
-import type { LogStreams } from '../log-stream.ts';
+import { buildLogEvents } from '../build-log-events.ts';
+import type { EventStreams } from '../event-stream.ts';
 import { needs } from '../needs.ts';
 import { momentOf, pageOf, pageQuery, readPage, toPage } from '../page.ts';
 import { Id, nullable, Timestamp } from '../schemas.ts';
@@ -72,7 +73,7 @@ const tags = ['deployments'];
 
 const position = (row: DeploymentRow) => ({ order: row.position, id: row.id });
 
-export function deployments(streams: LogStreams) {
+export function deployments(streams: EventStreams) {
   return platform<Parts, RequestState>()
     .get(
       '/deployments',
@@ -223,7 +224,7 @@ export function deployments(streams: LogStreams) {
         const isStream = ctx.query.follow ?? /\btext\/event-stream\b/.test(ctx.req.headers.get('accept') ?? '');
         const last = Number(/^\d{1,15}$/.exec(ctx.req.headers.get('last-event-id') ?? '')?.[0] ?? 0);
         const after = ctx.query.after ?? last;
-        if (isStream) return streams.follow(ctx.env, id, after, ctx.signal);
+        if (isStream) return streams.answer(ctx.env, (gone) => buildLogEvents(ctx.env, id, after, gone), ctx.signal);
         // The state first: lines are written before the end.
         const state = (await readState(sql, id))!;
         const rows = await readLog(sql, id, after, limit);

@@ -15,7 +15,8 @@ import {
 import { countLines, lineLevels, readDropped, readLines } from '../../telemetry/lines.ts';
 import type { RequestState } from '../app.ts';
 import { ApiError } from '../errors.ts';
-import type { LineStreams } from '../line-stream.ts';
+import type { EventStreams } from '../event-stream.ts';
+import { lineEvents } from '../line-events.ts';
 import { needs } from '../needs.ts';
 import { pageOf } from '../page.ts';
 import { nullable, Timestamp } from '../schemas.ts';
@@ -52,7 +53,7 @@ const lineQuery = {
 };
 
 /** @param streams those of this process. */
-export const logs = (streams: LineStreams) =>
+export const logs = (streams: EventStreams) =>
   platform<Parts, RequestState>()
     .get(
       '/projects/:id/logs',
@@ -127,6 +128,10 @@ export const logs = (streams: LineStreams) =>
           throw new ApiError('bad_request', { reason: 'header accept: must name text/event-stream' });
         const given = ctx.req.headers.get('last-event-id') ?? ctx.query.after ?? '';
         const after = /^\d{1,15}$/.test(given) ? Number(given) : null;
-        return streams.follow(ctx.env, projectId, ctx.query, after, ctx.req.signal);
+        return streams.answer(
+          ctx.env,
+          (gone) => lineEvents(ctx.env, projectId, ctx.query, after, gone),
+          ctx.req.signal,
+        );
       },
     );
