@@ -30,7 +30,7 @@ export async function takeArtifact(dataFolder: string, id: string, folder: strin
 }
 
 async function copy(dataFolder: string, id: string, folder: string, target: string): Promise<void> {
-  const incoming = temporaryFolder(dataFolder);
+  const incoming = temporaryFolder(dataFolder, 'artifacts');
   try {
     await cp(folder, path.join(incoming, id), { recursive: true, errorOnExist: true });
     await giveToOwner(dataFolder, incoming, path.join(incoming, id));

@@ -7,7 +7,7 @@ import type { DeploymentRecord, RouteRecord } from '#core/manifest.ts';
 import { isArtifactId, isProjectName } from '#core/names.ts';
 import { previewOf } from '#core/preview.ts';
 import { PublishError } from './publish-error.ts';
-import { changeRoute, makeFolder, temporaryFolder, writable } from './route-records.ts';
+import { changeRoute, temporaryFolder, writable } from './route-records.ts';
 
 /** What is to be published, and as what. */
 export interface Publication {
@@ -106,8 +106,7 @@ function withVars(
 function storeArtifact(dataFolder: string, id: string, source: string): void {
   const target = path.join(dataFolder, 'artifacts', id);
   if (path.resolve(source) === target || existsSync(target)) return;
-  makeFolder(path.dirname(target));
-  const incoming = temporaryFolder(dataFolder);
+  const incoming = temporaryFolder(dataFolder, 'artifacts');
   try {
     cpSync(source, path.join(incoming, id), { recursive: true });
     renameSync(path.join(incoming, id), target);

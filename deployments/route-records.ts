@@ -152,11 +152,14 @@ export function makeFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
 }
 
-/** A folder beside what is to be written: a rename from it is one step. */
-export function temporaryFolder(dataFolder: string): string {
-  const parent = path.join(dataFolder, 'incoming');
+/**
+ * A folder in that of what is to be written, which may be a volume of its own: a rename from it is one step. Nobody
+ * reads a name that begins with a dot.
+ */
+export function temporaryFolder(dataFolder: string, within: 'artifacts' | 'routes'): string {
+  const parent = path.join(dataFolder, within);
   makeFolder(parent);
-  return mkdtempSync(path.join(parent, 'publish-'));
+  return mkdtempSync(path.join(parent, '.incoming-'));
 }
 
 function fileOf(dataFolder: string, project: string): string {
@@ -171,8 +174,7 @@ function emptyRoute(project: string): RouteRecord {
  * Written and synced beside, then renamed over the old one: a reader never sees half a file, also after a power cut.
  */
 function replaceFile(dataFolder: string, file: string, text: string): void {
-  makeFolder(path.dirname(file));
-  const incoming = temporaryFolder(dataFolder);
+  const incoming = temporaryFolder(dataFolder, 'routes');
   try {
     const beside = path.join(incoming, path.basename(file));
     // It holds variables.

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { limitsFrom } from '#core/limits.ts';
 import { logFormatFrom } from '#core/log/log-level.ts';
 import { logText } from '#core/log/log-text.ts';
+import { checkInstallation } from '#core/process/installation.ts';
 import { openPostgres } from './connection.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded.ts';
 import { openEngineRole } from './engine-role.ts';
@@ -37,6 +38,8 @@ async function start(): Promise<void> {
   const sql = openPostgres({ url, name: 'platform migrations', connectionsMax: 2 });
   const applied = await migrate(sql);
   if (applied.length > 0) say(30, 'The database is up to date now', { applied });
+  const [installation] = await sql.all<{ id: string }>('SELECT id::text FROM control.platform');
+  checkInstallation(get('FS_PATH'), installation!.id);
   const engineUrl = await openEngineRole(sql, url, get('ENGINE_DATABASE_URL'));
   await sql.close();
   process.send?.({ type: 'ready', engineUrl, ownerUrl: url });

@@ -117,12 +117,9 @@ async function removeArtifacts(parts: Parts): Promise<number> {
 
 /** What a process that was killed had begun to write. */
 async function removeLeftovers(dataFolder: string): Promise<void> {
-  for (const [folder, isLeftover] of [
-    ['incoming', () => true],
-    ['artifacts', (name: string) => name.startsWith('.')],
-  ] as const)
+  for (const folder of ['artifacts', 'routes'])
     for (const name of await readdir(path.join(dataFolder, folder)).catch(() => []))
-      if (isLeftover(name) && (await isOlder(path.join(dataFolder, folder, name), LEFTOVER_MS)))
+      if (name.startsWith('.') && (await isOlder(path.join(dataFolder, folder, name), LEFTOVER_MS)))
         await rm(path.join(dataFolder, folder, name), { recursive: true, force: true });
 }
 

@@ -34,8 +34,7 @@ export async function receiveArtifact(
   archive: string,
   limits: ArchiveLimits,
 ): Promise<ReceivedArtifact> {
-  // Beside artifacts/: the rename is one step.
-  const incoming = temporaryFolder(dataFolder);
+  const incoming = temporaryFolder(dataFolder, 'artifacts');
   const root = path.join(incoming, 'artifact');
   try {
     const folders = new Set<string>();

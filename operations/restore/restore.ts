@@ -1,11 +1,12 @@
 // Puts a backup in the place of a platform that does not run. Everything of it is verified before anything changes;
 // what was there before is set aside, not deleted; and until all of it is done a marker in the data folder keeps a
 // platform from starting. Called by `platform restore` and by the way back from an upgrade.
-import { createWriteStream, existsSync, mkdirSync, readdirSync, renameSync, statfsSync } from 'node:fs';
+import { cpSync, createWriteStream, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statfsSync } from 'node:fs';
 import { chmod, mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { INSTALLATION_FILE } from '#core/process/installation.ts';
 import { readJson, RESTORE_FILE, writeWhole } from '#core/process/platform-record.ts';
 import { takeLock } from '#deployments/file-lock.ts';
 import { hasTables, loadTables, schemaProblem } from '#postgres/load.ts';
@@ -45,7 +46,7 @@ interface Marker {
 }
 
 /** Everything in a data folder that a restore makes anew. */
-const REPLACED = [...FILE_FOLDERS, 'databases', 'files', 'postgres', 'state.sqlite'];
+const REPLACED = [...FILE_FOLDERS, 'databases', 'files', 'postgres', 'state.sqlite', INSTALLATION_FILE];
 
 /** @throws {BackupError} with what to do. */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreReport> {
@@ -196,12 +197,37 @@ async function clear({ folder, databases }: Places, aside: string | null): Promi
       REPLACED.filter((name) => existsSync(path.join(folder, name))),
       aside,
     );
-  else for (const one of paths) await rm(one, { recursive: true, force: true });
+  else
+    for (const one of paths)
+      try {
+        rmSync(one, { recursive: true, force: true });
+      } catch (error) {
+        if (!isMount(error)) throw error;
+        empty(one);
+      }
 }
 
 function moveInto(folder: string, names: readonly string[], target: string): void {
   mkdirSync(target, { recursive: true, mode: 0o700 });
-  for (const name of names) renameSync(path.join(folder, name), path.join(target, name));
+  for (const name of names) {
+    const [from, to] = [path.join(folder, name), path.join(target, name)];
+    try {
+      renameSync(from, to);
+    } catch (error) {
+      if (!isMount(error)) throw error;
+      cpSync(from, to, { recursive: true });
+      empty(from);
+    }
+  }
+}
+
+/** In containers some of these folders are volumes, which stay where they are. */
+function isMount(error: unknown): boolean {
+  return ['EBUSY', 'EXDEV'].includes((error as NodeJS.ErrnoException).code ?? '');
+}
+
+function empty(folder: string): void {
+  for (const name of readdirSync(folder)) rmSync(path.join(folder, name), { recursive: true, force: true });
 }
 
 async function putParts({ backup, places, onProgress = () => {} }: RestoreOptions): Promise<void> {

@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { logFormatFrom, logLevelFrom } from '#core/log/log-level.ts';
 import { cacheFolder } from '#core/process/cache-folder.ts';
-import { takeLock } from '#deployments/file-lock.ts';
 import { engineUrlOf } from '#postgres/engine-role.ts';
 import { homes } from '../engine/cluster/homes.ts';
 import { openLog } from '#core/log/log.ts';
@@ -25,6 +24,7 @@ import { eventServices } from './services/event-services.ts';
 import { privatePortToken } from './data-folder/private-port-token.ts';
 import { removeLocalRecord, writeLocalRecord } from './data-folder/local-record.ts';
 import { checkDataFolder, leaveRecord as leavePlatformRecord } from './data-folder/platform-record.ts';
+import { claimFolder } from './data-folder/folder-claim.ts';
 import { keepPrivate } from './data-folder/private-folders.ts';
 import { startBackupSchedule } from './services/backup-schedule.ts';
 import { claimPort } from './engines/port.ts';
@@ -78,12 +78,13 @@ async function start(config: SupervisorConfig): Promise<void> {
   const claimed = serves ? await claimPort(config.host, config.port) : { port: config.port };
   if (folder !== '') keepPrivate(folder);
   if (folder !== '' && parts.has('databases')) {
-    const lock = takeLock(join(folder, 'locks', 'databases'));
-    if (lock === null)
-      throw new Error(
-        `Another platform works on the data folder ${folder}: stop that one first, or set FS_PATH and DB_STORAGE_DIR for a second one`,
-      );
-    process.on('exit', () => lock.release());
+    const release = await claimFolder(folder, {
+      onLost(reason) {
+        log.fatal(reason);
+        process.exit(EXIT_CONFIGURATION);
+      },
+    });
+    process.on('exit', release);
   }
   // With the lock, so that no restore begins behind it.
   if (folder !== '') checkDataFolder(process.env, folder);
@@ -212,9 +213,10 @@ async function start(config: SupervisorConfig): Promise<void> {
       : null;
   // Started before engines, whom its requests wait for: it serves also while the database is away.
   const edge = new Services(
-    [edgeService({ environment: process.env, folder, port: claimed.port, token: edgeSecret })].filter(
-      (spec) => spec !== null && parts.has('edge'),
-    ) as ServiceSpec[],
+    (parts.has('edge')
+      ? [edgeService({ environment: process.env, folder, port: claimed.port, token: edgeSecret })]
+      : []
+    ).filter((spec) => spec !== null),
     hooks,
   );
   const control = new Services(

@@ -5,7 +5,7 @@ import { chmodSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** What lies in a data folder; Postgres looks after its own. */
-const folders = ['artifacts', 'databases', 'edge', 'files', 'incoming', 'locks', 'routes', 'secrets'];
+const folders = ['artifacts', 'databases', 'edge', 'files', 'locks', 'routes', 'secrets'];
 
 /**
  * Makes the folders that everybody reads, and takes others' rights from all there are. Nothing is done to what another

@@ -1,6 +1,7 @@
 // Which parts of the platform one supervisor runs (`PLATFORM_PARTS`), so that they can run apart, in containers or on
 // machines of their own. What a part needs of one that runs elsewhere is demanded here by name, before anything starts.
 
+import { isHttpsOn } from '#core/public-https.ts';
 import { MAKE_SECRETS, weakSecrets } from '#core/process/secret-variables.ts';
 
 /** What `PLATFORM_PARTS` may name; all of them where it is not set, the last five as the other variables say. */
@@ -87,6 +88,9 @@ export function partsFrom(environment: Environment): Parts {
           ...missing('EDGE_HANDLERS', 'name the handlers, such as handler:4001, with commas between several'),
           ...secret('EDGE_TOKEN', 'handlers and the API know by it what comes over the edge'),
         ]
+      : []),
+    ...(isHttpsOn(get('PUBLIC_HTTPS')) && !has('edge') && (has('handler') || has('api'))
+      ? secret('EDGE_TOKEN', 'PUBLIC_HTTPS is on, and by it they know what comes over the edge')
       : []),
     ...(has('web') && !has('api') && get('UI_PORT').toLowerCase() !== 'off'
       ? missing(

@@ -77,7 +77,7 @@ test('an upload is sent in pieces, goes on where it was, and becomes one deploym
   );
   const jobs = await control.sql`SELECT kind FROM control.job WHERE deployment_id = ${made.body.deploymentId}`;
   assert.deepEqual([...jobs], [{ kind: 'release' }]);
-  assert.deepEqual([files('uploads'), files('incoming'), files('artifacts')], [[], [], [good.id]]);
+  assert.deepEqual([files('uploads'), files('artifacts')], [[], [good.id]]);
 });
 
 test('a connection that breaks keeps what had come', async () => {
@@ -123,7 +123,7 @@ test('what is not what was announced, or no artifact, is refused and nothing of 
     assert.equal(made.body.code, code, JSON.stringify(made.body));
     assert.match(made.body.message, message);
     assert.equal((await control.call('GET', `/uploads/${body.id}`)).status, 404);
-    assert.deepEqual([files('artifacts'), files('uploads'), files('incoming')], [before, [], []]);
+    assert.deepEqual([files('artifacts'), files('uploads')], [before, []]);
   };
   await refuse(Buffer.from('hello'), 'archive_invalid', /The archive cannot be used: it is cut off/);
   await refuse(archiveOf({ ...good.files, '../../x': 'x' }), 'archive_invalid', /"\.\.\/\.\.\/x" has the part "\.\."/);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
@@ -32,7 +32,11 @@ async function receive(archive: Uint8Array, own = limits, data = place()): Promi
   try {
     return { ...(await receiveArtifact(data, file, own)), data };
   } finally {
-    assert.deepEqual(existsSync(path.join(data, 'incoming')) ? readdirSync(path.join(data, 'incoming')) : [], []);
+    const artifacts = path.join(data, 'artifacts');
+    assert.deepEqual(
+      readdirSync(artifacts).filter((name) => name.startsWith('.')),
+      [],
+    );
   }
 }
 
@@ -44,10 +48,7 @@ async function refused(archive: Uint8Array, reason: string, message: RegExp, own
     assert.match(error.message, message);
     return true;
   });
-  assert.deepEqual(
-    readdirSync(data).filter((name) => name !== 'incoming'),
-    [],
-  );
+  assert.deepEqual(readdirSync(data, { recursive: true }), ['artifacts']);
 }
 
 async function builtArtifact(): Promise<{ id: string; folder: string }> {

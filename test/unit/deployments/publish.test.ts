@@ -60,10 +60,10 @@ test('what is written is for its owner alone, whatever the umask', (t) => {
   const before = process.umask(0);
   t.after(() => process.umask(before));
   publish(publication(at, { vars: { SECRET: 'x' } }));
-  const modes = ['', 'routes', 'routes/shop.json', 'artifacts', 'locks', 'incoming'].map((name) =>
+  const modes = ['', 'routes', 'routes/shop.json', 'artifacts', 'locks'].map((name) =>
     (statSync(path.join(at.dataFolder, name)).mode & 0o777).toString(8),
   );
-  assert.deepEqual(modes, ['755', '700', '600', '700', '700', '700']);
+  assert.deepEqual(modes, ['755', '700', '600', '700', '700']);
 });
 
 test('a first deployment that is a preview makes no production', (t) => {
@@ -106,11 +106,12 @@ test('an unchanged artifact makes a new deployment only when asked to', (t) => {
   assert.notEqual(publish(publication(at)).deployment.id, first.id);
 });
 
-test('nothing temporary is left behind', (t) => {
+test('nothing temporary is left behind, and nothing leaves its folder: artifacts and routes may be volumes', (t) => {
   const at = place(t);
   publish(publication(at));
   publish(publication(at));
-  assert.deepEqual(readdirSync(path.join(at.dataFolder, 'incoming')), []);
+  assert.deepEqual(readdirSync(at.dataFolder).toSorted(), ['artifacts', 'locks', 'routes']);
+  assert.deepEqual(readdirSync(path.join(at.dataFolder, 'artifacts')), [artifactA]);
   assert.deepEqual(readdirSync(path.join(at.dataFolder, 'routes')), ['shop.json']);
 });
 

@@ -33,6 +33,16 @@ test('parts that have what they need run apart', () => {
   assert.equal(partsFrom({ ...api, PLATFORM_PARTS: 'builder', API_HANDLER_URL: '' }).isChosen, true);
 });
 
+test('with certificates of the platform, handlers and the API apart from the edge need its token', () => {
+  for (const part of [handler, api]) {
+    assert.throws(() => partsFrom({ ...part, PUBLIC_HTTPS: 'on' }), {
+      message:
+        'EDGE_TOKEN must have at least 16 characters: PUBLIC_HTTPS is on, and by it they know what comes over the edge; run `platform secrets init`, and give all parts the same .env',
+    });
+    assert.equal(partsFrom({ ...part, PUBLIC_HTTPS: 'on', EDGE_TOKEN: token }).isChosen, true);
+  }
+});
+
 test('what is missing is named, all of it at once', () => {
   assert.throws(() => partsFrom({ PLATFORM_PARTS: 'handler,pages' }), {
     message:
