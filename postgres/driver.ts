@@ -1,6 +1,7 @@
-// The library `postgres` 3.4.9 with two of its mistakes mended as it is loaded, both met when a server restarts
+// The library `postgres` 3.4.9 with three of its mistakes mended as it is loaded. Two are met when a server restarts
 // (porsager/postgres#1208, #1154): a write to a connection that is closed ended the process, and a connection whose
-// socket died with a write pending never wrote again. Loaded by sql.ts alone; goes with the version that mends them.
+// socket died with a write pending never wrote again. And a COPY that the server refused at its end never ended. Loaded
+// by sql.ts alone; goes with the version that mends them.
 import { registerHooks } from 'node:module';
 
 /** Text of the library, and what stands in its place. */
@@ -24,6 +25,10 @@ const MENDED: readonly (readonly [was: string, is: string])[] = [
     }
     const x = socket.write(chunk, fn)
 `,
+  ],
+  [
+    '    query && queryError(query, err)\n',
+    '    final && (final(err), final = null)\n    query && queryError(query, err)\n',
   ],
   ['    clearImmediate(nextWriteTimer)\n', '    clearImmediate(nextWriteTimer), chunk = nextWriteTimer = null\n'],
 ];

@@ -5,6 +5,7 @@ import type { SpanAttributes } from '#core/telemetry.ts';
 /** A span and whose it is. */
 export interface OwnedSpan {
   readonly project: string;
+  readonly projectId: string;
   readonly deploymentId: string;
   readonly branch: string;
   readonly traceId: string;

@@ -1,7 +1,14 @@
 // Reads the records of engines, which share memory with hostile code: each field is checked, and what is none of
 // core/telemetry.ts is left out. Pure.
 import { invocationKinds } from '#core/plans.ts';
-import type { DroppedRecord, InvocationRecord, LineRecord, SpanRecord, TelemetryRecord } from '#core/telemetry.ts';
+import type {
+  DroppedRecord,
+  InvocationRecord,
+  LineRecord,
+  SpanAttributes,
+  SpanRecord,
+  TelemetryRecord,
+} from '#core/telemetry.ts';
 
 /** Records of one batch by kind. */
 export interface Records {
@@ -20,6 +27,10 @@ const WORD_CHARS_MAX = 2048;
 const ATTRIBUTES_MAX = 32;
 const LINKS_MAX = 32;
 const SPAN_MS_MAX = 7 * 86_400_000;
+/** A WebSocket may be open for long. */
+const INVOCATION_MS_MAX = 1e12;
+/** Sums of them stay far within Postgres's bigint. */
+const COUNT_MAX = 1e9;
 const levels: readonly string[] = ['debug', 'info', 'warn', 'error'];
 const kinds: readonly string[] = invocationKinds;
 
@@ -53,8 +64,15 @@ function parseRecord(text: string, now: number): TelemetryRecord | null {
   const isNear = at > now - PAST_MS && at < now + FUTURE_MS;
   const own = { ...fields, at: isNear ? Math.round(at * 1000) / 1000 : now };
   if (fields['record'] === 'line') return isLine(fields) ? (own as unknown as LineRecord) : null;
-  if (fields['record'] === 'invocation') return isInvocation(fields) ? (own as unknown as InvocationRecord) : null;
-  if (fields['record'] === 'span') return isSpan(fields) ? (own as unknown as SpanRecord) : null;
+  if (fields['record'] === 'invocation') {
+    if (!isInvocation(fields)) return null;
+    const { cpuMs, wallMs } = fields as unknown as InvocationRecord;
+    return { ...own, cpuMs: toMicros(cpuMs), wallMs: toMicros(wallMs) } as unknown as InvocationRecord;
+  }
+  if (fields['record'] === 'span') {
+    if (!isSpan(fields)) return null;
+    return { ...own, attributes: toWellFormed(fields['attributes'] as SpanAttributes) } as unknown as SpanRecord;
+  }
   if (fields['record'] === 'dropped')
     return ['lines', 'invocations', 'spans'].every((name) => isCount(fields[name]))
       ? (own as unknown as DroppedRecord)
@@ -83,8 +101,8 @@ function isInvocation(fields: Fields): boolean {
     (traceId === null || isTraceId(traceId)) &&
     isCount(status) &&
     status < 1000 &&
-    isNumber(cpuMs) &&
-    isNumber(wallMs)
+    isDuration(cpuMs, INVOCATION_MS_MAX) &&
+    isDuration(wallMs, INVOCATION_MS_MAX)
   );
 }
 
@@ -98,9 +116,7 @@ function isSpan({ traceId, spanId, parentId, isRoot, name, kind, ms, error, invo
     Number.isInteger(kind) &&
     (kind as number) >= 1 &&
     (kind as number) <= 5 &&
-    isNumber(ms) &&
-    ms >= 0 &&
-    ms <= SPAN_MS_MAX &&
+    isDuration(ms, SPAN_MS_MAX) &&
     (error === null || isWord(error)) &&
     isWord(invocation) &&
     isAttributes(attributes) &&
@@ -143,5 +159,24 @@ function isNumber(value: unknown): value is number {
 }
 
 function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
+  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= COUNT_MAX;
+}
+
+function isDuration(value: unknown, most: number): boolean {
+  return isNumber(value) && value >= 0 && value <= most;
+}
+
+/** Columns of four bytes take neither the largest nor the smallest numbers. */
+function toMicros(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
+}
+
+/** Half a character is none of JSON's texts in Postgres. */
+function toWellFormed(attributes: SpanAttributes): SpanAttributes {
+  return Object.fromEntries(
+    Object.entries(attributes).map(([name, value]) => [
+      name.toWellFormed(),
+      typeof value === 'string' ? value.toWellFormed() : value,
+    ]),
+  );
 }

@@ -42,9 +42,12 @@ export function createTelemetryStore({
   sql,
   now = Date.now,
   onSpans,
+  counts = { kept: { lines: 0, invocations: 0, spans: 0 } },
 }: {
   sql: Sql;
   now?: () => number;
+  /** Adds up what was kept. */
+  counts?: { readonly kept: { lines: number; invocations: number; spans: number } };
   /** Hears of spans that were kept. */
   onSpans?: (spans: readonly OwnedSpan[]) => void;
 }): TelemetryStore {
@@ -58,6 +61,7 @@ export function createTelemetryStore({
       }
       const records = parseRecords(text, at);
       let kept: OwnedSpan[] = [];
+      let total: ReadonlyMap<string, Volume> = new Map();
       const projects = await sql.begin(async (tx) => {
         await tx`SELECT pg_advisory_xact_lock(${LOCK_KEY})`;
         const known = await tx`
@@ -66,6 +70,7 @@ export function createTelemetryStore({
         if (known.length === 0) return null;
         const { volumes, spans } = await keepRecords(tx, records);
         kept = spans;
+        total = volumes;
         const hour = new Date(Math.floor(at / 3_600_000) * 3_600_000);
         await keepVolumes(tx, hour, volumes);
         const projects = [...volumes.keys()];
@@ -73,6 +78,11 @@ export function createTelemetryStore({
           await tx`SELECT pg_notify('control_telemetry', ${projects.length > NOTIFIED_MAX ? '*' : projects.join(',')})`;
         return new Set(projects);
       });
+      for (const { lines, invocations, spans } of total.values()) {
+        counts.kept.lines += lines;
+        counts.kept.invocations += invocations;
+        counts.kept.spans += spans;
+      }
       if (projects !== null && kept.length > 0) onSpans?.(kept);
       return projects;
     },
@@ -183,7 +193,9 @@ async function keepRecords(
   }
   const owned = spans.flatMap((span) => {
     const owner = ownerOf(span);
-    return owner === null ? [] : [{ ...span, deploymentId: span.deployment, branch: owner.branch }];
+    return owner === null
+      ? []
+      : [{ ...span, projectId: owner.projectId, deploymentId: span.deployment, branch: owner.branch }];
   });
   return { volumes, spans: owned };
 }

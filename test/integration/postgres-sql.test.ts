@@ -1,6 +1,7 @@
 // The control plane's connections to Postgres when the server ends them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { copyRows } from '#postgres/copy-rows.ts';
 import { openSql } from '#postgres/sql.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
 import { until } from '#test/setup/until.ts';
@@ -29,3 +30,23 @@ test('a transaction whose connection the server has ended is rejected, and the p
     );
   }
 });
+
+test(
+  'a COPY of what a column does not take is rejected, and the connection goes on',
+  { timeout: 20_000 },
+  async (t) => {
+    const database = await createTestDatabase();
+    const sql = openSql({ url: database.url, name: 'test', connectionsMax: 1 });
+    t.after(async () => {
+      await sql.end({ timeout: 1 });
+      await database.close();
+    });
+    await sql`CREATE TABLE item (n smallint)`;
+    await assert.rejects(
+      sql.begin((tx) => copyRows(tx, 'item', ['n'], [[1], [100_000]])),
+      /out of range for type smallint/,
+    );
+    await sql.begin((tx) => copyRows(tx, 'item', ['n'], [[1], [2]]));
+    assert.equal((await sql`SELECT * FROM item`).length, 2);
+  },
+);
