@@ -1,9 +1,13 @@
-// Forgets lines, invocations and spans: days that are over their time, and of projects that keep too much their oldest
-// hours. Called by collect.ts now and then.
+// Forgets lines, invocations and spans: days that are over their time, and of projects that keep too much the oldest,
+// in small pieces, until the rest fits. Called by collect.ts now and then.
 import type { Parts } from '../parts.ts';
+import type { Sql } from '#postgres/sql.ts';
 import { dropPartitions, telemetryTables } from './partitions.ts';
 
 const PROJECTS_MAX = 1000;
+const HOUR_MS = 3_600_000;
+/** Deleted in one transaction, about. */
+const PIECE_BYTES = 32 * 1024 * 1024;
 
 /** @param parts with their bounds. */
 export async function sweepTelemetry(
@@ -14,19 +18,44 @@ export async function sweepTelemetry(
   if (dropped.length > 0) log.info({ partitions: dropped }, 'Lines and invocations dropped by age');
   await sql`DELETE FROM control.telemetry_hour WHERE hour < ${new Date(now - 2 * retentionMs)}`;
   await sql`DELETE FROM control.idempotency WHERE actor = 'telemetry' AND created_at < now() - interval '1 hour'`;
-  // Hours from the newest on, added up: those behind the bound go.
-  const full = await sql<{ project_id: string; before: Date }[]>`
-    SELECT project_id, max(hour) + interval '1 hour' AS before FROM (
-      SELECT project_id, hour, sum(bytes) OVER (PARTITION BY project_id ORDER BY hour DESC) AS bytes_since
-      FROM control.telemetry_hour WHERE bytes > 0
-    ) AS hours WHERE bytes_since > ${projectBytesMax} GROUP BY project_id LIMIT ${PROJECTS_MAX}`;
-  for (const { project_id: projectId, before } of full) {
-    for (const table of telemetryTables)
-      await sql.unsafe(`DELETE FROM control.${table} WHERE project_id = $1 AND at < $2`, [projectId, before]);
-    await sql`UPDATE control.telemetry_hour SET bytes = 0 WHERE project_id = ${projectId} AND hour < ${before}`;
+  const full = await sql<{ project_id: string; bytes: number }[]>`
+    SELECT project_id, sum(bytes)::bigint AS bytes FROM control.telemetry_hour
+    GROUP BY project_id HAVING sum(bytes) > ${projectBytesMax} LIMIT ${PROJECTS_MAX}`;
+  for (const { project_id: projectId, bytes } of full) {
+    const before = await trim(sql, projectId, bytes - projectBytesMax);
     log.info(
-      { projectId, before: before.toISOString() },
+      { projectId, before: before?.toISOString() ?? null },
       'Lines and invocations dropped by size (LOG_PROJECT_BYTES_MAX)',
     );
+  }
+}
+
+/** Deletes the oldest of a project until so many bytes are gone. @returns when the oldest of the rest was written. */
+async function trim(sql: Sql, projectId: string, bytes: number): Promise<Date | null> {
+  for (let left = bytes; ;) {
+    const [hour] = await sql<{ hour: Date; bytes: number }[]>`
+      SELECT hour, bytes FROM control.telemetry_hour
+      WHERE project_id = ${projectId} AND bytes > 0 ORDER BY hour LIMIT 1`;
+    if (hour === undefined || left <= 0) return hour?.hour ?? null;
+    // What was counted in an hour was written in it, about: rows are of about the same size there.
+    const end = new Date(hour.hour.getTime() + HOUR_MS);
+    const share = Math.min(1, Math.min(left, PIECE_BYTES) / hour.bytes);
+    const gone = share === 1 ? hour.bytes : Math.ceil(share * hour.bytes);
+    await sql.begin(async (tx) => {
+      for (const table of telemetryTables) {
+        // Older ones too: what was late is counted in a later hour.
+        const [found] = await tx.unsafe<{ until: Date | null }[]>(
+          `SELECT percentile_disc($3::double precision) WITHIN GROUP (ORDER BY at) AS until FROM control.${table}
+           WHERE project_id = $1 AND at < $2`,
+          [projectId, end, share],
+        );
+        if (found?.until == null) continue;
+        await tx.unsafe(`DELETE FROM control.${table} WHERE project_id = $1 AND at <= $2`, [projectId, found.until]);
+      }
+      await tx`
+        UPDATE control.telemetry_hour SET bytes = bytes - ${gone}
+        WHERE project_id = ${projectId} AND hour = ${hour.hour}`;
+    });
+    left -= gone;
   }
 }

@@ -220,10 +220,28 @@ test('what is over its time or its size is forgotten, the oldest first', async (
     (await sql<{ n: number }[]>`SELECT count(*) AS n FROM control.log_line WHERE project_id = ${id}`)[0]!.n;
   await sweepTelemetry(parts);
   assert.ok((await count(shop)) > 0);
-  // The hour of the newest lines is larger than the bound: they go at the next hour's first byte.
-  await sql`INSERT INTO control.telemetry_hour (project_id, hour, bytes) VALUES (${loud}, now() + interval '1 hour', 1)`;
-  await sweepTelemetry({ ...parts, telemetryLimits: { ...parts.telemetryLimits, projectBytesMax: 10_000 } });
-  assert.equal(await count(loud), 0);
+  // A thousand lines of one hour, of a million bytes each as far as the sums know: four hundred may stay.
+  await sql`DELETE FROM control.log_line WHERE project_id = ${loud}`;
+  await sql`DELETE FROM control.telemetry_hour WHERE project_id = ${loud}`;
+  const hour = new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000);
+  await sql`
+    INSERT INTO control.log_line (at, project_id, deployment_id, branch, level, route, text)
+    SELECT ${hour}::timestamptz + at * interval '1 second', ${loud}, 'd', 'main', 1, '/', at::text
+    FROM generate_series(1, 1000) AS at`;
+  await sql`INSERT INTO control.telemetry_hour (project_id, hour, bytes) VALUES (${loud}, ${hour}, 1000000000)`;
+  await sweepTelemetry({ ...parts, telemetryLimits: { ...parts.telemetryLimits, projectBytesMax: 400_000_000 } });
+  const kept = await sql<
+    { text: string }[]
+  >`SELECT text FROM control.log_line WHERE project_id = ${loud} ORDER BY at DESC`;
+  assert.ok(kept.length >= 350 && kept.length <= 400, String(kept.length));
+  // The newest of them, without a gap.
+  assert.deepEqual(
+    kept.map(({ text }) => Number(text)),
+    Array.from(kept, (_, at) => 1000 - at),
+  );
+  const [sum] = await sql<{ bytes: number }[]>`
+    SELECT sum(bytes)::bigint AS bytes FROM control.telemetry_hour WHERE project_id = ${loud}`;
+  assert.ok(sum!.bytes <= 400_000_000);
   assert.ok((await count(shop)) > 0);
   await sweepTelemetry(parts, Date.now() + 10 * 86_400_000);
   const [left] = await sql<{ n: number }[]>`
