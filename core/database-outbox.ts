@@ -56,6 +56,8 @@ export interface OutboxMessage {
   readonly dueAt: number;
   readonly dedupeId: string | null;
   readonly orderingKey: string | null;
+  /** The trace it is sent in, as `traceparent`; absent: none. */
+  readonly trace?: string;
 }
 
 /** The beginning of rows that fits a page; at least one. */

@@ -49,6 +49,8 @@ const SWEEP_TOGETHER = 8;
 const LINGER_MS = 60_000;
 const MARKS_KEPT = 10_000;
 const { messageNameBytesMax } = fixedLimits.events;
+/** As `carriedTrace` has it. */
+const TRACE = /^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$/;
 
 export function createOutbox({ databases, queue, index, limits, owns, now, log }: OutboxParts): RunningOutbox {
   const { outboxSweepMs: sweepMs } = limits;
@@ -132,11 +134,11 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
         log('warn', `outbox of database ${nameOf(place)}: invalid message dropped`);
         continue;
       }
-      const { resource, project, branch, binding, payload, dueAt, dedupeId, orderingKey } = row;
-      const key = JSON.stringify([resource, project, branch, binding]);
+      const { resource, project, branch, binding, payload, dueAt, dedupeId, orderingKey, trace = null } = row;
+      const key = JSON.stringify([resource, project, branch, binding, trace]);
       let group = groups.get(key);
       if (group === undefined) {
-        const sender = { project, branch, binding };
+        const sender = { project, branch, binding, trace };
         // Those of a preview's database are for its branch's queues.
         const namespace = ofPreview(place.namespace, previewIn(place.resource));
         groups.set(key, (group = { to: { namespace, resource }, sender, messages: [] }));
@@ -150,9 +152,10 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
   function toMessage(text: unknown): OutboxMessage | null {
     try {
       const message = JSON.parse(text as string) as OutboxMessage;
-      const { resource, project, branch, binding, payload, dueAt, dedupeId, orderingKey } = message;
+      const { resource, project, branch, binding, payload, dueAt, dedupeId, orderingKey, trace } = message;
       const names = [resource, project, branch, binding, dedupeId ?? '-', orderingKey ?? '-'];
       if (!names.every(isName) || typeof payload !== 'string' || !Number.isSafeInteger(dueAt)) return null;
+      if (trace !== undefined && !(typeof trace === 'string' && TRACE.test(trace))) return null;
       // Forged rows only: what a worker sent was encoded by the guest.
       JSON.parse(payload);
       // A clock may have been set back since.
@@ -243,10 +246,11 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
   }
 
   return {
-    async put(place, transaction, { resource }, { project, branch, binding }, ...messages) {
+    async put(place, transaction, { resource }, { project, branch, binding, trace = null }, ...messages) {
       await mark(place);
       const rows = messages.flatMap(({ id, payload, dueAt, dedupeId, orderingKey }) => {
-        const message: OutboxMessage = { resource, project, branch, binding, payload, dueAt, dedupeId, orderingKey };
+        const own = { resource, project, branch, binding, payload, dueAt, dedupeId, orderingKey };
+        const message: OutboxMessage = trace === null ? own : { ...own, trace };
         return [id, JSON.stringify(message)];
       });
       return (await databases.run(place, outboxOps.enqueue, transaction, JSON.stringify(rows))) as string;

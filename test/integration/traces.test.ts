@@ -27,6 +27,10 @@ export default {
     const { pathname } = new URL(request.url);
     if (pathname === '/throw') throw new Error('no');
     if (pathname === '/timer') { await env.CLOCK.set('soon', { afterMs: 1 }); return new Response('set'); }
+    if (pathname === '/tx') {
+      await env.DB.transaction(async (tx) => void (await tx.send(env.MAIL, { to: 'ada' })));
+      return new Response('sent');
+    }
     console.log('asked');
     await env.DB.prepare("SELECT 'hush' AS word, 42 AS n").all();
     const { status } = await fetch('${elsewhere}/secret/path?token=hush');
@@ -163,6 +167,21 @@ test('a timer goes on with the trace of the request that set it', async () => {
     spans.map(({ name }) => name.toLowerCase()),
     ['get /timer', 'timer.set', 'timer clock'],
   );
+});
+
+test('a message of a transaction goes on with the trace of the request whose transaction was committed', async () => {
+  const { headers } = await platform.fetch('shop', '/tx');
+  const { body } = await until(async () => {
+    const found = await control.call('GET', `/projects/${shop}/invocations/${String(headers['x-request-id'])}`);
+    return found.status === 200 ? found : null;
+  });
+  const { spans } = await until(async () => {
+    const trace = await traceOf(body.traceId);
+    return trace.spans?.some(({ name }) => name === 'queue mail') === true ? trace : null;
+  });
+  const sent = spans.find(({ name }) => name === 'database.send')!;
+  assert.deepEqual([sent.kind, sent.attributes['messaging.destination.name']], ['producer', 'mail']);
+  assert.equal(spans.find(({ name }) => name === 'queue mail')!.parentId, sent.spanId);
 });
 
 test('a request that fails has a span that says why', async () => {

@@ -12,6 +12,7 @@ import type { Outbox } from './outbox.ts';
 import { toNewMessages } from './queue.ts';
 import type { BindingScope } from './scope.ts';
 import { sqlShown } from './sql-shown.ts';
+import { carriedTrace } from './trace-headers.ts';
 
 /** Whose CPU budget statements use. */
 export type StatementOwner = Pick<CallOwner, 'cpuLeftMs' | 'isOver' | 'reserveCpu' | 'settleCpu'>;
@@ -118,7 +119,14 @@ export function createDatabaseCalls(
       const to = { namespace: messages.queues.namespace, resource: messages.queues.resource(queue) };
       const number = toWhole(transaction, 'transaction', { least: 1, most: 2 ** 31 });
       const taken = toNewMessages(given, call.parts, now(), messages.limits);
-      const sender = { project: scope.project, branch: scope.branch, binding: queue as string };
+      const sender = {
+        project: scope.project,
+        branch: scope.branch,
+        binding: queue as string,
+        trace: carriedTrace(call),
+      };
+      call.span?.set('messaging.destination.name', to.resource);
+      call.span?.set('messaging.batch.message_count', taken.length);
       return {
         value: { messageIds: taken.map(({ id }) => id) },
         parts: [await messages.outbox.put(place, number, to, sender, ...taken)],
