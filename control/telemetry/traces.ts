@@ -7,6 +7,10 @@ import { cursorOf, momentColumn, type Fragment, type Span, type StoredPosition }
 export interface TraceQuestion {
   readonly deploymentId?: string | undefined;
   readonly branch?: string | undefined;
+  /** Of a request; else the name of the queue, the timer, the schedule or the workflow. */
+  readonly route?: string | undefined;
+  /** Of the response: a whole one such as `404`, or a class such as `5xx`. */
+  readonly status?: string | undefined;
   /** A part of the name, in either case. */
   readonly search?: string | undefined;
   /** Those alone that failed. */
@@ -48,11 +52,13 @@ export async function readTraces(
   { from, to }: Span,
   page: { readonly limit: number; readonly after: StoredPosition | null },
 ) {
-  const { deploymentId, branch, search, failed, msMin } = asked;
+  const { deploymentId, branch, route, status, search, failed, msMin } = asked;
   const { limit, after } = page;
   const condition: Fragment = sql`project_id = ${projectId} AND is_root AND at >= ${from} AND at < ${to}
     ${deploymentId === undefined ? sql`` : sql`AND deployment_id = ${deploymentId}`}
     ${branch === undefined ? sql`` : sql`AND branch = ${branch}`}
+    ${route === undefined ? sql`` : sql`AND coalesce(attributes->>'http.route', attributes->>'platform.name') = ${route}`}
+    ${status === undefined ? sql`` : sql`AND attributes->>'http.response.status_code' LIKE ${status.replace('xx', '__')}`}
     ${search === undefined || search === '' ? sql`` : sql`AND name ILIKE ${`%${search.replace(/[\\%_]/g, '\\$&')}%`}`}
     ${failed === true ? sql`AND error IS NOT NULL` : sql``}
     ${msMin === undefined ? sql`` : sql`AND ms >= ${msMin}`}
@@ -71,6 +77,7 @@ export async function readTraces(
       at: row.at.toISOString(),
       name: row.name,
       ms: row.ms,
+      status: Number(row.attributes['http.response.status_code'] ?? 0),
       error: row.error,
       deploymentId: row.deployment_id,
       branch: row.branch,

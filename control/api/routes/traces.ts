@@ -20,6 +20,7 @@ const TraceSummary = Type.Object({
   at: Timestamp,
   name: Type.String({ description: 'Of its first span, such as `GET /api/users/*`' }),
   ms: Type.Number({ description: 'Of its first span' }),
+  status: Type.Integer({ description: '0 for events that are no requests' }),
   error: nullable(Type.String()),
   deploymentId: Type.String(),
   branch: Type.String(),
@@ -52,7 +53,7 @@ const Trace = Type.Object({
   lines: Type.Array(StoredLineSchema),
 });
 
-const { from, to, deploymentId, branch } = storedQuery;
+const { from, to, deploymentId, branch, route } = storedQuery;
 
 export const traces = platform<Parts, RequestState>()
   .get(
@@ -66,6 +67,10 @@ export const traces = platform<Parts, RequestState>()
         to,
         deploymentId,
         branch,
+        route,
+        status: Type.Optional(
+          Type.String({ pattern: '^[1-5](xx|[0-9]{2})$', description: 'Of the response: `404`, or a class: `5xx`' }),
+        ),
         search: Type.Optional(Type.String({ maxLength: 200, description: 'Part of the name, in either case' })),
         failed: Type.Optional(Type.Boolean({ description: 'Those alone whose first span failed' })),
         msMin: Type.Optional(Type.Number({ minimum: 0, description: 'At least so long' })),

@@ -14,6 +14,9 @@ export type LogRange = keyof typeof logRanges;
 export const levels = ['debug', 'info', 'warn', 'error'] as const;
 export type Level = (typeof levels)[number];
 
+export const statusClasses = ['2xx', '3xx', '4xx', '5xx'] as const;
+export type StatusClass = (typeof statusClasses)[number];
+
 /** What the address holds. */
 export interface LogSearch {
   readonly range?: LogRange | undefined;
@@ -29,6 +32,9 @@ export interface LogSearch {
   /** Of the list of requests: those that failed. */
   readonly outcome?: 'failed' | undefined;
   readonly order?: 'cpu' | 'wall' | undefined;
+  /** Of the list of traces: a class of statuses, and how long at least, in ms. */
+  readonly status?: StatusClass | undefined;
+  readonly least?: number | undefined;
   /** The invocation whose details are open. */
   readonly invocation?: string | undefined;
 }
@@ -145,3 +151,43 @@ export function streamPath(id: string, asked: LogSearch): string {
   const query = new URLSearchParams(words.map(([name, value]) => [name, String(value)])).toString();
   return `/projects/${encodeURIComponent(id)}/logs/stream${query === '' ? '' : `?${query}`}`;
 }
+
+const readTraces = (id: string, asked: LogSearch, cursor?: string, signal?: AbortSignal) => {
+  // The trace of an address narrows lines and requests; here each has a page.
+  const { traceId: _, ...narrowed } = { traceId: undefined, ...shared(asked) };
+  return dataOf(
+    api.get('/projects/:id/traces', {
+      params: { id },
+      query: {
+        ...spanOf(asked),
+        ...narrowed,
+        ...(asked.search !== undefined && { search: asked.search }),
+        ...(asked.outcome !== undefined && { failed: true }),
+        ...(asked.status !== undefined && { status: asked.status }),
+        ...(asked.least !== undefined && { msMin: asked.least }),
+        limit: 100,
+        ...(cursor !== undefined && { cursor }),
+      },
+      ...(signal && { signal }),
+    }),
+  );
+};
+
+/** A trace, by its first span. */
+export type TraceSummary = Awaited<ReturnType<typeof readTraces>>['items'][number];
+
+export const tracesQuery = (id: string, asked: LogSearch) => ({
+  queryKey: ['traces', id, { ...asked, invocation: undefined }] as const,
+  queryFn: ({ signal, pageParam }: { signal: AbortSignal; pageParam: string | undefined }) =>
+    readTraces(id, asked, pageParam, signal),
+});
+
+const readTrace = (id: string, traceId: string, signal?: AbortSignal) =>
+  dataOf(api.get('/projects/:id/traces/:traceId', { params: { id, traceId }, ...(signal && { signal }) }));
+
+export type Trace = Awaited<ReturnType<typeof readTrace>>;
+export type Span = Trace['spans'][number];
+
+/** One, with its spans and lines: it grows while what it led to goes on. */
+export const traceQuery = (id: string, traceId: string) =>
+  queryOptions({ queryKey: ['trace', id, traceId], queryFn: ({ signal }) => readTrace(id, traceId, signal) });

@@ -1,13 +1,13 @@
 // Addresses of lines and requests, and what they hold.
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { levels, logRanges, type LogSearch } from '../queries/logs.ts';
+import { levels, logRanges, statusClasses, type LogSearch } from '../queries/logs.ts';
 import { projectRoute } from './root.ts';
 
 const words = ['search', 'route', 'branch', 'deployment', 'trace', 'invocation'] as const;
 const isTime = (value: unknown): value is string => typeof value === 'string' && !Number.isNaN(Date.parse(value));
 
 function logSearch(given: Record<string, unknown>): LogSearch {
-  const { range, level, from, to, outcome, order } = given;
+  const { range, level, from, to, outcome, order, status, least } = given;
   const texts = words.flatMap((name) => {
     const value = given[name];
     return (typeof value === 'string' || typeof value === 'number') && value !== ''
@@ -21,6 +21,8 @@ function logSearch(given: Record<string, unknown>): LogSearch {
     ...(isTime(from) && isTime(to) && { from, to }),
     ...(outcome === 'failed' && { outcome }),
     ...((order === 'cpu' || order === 'wall') && { order }),
+    ...(statusClasses.some((one) => one === status) && { status: status as (typeof statusClasses)[number] }),
+    ...(typeof least === 'number' && least > 0 && { least }),
   };
 }
 
@@ -38,4 +40,20 @@ const requestsRoute = createRoute({
   component: lazyRouteComponent(() => import('../pages/logs/requests.tsx'), 'LogsRequestsPage'),
 });
 
-export const logRoutes = [linesRoute, requestsRoute] as const;
+const tracesRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: '/logs/traces',
+  validateSearch: logSearch,
+  component: lazyRouteComponent(() => import('../pages/logs/traces.tsx'), 'LogsTracesPage'),
+});
+
+const traceRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: '/logs/traces/$trace',
+  validateSearch: ({ span }: Record<string, unknown>): { readonly span?: string } =>
+    // A span's id of digits alone comes as a number.
+    typeof span === 'string' || typeof span === 'number' ? { span: String(span) } : {},
+  component: lazyRouteComponent(() => import('../pages/logs/trace.tsx'), 'TracePage'),
+});
+
+export const logRoutes = [linesRoute, requestsRoute, tracesRoute, traceRoute] as const;

@@ -20,7 +20,7 @@ export type Narrow = (change: LogSearch, isReplacing?: boolean) => void;
 
 interface LogsPageProps {
   readonly title: string;
-  readonly from: '/projects/$project/logs' | '/projects/$project/logs/requests';
+  readonly from: '/projects/$project/logs' | '/projects/$project/logs/requests' | '/projects/$project/logs/traces';
   readonly actions?: ReactNode;
   readonly searchWords: string;
   /** More fields, behind the search and the time. */
@@ -49,6 +49,9 @@ export function LogsPage({ title, from, actions, searchWords, filters, children 
           activeOptions={{ includeSearch: false }}
         >
           Requests
+        </TabLink>
+        <TabLink to="/projects/$project/logs/traces" from="/projects/$project" activeOptions={{ includeSearch: false }}>
+          Traces
         </TabLink>
       </TabLinks>
       <Filters>

@@ -84,7 +84,14 @@ export function RequestSheet({ project, id, narrow, onClose }: RequestSheetProps
             ]}
           />
           {data.traceId !== null && (
-            <div>
+            <div className={styles.bar}>
+              <Link
+                to="/projects/$project/logs/traces/$trace"
+                params={{ project: project.name, trace: data.traceId }}
+                className="link"
+              >
+                Its trace over time
+              </Link>
               <Button size="small" onClick={() => narrow({ trace: data.traceId!, invocation: undefined })}>
                 All of its trace
               </Button>
@@ -121,7 +128,7 @@ function titleOf({
   return method === '' ? `${kind} ${route}` : `${method} ${path}`;
 }
 
-function WholeLine({ line }: { readonly line: Pick<Line, 'level' | 'text' | 'at'> }) {
+export function WholeLine({ line }: { readonly line: Pick<Line, 'level' | 'text' | 'at'> }) {
   const [isWhole, setWhole] = useState(false);
   const { text } = line;
   const isCut = text.length > CHARS_SHOWN && !isWhole;
