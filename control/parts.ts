@@ -50,7 +50,7 @@ export interface Parts {
 }
 
 /** Channels of NOTIFY. Payloads: kind of job; project; deployment; deployment; `delivery` or `report`; nothing;
- * projects by comma, or `*`. */
+ * projects by comma, or `*`; project. */
 export type Channel =
   | 'control_job'
   | 'control_route'
@@ -58,7 +58,8 @@ export type Channel =
   | 'control_deployment'
   | 'control_git'
   | 'control_webhook'
-  | 'control_telemetry';
+  | 'control_telemetry'
+  | 'control_collector';
 
 /** Where things are, as seen from outside; none ends with a slash. */
 export interface Addresses {

@@ -137,6 +137,15 @@ export const commands: Readonly<Record<string, Entry>> = {
       test: { summary: 'Send one made-up line to a log drain', load: () => import('./drains/test.ts') },
     },
   },
+  collector: {
+    summary: 'Where the spans of this project go: show, set, rm',
+    byDefault: 'show',
+    commands: {
+      show: { summary: 'Show where they go, and what became of them', load: () => import('./collector/show.ts') },
+      set: { summary: 'Send them to a collector', load: () => import('./collector/set.ts') },
+      rm: { summary: 'Send them nowhere', load: () => import('./collector/remove.ts') },
+    },
+  },
   db: {
     summary: 'Databases: list, tables, query, import, export, migrate, insights',
     byDefault: 'list',

@@ -16,6 +16,7 @@ import { projects } from './routes/projects.ts';
 import { releases } from './routes/releases.ts';
 import { invocations } from './routes/invocations.ts';
 import { logs } from './routes/logs.ts';
+import { collector } from './routes/collector.ts';
 import { traces } from './routes/traces.ts';
 import { uploads } from './routes/uploads.ts';
 import { repositories } from './routes/repositories.ts';
@@ -85,6 +86,7 @@ export function createApi() {
     .route('/', invocations)
     .route('/', traces)
     .route('/', drains)
+    .route('/', collector)
     .route('/', account)
     .route('/', addresses)
     .route('/', webhooks)

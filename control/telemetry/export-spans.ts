@@ -1,5 +1,6 @@
-// Sends the spans of all projects to the operator's collector (`OTEL_EXPORTER_OTLP_ENDPOINT`), which may be a private
-// one: in batches, tried again with pauses, and never waited for. What finds no room is dropped and counted.
+// Sends spans to one collector: in batches, tried again with pauses, and never waited for. What finds no room is
+// dropped and counted. The operator's (`OTEL_EXPORTER_OTLP_ENDPOINT`) gets those of all projects and may be a private
+// one; those of projects are project-collectors.ts.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { post } from '../outbound/post.ts';
@@ -10,6 +11,8 @@ export interface CollectorAddress {
   /** Of `POST .../v1/traces`. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Whether it may lead to a private address. */
+  readonly isPrivate: boolean;
 }
 
 const BATCH_MAX = 512;
@@ -23,13 +26,35 @@ export class SpanExporter {
   readonly #log: Logger;
   readonly #stopping: AbortSignal;
   #waiting: OwnedSpan[] = [];
+  readonly #waitingMax: number;
+  #sent = 0;
   #dropped = 0;
+  #problem: string | null = null;
+  /** Batches that were given up, one after the other. */
+  #failures = 0;
   #wake: (() => void) | null = null;
 
-  constructor(options: { readonly address: CollectorAddress; readonly log: Logger; readonly stopping: AbortSignal }) {
+  constructor(options: {
+    readonly address: CollectorAddress;
+    readonly log: Logger;
+    readonly stopping: AbortSignal;
+    /** Spans that wait at most. */
+    readonly waitingMax?: number;
+  }) {
     this.#address = options.address;
     this.#log = options.log;
     this.#stopping = options.stopping;
+    this.#waitingMax = options.waitingMax ?? WAITING_MAX;
+  }
+
+  /** Spans that wait. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** Spans that arrived so far. */
+  get sent(): number {
+    return this.#sent;
   }
 
   /** Spans that were dropped so far. */
@@ -37,11 +62,23 @@ export class SpanExporter {
     return this.#dropped;
   }
 
+  /** Why some were dropped last; null: none were. */
+  get problem(): string | null {
+    return this.#problem;
+  }
+
   add(spans: readonly OwnedSpan[]): void {
-    const room = Math.max(0, WAITING_MAX - this.#waiting.length);
+    const room = Math.max(0, this.#waitingMax - this.#waiting.length);
     this.#waiting.push(...spans.slice(0, room));
-    this.#drop(spans.length - Math.min(room, spans.length));
+    this.drop(spans.length - Math.min(room, spans.length), this.#problem ?? 'Spans came faster than they were taken');
     this.#wake?.();
+  }
+
+  /** Counts spans that are not sent. @param reason in one line. */
+  drop(count: number, reason: string): void {
+    if (count === 0) return;
+    this.#dropped += count;
+    this.#problem = reason;
   }
 
   /** Sends until the process is to end. */
@@ -55,6 +92,8 @@ export class SpanExporter {
         continue;
       }
       await this.#send(this.#waiting.splice(0, BATCH_MAX));
+      // One that refuses everything is not asked for each batch at once.
+      if (this.#failures > 0) await this.#pause(PAUSES_MS[Math.min(this.#failures, PAUSES_MS.length) - 1]!);
     }
   }
 
@@ -62,19 +101,25 @@ export class SpanExporter {
     const body = JSON.stringify(toOtlp(spans));
     const headers = { 'content-type': 'application/json', ...this.#address.headers };
     for (const wait of [...PAUSES_MS, null]) {
-      const { status, error } = await post({ url: this.#address.url, headers, body, isPrivate: true });
-      if (error === null) return;
+      const { status, error } = await post({
+        url: this.#address.url,
+        headers,
+        body,
+        isPrivate: this.#address.isPrivate,
+      });
+      if (error === null) {
+        this.#sent += spans.length;
+        this.#failures = 0;
+        return;
+      }
       const isFinal = status !== null && status >= 400 && status < 500 && status !== 429 && status !== 408;
       if (isFinal || wait === null || this.#stopping.aborted) {
         this.#log.warn({ spans: spans.length, reason: error }, 'Spans not taken by the collector');
-        return this.#drop(spans.length);
+        this.#failures++;
+        return this.drop(spans.length, error);
       }
       await this.#pause(wait);
     }
-  }
-
-  #drop(count: number): void {
-    this.#dropped += count;
   }
 
   async #pause(ms: number): Promise<void> {
@@ -105,5 +150,5 @@ export function collectorAddress(environment: Readonly<Record<string, string | u
       throw new Error('OTEL_EXPORTER_OTLP_HEADERS must be pairs such as authorization=Bearer%20x, comma-separated');
     headers[key.toLowerCase()] = decodeURIComponent(value!);
   }
-  return { url: url.href, headers };
+  return { url: url.href, headers, isPrivate: true };
 }

@@ -43,4 +43,17 @@ const hooksRoute = createRoute({
   component: lazyRouteComponent(() => import('../pages/settings/hooks.tsx'), 'HooksPage'),
 });
 
-export const settingsRoutes = [generalRoute, variablesRoute, domainsRoute, gitRoute, hooksRoute] as const;
+const collectorRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: '/settings/collector',
+  component: lazyRouteComponent(() => import('../pages/settings/collector.tsx'), 'CollectorPage'),
+});
+
+export const settingsRoutes = [
+  generalRoute,
+  variablesRoute,
+  domainsRoute,
+  gitRoute,
+  hooksRoute,
+  collectorRoute,
+] as const;

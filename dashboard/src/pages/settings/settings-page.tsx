@@ -18,6 +18,7 @@ const tabs = [
   ['Domains', '/projects/$project/settings/domains'],
   ['Git', '/projects/$project/settings/git'],
   ['Deploy hooks', '/projects/$project/settings/hooks'],
+  ['Collector', '/projects/$project/settings/collector'],
 ] as const;
 
 export function SettingsPage({ title, actions, children }: SettingsPageProps) {

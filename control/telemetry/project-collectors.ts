@@ -1,0 +1,161 @@
+// The collectors that projects have named for their own spans: read from the database, one exporter each, within one
+// bound on all that waits. What was sent and dropped is written back now and then. Started by collect.ts.
+import { unseal } from '#core/encryption.ts';
+import type { Parts } from '../parts.ts';
+import { SpanExporter, type CollectorAddress } from './export-spans.ts';
+import type { OwnedSpan } from './otlp.ts';
+
+/** Of all projects, and of one. */
+const WAITING_MAX = 20_000;
+const WAITING_OF_ONE_MAX = 2000;
+const TELL_MS = 2000;
+/** A NOTIFY may be lost while the database restarts. */
+const READ_MS = 60_000;
+
+interface Row {
+  readonly project_id: string;
+  readonly url: string;
+  readonly headers: Buffer;
+  readonly is_private: boolean;
+  readonly made: string;
+}
+
+interface Known {
+  readonly exporter: SpanExporter;
+  /** Says when it was set: another address is another exporter. */
+  readonly made: string;
+  readonly end: AbortController;
+  told: { readonly sent: number; readonly dropped: number };
+}
+
+/** What a project's headers belong to. */
+export function headersContext(projectId: string): string {
+  return `collector:${projectId}`;
+}
+
+/** Takes spans of projects that have a collector. */
+export interface ProjectCollectors {
+  add(spans: readonly OwnedSpan[]): void;
+  /** Of all projects since the start, those whose collector is gone included. */
+  total(): { readonly sent: number; readonly dropped: number };
+  /** Until the process is to end. */
+  run(): Promise<void>;
+}
+
+export function createProjectCollectors(
+  parts: Pick<Parts, 'sql' | 'keys' | 'log' | 'stopping' | 'onNotify'>,
+): ProjectCollectors {
+  const { sql, keys, log, stopping } = parts;
+  const known = new Map<string, Known>();
+  const running = new Set<Promise<void>>();
+  const gone = { sent: 0, dropped: 0 };
+
+  const addressOf = ({ project_id: id, url, headers, is_private: isPrivate }: Row): CollectorAddress => ({
+    url,
+    headers: JSON.parse(unseal(keys, headers, headersContext(id))) as Record<string, string>,
+    isPrivate,
+  });
+
+  async function read(): Promise<void> {
+    const rows = await sql<Row[]>`
+      SELECT project_id, url, headers, is_private, collector.created_at::text AS made FROM control.collector
+      JOIN control.project ON project.id = project_id AND deleted_at IS NULL`;
+    const madeOf = new Map(rows.map((row) => [row.project_id, row.made]));
+    for (const [id, { made, end, exporter }] of known) {
+      if (madeOf.get(id) === made) continue;
+      await tell();
+      gone.sent += exporter.sent;
+      gone.dropped += exporter.dropped;
+      end.abort();
+      known.delete(id);
+    }
+    for (const row of rows) {
+      if (known.has(row.project_id)) continue;
+      const end = new AbortController();
+      const exporter = new SpanExporter({
+        address: addressOf(row),
+        log: log.child({ projectId: row.project_id }),
+        stopping: AbortSignal.any([stopping, end.signal]),
+        waitingMax: WAITING_OF_ONE_MAX,
+      });
+      known.set(row.project_id, { exporter, made: row.made, end, told: { sent: 0, dropped: 0 } });
+      const done: Promise<void> = exporter.run().finally(() => void running.delete(done));
+      running.add(done);
+    }
+  }
+
+  /** Writes down what became of spans since the last time. */
+  async function tell(): Promise<void> {
+    for (const [id, one] of known) {
+      const { sent, dropped, problem } = one.exporter;
+      const more = { sent: sent - one.told.sent, dropped: dropped - one.told.dropped };
+      if (more.sent + more.dropped === 0) continue;
+      await sql`
+        UPDATE control.collector SET sent = sent + ${more.sent}, dropped = dropped + ${more.dropped},
+          sent_at = CASE WHEN ${more.sent > 0} THEN now() ELSE sent_at END,
+          error = CASE WHEN ${more.dropped > 0} THEN ${problem} ELSE error END,
+          error_at = CASE WHEN ${more.dropped > 0} THEN now() ELSE error_at END
+        WHERE project_id = ${id} AND created_at::text = ${one.made}`;
+      one.told = { sent, dropped };
+    }
+  }
+
+  return {
+    add(spans) {
+      if (known.size === 0) return;
+      let waiting = 0;
+      for (const { exporter } of known.values()) waiting += exporter.waiting;
+      for (const [id, mine] of Map.groupBy(spans, ({ projectId }) => projectId)) {
+        const exporter = known.get(id)?.exporter;
+        if (exporter === undefined) continue;
+        const room = Math.max(0, WAITING_MAX - waiting);
+        exporter.add(mine.slice(0, room));
+        exporter.drop(mine.length - Math.min(room, mine.length), 'Too many spans of all projects wait');
+        waiting += mine.length;
+      }
+    },
+    total() {
+      const total = { ...gone };
+      for (const { exporter } of known.values()) {
+        total.sent += exporter.sent;
+        total.dropped += exporter.dropped;
+      }
+      return total;
+    },
+    async run() {
+      let isRead = false;
+      let readAt = -Infinity;
+      let wake = (): void => {};
+      const look = (): void => {
+        isRead = false;
+        wake();
+      };
+      const unlisten = await parts.onNotify('control_collector', look);
+      stopping.addEventListener('abort', look, { once: true });
+      while (!stopping.aborted) {
+        try {
+          if (!isRead || performance.now() - readAt > READ_MS) {
+            isRead = true;
+            readAt = performance.now();
+            await read();
+          }
+          await tell();
+        } catch (error) {
+          readAt = -Infinity;
+          if (!stopping.aborted) log.warn({ reason: (error as Error).message }, 'Collectors of projects not read');
+        }
+        if (!isRead) continue;
+        await new Promise<void>((go) => {
+          const timer = setTimeout(go, TELL_MS);
+          wake = () => {
+            clearTimeout(timer);
+            go();
+          };
+        });
+      }
+      await Promise.allSettled(running);
+      await tell().catch(() => {});
+      await unlisten().catch(() => {});
+    },
+  };
+}
