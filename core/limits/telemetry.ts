@@ -33,7 +33,8 @@ export const telemetryBounds = {
   projectBytesMax: [
     'LOG_PROJECT_BYTES_MAX',
     512 * MB,
-    'Lines, invocations and spans that are kept of a project; the oldest hours go first',
+    'Lines, invocations and spans that are kept of a project; the oldest go first',
   ],
+  unaskedMs: ['LOG_UNASKED_MS', 120_000, 'Without a question of a control plane for so long, engines record nothing'],
   scanMs: ['LOG_SCAN_MS', 10_000, 'Longest search in stored lines, invocations or traces'],
 } satisfies Bounds;

@@ -8,8 +8,6 @@ import type { TelemetryBatch } from '#core/telemetry.ts';
 /** Of one batch, about, in characters. */
 const BATCH_CHARS_MAX = 8 * 1024 * 1024;
 const WAIT_MS_MAX = 20_000;
-/** After so long without a question nobody is expected to ask. */
-const UNASKED_MS = 120_000;
 
 /** Holds, and hands over. */
 export class TelemetryBuffer {
@@ -21,11 +19,18 @@ export class TelemetryBuffer {
   #arrived: (() => void) | null = null;
   #isOn = true;
   #silence: NodeJS.Timeout | undefined;
+  #unaskedMs: number;
   #onRecording: (isOn: boolean) => void;
 
   /** @param onRecording whether engines are to record, when that changes. */
-  constructor(options: { readonly heldBytesMax: number; readonly onRecording: (isOn: boolean) => void }) {
+  constructor(options: {
+    readonly heldBytesMax: number;
+    /** After so long without a question nobody is expected to ask. */
+    readonly unaskedMs: number;
+    readonly onRecording: (isOn: boolean) => void;
+  }) {
     this.#charsMax = options.heldBytesMax;
+    this.#unaskedMs = options.unaskedMs;
     this.#onRecording = options.onRecording;
     this.#expect();
   }
@@ -95,7 +100,7 @@ export class TelemetryBuffer {
 
   #expect(): void {
     clearTimeout(this.#silence);
-    this.#silence = setTimeout(() => this.#set(false), UNASKED_MS).unref();
+    this.#silence = setTimeout(() => this.#set(false), this.#unaskedMs).unref();
     this.#set(true);
   }
 
