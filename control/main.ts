@@ -3,6 +3,7 @@
 import { createEdgeStateReader } from '#core/edge-state.ts';
 import { limitsFrom } from '#core/limits.ts';
 import { openLog } from '#core/log/log.ts';
+import { tellFigures } from '#core/process/figures.ts';
 import { openSql } from '#postgres/sql.ts';
 import { createApi } from './api/app.ts';
 import { createClientAddress } from './api/client-address.ts';
@@ -16,6 +17,7 @@ import { startGitHost } from './git-host/start.ts';
 import type { Parts } from './parts.ts';
 import { readConfiguration } from './process/configuration.ts';
 import { openPrivatePort } from './process/private-port.ts';
+import { RequestCounts } from './process/request-counts.ts';
 import { createTurns } from './process/turns.ts';
 import { openNameRecords } from './process/name-records.ts';
 import { serveApi } from './process/servers.ts';
@@ -24,7 +26,8 @@ import { ensureFirstRun } from './sign-in/first-run.ts';
 import { openSignIn } from './sign-in/open.ts';
 import { createUi } from './sign-in/ui.ts';
 import { sweepSignIn } from './sign-in/ui-app.ts';
-import { collectTelemetry } from './telemetry/collect.ts';
+import { collectTelemetry, TelemetryCounts } from './telemetry/collect.ts';
+import { createDatabaseFigures } from './telemetry/database-figures.ts';
 import { collectorAddress } from './telemetry/export-spans.ts';
 import { collectUsage } from './usage/collect.ts';
 import { startWebhooks } from './webhooks/deliveries.ts';
@@ -77,6 +80,7 @@ async function start(): Promise<() => Promise<void>> {
     parts.background('Sweep of sign-in', () => sweepSignIn(parts));
     parts.background('Sweep of the API', () => sweepApi(parts));
   }, SWEEP_MS);
+  const telemetry = new TelemetryCounts();
   startDeployments(parts);
   await watchBuilds(parts, () => process.connected && process.send?.({ type: 'want', service: 'builder' }));
   startGitHost(parts);
@@ -84,14 +88,15 @@ async function start(): Promise<() => Promise<void>> {
   startDrains(parts);
   parts.background('Looking at domains', () => recheckDomains(parts));
   parts.background('Collecting usage', () => collectUsage(parts));
-  parts.background('Collecting lines and invocations', () => collectTelemetry(parts, collector));
+  parts.background('Collecting lines and invocations', () => collectTelemetry(parts, collector, telemetry));
+  const counts = new RequestCounts();
   const api = createApi();
   const gitPush = await openGitPush(parts);
   const { host, apiPort } = config.listeners;
   const server = await serveApi({
     host,
     port: apiPort,
-    fetch: (request) => gitPush.fetch(request) ?? api.fetch(request, parts),
+    fetch: counts.counted((request) => gitPush.fetch(request) ?? api.fetch(request, parts)),
   });
   const forPages = { ...parts, clientAddress: createClientAddress(config.trustedProxies, webClient, config.edgeToken) };
   const ui =
@@ -100,10 +105,12 @@ async function start(): Promise<() => Promise<void>> {
       : await serveApi({
           variable: 'API_WEB_LISTEN',
           ...config.web.address,
-          fetch: behindWeb(config.web.token, createUi(forPages, api.fetch)),
+          fetch: counts.counted(behindWeb(config.web.token, createUi(forPages, api.fetch))),
         });
   // The supervisor shows the token of the first start, and leaves it for the commands of its user.
   process.send?.({ type: 'ready', port: server.port, firstRun });
+  const databaseFigures = createDatabaseFigures(sql);
+  tellFigures(async () => [...counts.figures(), ...telemetry.figures(), ...(await databaseFigures().catch(() => []))]);
   return async () => {
     stopping.abort();
     clearInterval(sweeping);

@@ -3,6 +3,7 @@
 // ownerUrl}`; runs no tenant code.
 import { join } from 'node:path';
 import { limitsFrom } from '#core/limits.ts';
+import { tellFigures } from '#core/process/figures.ts';
 import { logFormatFrom } from '#core/log/log-level.ts';
 import { logText } from '#core/log/log-text.ts';
 import { checkInstallation } from '#core/process/installation.ts';
@@ -43,6 +44,7 @@ async function start(): Promise<void> {
   const engineUrl = await openEngineRole(sql, url, get('ENGINE_DATABASE_URL'));
   await sql.close();
   process.send?.({ type: 'ready', engineUrl, ownerUrl: url });
+  tellFigures();
 }
 
 async function stop(): Promise<never> {

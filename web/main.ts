@@ -4,6 +4,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { openLog } from '#core/log/log.ts';
+import { tellFigures } from '#core/process/figures.ts';
 import { readConfiguration } from './configuration.ts';
 import { listen, type Listener } from './serve/listener.ts';
 import { createPassOn } from './serve/pass-on.ts';
@@ -36,6 +37,8 @@ async function start(): Promise<() => Promise<void>> {
     else answerWaiting(response, `${title} is not there yet`, `${state.reason}.`, state.isBuilding);
   };
 
+  const answered = new Map<'api' | SiteName, number>();
+  const count = (site: 'api' | SiteName): void => void answered.set(site, (answered.get(site) ?? 0) + 1);
   const listeners: Listener[] = [];
   const open = async (variable: 'UI_PORT' | 'DOCS_PORT', port: number, answer: Answer): Promise<number> => {
     const listener = await listen({ host, port, variable, log, answer });
@@ -45,19 +48,22 @@ async function start(): Promise<() => Promise<void>> {
   let [uiPort, docsPort]: (number | null)[] = [null, null];
   if (ui !== null)
     uiPort = await open('UI_PORT', ui.port, async (request, response, path) => {
+      count(API_PATH.test(path) ? 'api' : 'dashboard');
       if (API_PATH.test(path)) passOn!(request, response);
       else await show('dashboard', 'The dashboard', { request, response, path });
     });
   if (docs !== null)
     try {
-      docsPort = await open('DOCS_PORT', docs.port, (request, response, path) =>
-        show('docs', 'The documentation', { request, response, path }),
-      );
+      docsPort = await open('DOCS_PORT', docs.port, (request, response, path) => {
+        count('docs');
+        return show('docs', 'The documentation', { request, response, path });
+      });
     } catch (error) {
       if (docs.isGiven) throw error;
       log.warn(`Documentation not served: ${(error as Error).message}`);
     }
   process.send?.({ type: 'ready', uiPort, docsPort });
+  tellFigures(() => [...answered].map(([site, count]) => ['platform_web_requests_total', { site }, count]));
   return async () => {
     sites.close();
     passOn?.close();

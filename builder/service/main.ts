@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { openLog } from '#core/log/log.ts';
+import { tellFigures } from '#core/process/figures.ts';
 import { cloneSource, CloneRefused, type CloneParts } from '#git/clone-source.ts';
 import { gitConfigurationFrom } from '#git/configuration.ts';
 import { GitHostError } from '#git/host/connection.ts';
@@ -72,6 +73,7 @@ async function start(logger: Logger): Promise<void> {
   const findRemote = remotes({ ...git, sql, keys: config.keys, folder: config.folder });
   builder = await startBuilder({ ...config, sql, log: logger, confinement, workFolder, runBuild, findRemote });
   process.send?.({ type: 'ready' });
+  tellFigures(() => [['platform_builds_running', {}, builder?.running ?? 0]]);
   await builder.idle;
   if (!isStopping) await stop();
 }

@@ -2,9 +2,11 @@
 // is acknowledged with the next question; one that comes again, because this process ended in between, is known by its
 // id. Started by main.ts.
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Figure } from '#core/process/figures.ts';
 import type { TelemetryBatch } from '#core/telemetry.ts';
 import type { Parts } from '../parts.ts';
 import { SpanExporter, type CollectorAddress } from './export-spans.ts';
+import { createProjectCollectors } from './project-collectors.ts';
 import { sweepTelemetry } from './sweep.ts';
 import { createTelemetryStore, type TelemetryStore } from './store.ts';
 
@@ -15,21 +17,60 @@ const TOGETHER_MS = 250;
 const FAILED_MS = 2000;
 const SWEEP_MS = 10 * 60_000;
 
+/** What was kept, lost and sent since this process started, for /metrics. */
+export class TelemetryCounts {
+  readonly kept = { lines: 0, invocations: 0, spans: 0 };
+  lost = 0;
+  /** Of exporters, the operator's and those of projects. */
+  exported: () => readonly { readonly collector: string; readonly sent: number; readonly dropped: number }[] = () => [];
+
+  figures(): Figure[] {
+    return [
+      ...Object.entries({ ...this.kept, lost: this.lost }).map(([record, count]): Figure => [
+        'platform_telemetry_records_total',
+        { record },
+        count,
+      ]),
+      ...this.exported().flatMap(({ collector, sent, dropped }): Figure[] => [
+        ['platform_spans_exported_total', { collector, result: 'sent' }, sent],
+        ['platform_spans_exported_total', { collector, result: 'dropped' }, dropped],
+      ]),
+    ];
+  }
+}
+
 /**
  * Takes batches until the process is to end.
  *
  * @param collector the operator's, for spans; null: there is none.
  */
-export async function collectTelemetry(parts: Parts, collector: CollectorAddress | null = null): Promise<void> {
+export async function collectTelemetry(
+  parts: Parts,
+  collector: CollectorAddress | null = null,
+  counts: TelemetryCounts = new TelemetryCounts(),
+): Promise<void> {
   const { sql, stopping, log } = parts;
   const exporter = collector === null ? null : new SpanExporter({ address: collector, log, stopping });
   if (exporter !== null) parts.background('Sending spans', () => exporter.run());
-  const store = createTelemetryStore({ sql, onSpans: (spans) => exporter?.add(spans) });
+  const ofProjects = createProjectCollectors(parts);
+  parts.background('Sending spans of projects', () => ofProjects.run());
+  counts.exported = () => [
+    { collector: 'operator', sent: exporter?.sent ?? 0, dropped: exporter?.dropped ?? 0 },
+    { collector: 'projects', ...ofProjects.total() },
+  ];
+  const store = createTelemetryStore({
+    sql,
+    counts,
+    onSpans(spans) {
+      exporter?.add(spans);
+      ofProjects.add(spans);
+    },
+  });
   let acknowledged: string | null = null;
   let sweptAt = -Infinity;
   while (!stopping.aborted) {
     try {
-      acknowledged = await takeTelemetry(parts, store, acknowledged, WAIT_MS);
+      acknowledged = await takeTelemetry(parts, store, acknowledged, WAIT_MS, counts);
       if (performance.now() - sweptAt > SWEEP_MS) {
         sweptAt = performance.now();
         await sweepTelemetry(parts);
@@ -55,11 +96,13 @@ export async function takeTelemetry(
   store: TelemetryStore,
   acknowledged: string | null,
   waitMs = 0,
+  counts: Pick<TelemetryCounts, 'lost'> = { lost: 0 },
 ): Promise<string | null> {
   const asked = privatePort.ask<TelemetryBatch>('/_platform/telemetry', { acknowledged, waitMs }, waitMs + 10_000);
   const { status, body } = await unlessAborted(asked, stopping);
   if (status !== 200) throw new Error(`the platform answered ${status}`);
   if (body.id === null) return null;
+  counts.lost += body.lost;
   if (body.lost > 0) log.warn({ records: body.lost }, 'Lines and invocations lost: they were not taken in time');
   await store.keep(body);
   return body.id;

@@ -5,6 +5,9 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 /** In lower case, as engines have names. */
 export const EDGE_HEADER = 'x-platform-edge';
 
+/** What callers of Caddy's admin API name as its host; it refuses any other. */
+export const ADMIN_HOST = 'edge';
+
 /** Says whether a value is the token, in constant time; never where no token is set. */
 export function createEdgeCheck(token: string): (value: string | null | undefined) => boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

@@ -4,6 +4,7 @@
 import { limitsFrom } from '#core/limits.ts';
 import { openLog } from '#core/log/log.ts';
 import { openArtifact } from '#deployments/artifact-source.ts';
+import { tellFigures } from '#core/process/figures.ts';
 import { parseHandlerUrls } from '#core/process/handler-addresses.ts';
 import { openRouteFiles } from '#deployments/route-source-files.ts';
 import { nextTime } from '#core/schedules/timer-next.ts';
@@ -66,6 +67,9 @@ const broker = await startBroker({
   onEvent: (level, message, fields) => log[level](fields, message),
 });
 process.send?.({ type: 'ready' });
+tellFigures(() =>
+  Object.entries(broker.inFlight).map(([kind, count]) => ['platform_broker_deliveries_in_flight', { kind }, count]),
+);
 log.info({ member: presence.id }, 'broker started');
 
 let stopping = false;

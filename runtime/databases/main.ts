@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { limitsFrom } from '#core/limits.ts';
 import { parseInteger, parsePort } from '#core/parse-integer.ts';
+import { tellFigures } from '#core/process/figures.ts';
 import { createDatabaseCloud } from '../stores/database-cloud.ts';
 import { databaseCloudSettings } from '../stores/database-cloud-api.ts';
 import { startCloudService } from './service/cloud-service.ts';
@@ -57,7 +58,7 @@ const report = (message: string): void => void process.stderr.write(`databases: 
 
 async function start(
   environment: NodeJS.ProcessEnv,
-): Promise<{ socketPath: string; port?: number | null; close(): Promise<void> }> {
+): Promise<{ socketPath: string; port?: number | null; pids?(): number[]; close(): Promise<void> }> {
   const mode = environment['DB_STORAGE_MODE'] || 'basic';
   if (mode === 'basic') return startDatabaseService(configuration(environment));
   if (mode !== 'managed-cloud') fail(`DB_STORAGE_MODE must be basic or managed-cloud, but is "${mode}"`);
@@ -71,6 +72,7 @@ const service = await start(process.env).catch((error: unknown) => fail((error a
 const ready = { type: 'listening', socketPath: service.socketPath, port: service.port ?? null };
 if (process.send === undefined) process.stdout.write(`${JSON.stringify(ready)}\n`);
 else process.send(ready);
+tellFigures(() => (service.pids === undefined ? [] : [['platform_database_shards', {}, service.pids().length]]));
 
 let stopping = false;
 function stop(): void {

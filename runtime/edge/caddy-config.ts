@@ -1,6 +1,6 @@
 // The configuration of Caddy, all of it: listeners, certificates, where each host leads. Made by edge.ts, given to
 // Caddy by caddy.ts. Pure. It holds EDGE_TOKEN: it is not written to any file.
-import { EDGE_HEADER } from '#core/process/edge-hop.ts';
+import { ADMIN_HOST, EDGE_HEADER } from '#core/process/edge-hop.ts';
 
 /** What it is made of. */
 export interface CaddySettings {
@@ -39,9 +39,6 @@ export interface AcmeSettings {
   readonly rootFile: string | null;
 }
 
-/** What callers of the admin API name as its host; it refuses any other. */
-export const ADMIN_HOST = 'edge';
-
 /** Services close an idle connection after 5 s: one that is used in that moment would lose its request (502). */
 export const UPSTREAM_IDLE = '3s';
 
@@ -60,6 +57,8 @@ export function caddyConfig(settings: CaddySettings): object {
     read_header_timeout: '10s',
     idle_timeout: '60s',
     max_header_bytes: 65_536,
+    // Where Debian's Caddy 2.6 has it; later ones take it, too.
+    metrics: {},
   };
   return {
     admin: { listen: `unix/${settings.adminSocket}`, origins: [ADMIN_HOST], config: { persist: false } },

@@ -3,7 +3,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { request } from 'node:http';
 import { createInterface } from 'node:readline';
-import { ADMIN_HOST } from './caddy-config.ts';
+import { ADMIN_HOST } from '#core/process/edge-hop.ts';
 
 /** A line of its log, as far as we read it. */
 export interface CaddyLine {

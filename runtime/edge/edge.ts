@@ -27,6 +27,8 @@ const RESTART_MS_MAX = 10_000;
 /** A running edge. */
 export interface Edge {
   readonly caddyPid: () => number | null;
+  /** Unix socket of Caddy's admin API, which has its metrics. */
+  readonly adminSocket: string;
   close(): Promise<void>;
 }
 
@@ -223,6 +225,7 @@ export async function startEdge(config: EdgeConfiguration, routes: RouteSource, 
   readHosts();
   return {
     caddyPid: () => caddy?.pid ?? null,
+    adminSocket,
     async close() {
       closing = true;
       if (timer !== null) clearTimeout(timer);

@@ -1,6 +1,7 @@
 // Root of the edge process: Caddy before everything that visitors reach. Started by the supervisor where PUBLIC_HTTPS
 // is on; hears nothing but SIGTERM. Knows routes from their records alone: it works without database and API.
 import { openLog } from '#core/log/log.ts';
+import { tellFigures } from '#core/process/figures.ts';
 import { openRouteFiles } from '#deployments/route-source-files.ts';
 import { edgeConfiguration } from './configuration.ts';
 import { startEdge, type Edge } from './edge.ts';
@@ -25,7 +26,8 @@ try {
   });
   edge = await startEdge(config, routes, log);
   if (isStopping) await stop();
-  process.send?.({ type: 'ready', httpsPort: config.httpsPort });
+  process.send?.({ type: 'ready', httpsPort: config.httpsPort, metricsSocket: edge.adminSocket });
+  tellFigures(() => [['platform_edge_up', {}, edge?.caddyPid() == null ? 0 : 1]]);
 } catch (error) {
   log.fatal((error as Error).message);
   process.exit(78);

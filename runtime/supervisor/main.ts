@@ -110,6 +110,7 @@ async function start(config: SupervisorConfig): Promise<void> {
   const usage = new UsageLedger();
   const telemetry = new TelemetryBuffer({
     heldBytesMax: limits.telemetry.heldBytesMax,
+    unaskedMs: limits.telemetry.unaskedMs,
     onRecording: (isOn) => engines.broadcast({ type: 'recording', isOn }),
   });
   const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
@@ -170,6 +171,7 @@ async function start(config: SupervisorConfig): Promise<void> {
   });
   const settings = privatePortSettings(process.env, () => privatePortToken(serves ? folder : ''));
   const localToken = randomBytes(32).toString('hex');
+  let edgeMetricsSocket: string | null = null;
   let ownerUrl = '';
   let controlState: ControlState | null = null;
   /** Where the API and the broker find the handlers: here, or elsewhere. */
@@ -214,7 +216,15 @@ async function start(config: SupervisorConfig): Promise<void> {
   // Started before engines, whom its requests wait for: it serves also while the database is away.
   const edge = new Services(
     (parts.has('edge')
-      ? [edgeService({ environment: process.env, folder, port: claimed.port, token: edgeSecret })]
+      ? [
+          edgeService({
+            environment: process.env,
+            folder,
+            port: claimed.port,
+            token: edgeSecret,
+            onMetricsSocket: (path) => (edgeMetricsSocket = path),
+          }),
+        ]
       : []
     ).filter((spec) => spec !== null),
     hooks,
@@ -323,6 +333,7 @@ async function start(config: SupervisorConfig): Promise<void> {
       state,
       isStopping: () => stopping,
       ...(serves ? {} : { isReady: () => isUp }),
+      edgeMetricsSocket: () => edgeMetricsSocket,
       metricsDeploymentsMax: limits.metricsDeploymentsMax,
       want: (deployment) => watch.want(deployment),
       homes: (deployment, places) => homes(deployment, places, places.length),

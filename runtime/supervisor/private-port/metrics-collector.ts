@@ -88,17 +88,40 @@ function supervisorSamples(state: SupervisorState): Sample[] {
     ['platform_requests_lost_total', '', state.lostRequests],
     ['platform_quarantined_deployments', '', state.quarantine.length],
     ['platform_resident_bytes', labels({ engine: 'supervisor' }), process.memoryUsage.rss()],
+    ...supervisorFigures(),
     ...state.services.flatMap(serviceSamples),
   ];
 }
 
+/** Since it started: its own event loop is what every engine's start and every delivery goes through. */
+function supervisorFigures(): Sample[] {
+  const service = labels({ service: 'supervisor' });
+  const { user, system } = process.cpuUsage();
+  return [
+    ['platform_service_cpu_seconds_total', service, (user + system) / 1e6],
+    ['platform_service_event_loop_utilization', service, performance.eventLoopUtilization().utilization],
+    ['platform_service_heap_bytes', service, process.memoryUsage().heapUsed],
+  ];
+}
+
 /** Of the processes beside engines. One that is on demand and has ended is not up. */
-function serviceSamples({ name, pid, state, restarts }: SupervisorState['services'][number]): Sample[] {
+function serviceSamples({
+  name,
+  pid,
+  state,
+  restarts,
+  figures: told = [],
+}: SupervisorState['services'][number]): Sample[] {
   const service = labels({ service: name });
   const figures = pid === null ? null : readProcessFigures(pid);
   const samples: Sample[] = [
     ['platform_service_up', service, state === 'ready' ? 1 : 0],
     ['platform_service_restarts_total', service, restarts],
+    ...told.map(([metric, given, value]): Sample => {
+      // What is of a process says of which; the rest is of the platform.
+      const isOwn = metric.startsWith('platform_service_');
+      return [metric, labels(isOwn ? { service: name, ...given } : given), value];
+    }),
   ];
   if (figures === null) return samples;
   return [

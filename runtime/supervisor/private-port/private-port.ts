@@ -9,6 +9,7 @@ import { exposition, EXPOSITION_TYPE } from '../../engine/metrics/exposition.ts'
 import { labels, type Sample } from '../../engine/metrics/report.ts';
 import { check } from './check.ts';
 import { createDelivery, type DeliveryParts } from './delivery.ts';
+import { readEdgeMetrics } from './edge-metrics.ts';
 import { readFromEngine, type EngineAnswer } from '../engines/engine-calls.ts';
 import { readLogs } from './logs.ts';
 import { MetricsCollector } from './metrics-collector.ts';
@@ -39,6 +40,8 @@ export interface PrivatePortParts extends Omit<DeliveryParts, 'state'> {
   /** Where no engine runs here: whether the other parts do. */
   readonly isReady?: () => boolean;
   readonly metricsDeploymentsMax: number;
+  /** Unix socket on which Caddy tells its metrics; null: there is no edge here. */
+  readonly edgeMetricsSocket?: () => string | null;
 }
 
 /** An open private port. */
@@ -68,6 +71,15 @@ export async function openPrivatePort(parts: PrivatePortParts): Promise<PrivateP
       async GET(_request, response) {
         const own = [...deliveries].map(([given, count]): Sample => ['platform_deliveries_total', given, count]);
         const text = exposition([...(await metrics.samples()), ...own]);
+        response.writeHead(200, { 'content-type': EXPOSITION_TYPE, 'cache-control': 'no-store' });
+        response.end(text);
+      },
+    },
+    '/metrics/edge': {
+      async GET(_request, response) {
+        const socket = parts.edgeMetricsSocket?.() ?? null;
+        if (socket === null) throw new PlatformError('internal_route_not_found', { path: '/metrics/edge' });
+        const text = await readEdgeMetrics(socket);
         response.writeHead(200, { 'content-type': EXPOSITION_TYPE, 'cache-control': 'no-store' });
         response.end(text);
       },
@@ -208,7 +220,7 @@ function sendHealth(
  * All that is known, with what each engine says of itself; one that does not answer in time is shown with the reason.
  */
 async function status({ version, state, isStopping }: PrivatePortParts): Promise<object> {
-  const { engines, ...own } = state();
+  const { engines, services, ...own } = state();
   const asked = await Promise.all(
     engines.map(async ({ socketPath, ...engine }) => {
       if (engine.state === 'starting') return { ...engine, status: null };
@@ -227,6 +239,8 @@ async function status({ version, state, isStopping }: PrivatePortParts): Promise
     rssBytes: process.memoryUsage.rss(),
     stopping: isStopping(),
     ...own,
+    // What they tell of themselves is for /metrics.
+    services: services.map(({ name, pid, state: at, restarts }) => ({ name, pid, state: at, restarts })),
     engines: asked,
   };
 }

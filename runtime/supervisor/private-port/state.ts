@@ -1,5 +1,6 @@
 // What the supervisor knows of its processes, as operators see it: read by the private port (`/_platform/status`), the
 // log and tests. Types only; engines.ts, quarantine.ts and services.ts fill it. Nothing secret is in it.
+import type { Figure } from '#core/process/figures.ts';
 
 /** A deployment as the supervisor names it: `<project>/<deployment id>`. */
 export type DeploymentKey = string;
@@ -63,6 +64,8 @@ export interface ServiceState {
   readonly pid: number | null;
   readonly state: 'starting' | 'ready' | 'waiting' | 'stopped';
   readonly restarts: number;
+  /** What it told last of itself; none before it did, and after its end. */
+  readonly figures?: readonly Figure[];
 }
 
 /** All of it. */

@@ -30,8 +30,10 @@ export function edgeService(given: {
   readonly folder: string;
   readonly port: number;
   readonly token: string;
+  /** Caddy tells its metrics on a Unix socket. */
+  readonly onMetricsSocket: (path: string) => void;
 }): ServiceSpec | null {
-  const { environment, folder, port, token } = given;
+  const { environment, folder, port, token, onMetricsSocket } = given;
   if (!isHttpsOn(environment['PUBLIC_HTTPS'] ?? '')) return null;
   if (folder === '') throw new Error('PUBLIC_HTTPS is on, but FS_PATH is not set: certificates need a data folder');
   const own = Object.fromEntries(Object.entries(environment).filter(([name]) => KEPT.test(name)));
@@ -46,6 +48,10 @@ export function edgeService(given: {
         env: { ...own, FS_PATH: folder, HANDLER_PORT: String(port), EDGE_TOKEN: token },
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       }),
+    onMessage(message) {
+      const { type, metricsSocket } = message as { readonly type?: unknown; readonly metricsSocket?: unknown };
+      if (type === 'ready' && typeof metricsSocket === 'string') onMetricsSocket(metricsSocket);
+    },
     readyMsMax: 30_000,
     stopMsMax: 20_000,
   };

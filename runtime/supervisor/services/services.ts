@@ -1,6 +1,7 @@
 // The platform's other processes (database, database service, broker): started in order, each when the one before it is
 // ready, started again with back-off when they die, stopped in reverse. Used by main.ts; knows nothing of what they do.
 import type { ChildProcess } from 'node:child_process';
+import { figuresOf, type Figure } from '#core/process/figures.ts';
 import type { ServiceState } from '../private-port/state.ts';
 
 /** How to run one service. */
@@ -44,6 +45,7 @@ export class Services {
       child: null,
       state: 'stopped',
       restarts: 0,
+      figures: [],
       deaths: 0,
       startedAt: 0,
       timer: null,
@@ -77,11 +79,12 @@ export class Services {
   }
 
   states(): ServiceState[] {
-    return this.#services.map(({ spec, child, state, restarts }) => ({
+    return this.#services.map(({ spec, child, state, restarts, figures }) => ({
       name: spec.name,
       pid: child?.pid ?? null,
       state,
       restarts,
+      figures,
     }));
   }
 
@@ -104,7 +107,9 @@ export class Services {
           this.#hooks.onReady(spec.name);
           resolve();
         }
-        spec.onMessage?.(message);
+        const figures = figuresOf(message);
+        if (figures === null) spec.onMessage?.(message);
+        else service.figures = figures;
       });
       child.on('error', (error) => {
         clearTimeout(silent);
@@ -114,6 +119,7 @@ export class Services {
         clearTimeout(silent);
         const wasReady = service.state === 'ready';
         service.child = null;
+        service.figures = [];
         service.state = 'stopped';
         const isDone = spec.isOnDemand === true && wasReady && code === 0;
         if (isDone) service.deaths = 0;
@@ -161,6 +167,7 @@ interface Service {
   child: ChildProcess | null;
   state: ServiceState['state'];
   restarts: number;
+  figures: readonly Figure[];
   deaths: number;
   startedAt: number;
   timer: NodeJS.Timeout | null;

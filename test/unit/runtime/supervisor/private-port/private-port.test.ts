@@ -8,6 +8,7 @@ import { connect, createServer as createSocketServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { figuresOf } from '#core/process/figures.ts';
 import {
   openPrivatePort,
   type PrivatePort,
@@ -253,6 +254,42 @@ test('the processes beside engines are up or not, with their memory and CPU', as
   assert.ok(metrics.value('platform_service_cpu_seconds_total', { service: 'broker' })! > 0);
   assert.equal(metrics.value('platform_service_up', { service: 'builder' }), 0);
   assert.equal(metrics.value('platform_service_resident_bytes', { service: 'builder' }), undefined);
+});
+
+test('what a process tells of itself is among the metrics, of the status it is no part, and no name is made up', async (t) => {
+  const figures = figuresOf({
+    type: 'figures',
+    figures: [
+      ['platform_service_heap_bytes', {}, 1024],
+      ['platform_events_waiting', { kind: 'queue', state: 'due' }, 3],
+      ['platform_made_up', {}, 1],
+      ['platform_service_heap_bytes', { 'a="': 'x' }, 1],
+      ['platform_service_heap_bytes', {}, 'many'],
+      null,
+    ],
+  })!;
+  assert.equal(figuresOf({ type: 'ready', figures: [] }), null);
+  const services = [{ name: 'api', pid: null, state: 'ready', restarts: 0, figures }] as const;
+  const port = await open(t, { services });
+  const metrics = parseExposition((await ask(port, '/metrics')).text);
+  assert.equal(metrics.value('platform_service_heap_bytes', { service: 'api' }), 1024);
+  assert.equal(metrics.value('platform_events_waiting', { kind: 'queue', state: 'due' }), 3);
+  assert.equal(metrics.sum('platform_made_up'), 0);
+  assert.doesNotMatch((await ask(port, '/_platform/status')).text, /figures|heap_bytes/);
+});
+
+test("Caddy's own metrics are handed on, and there are none where it does not run", async (t) => {
+  let asked: unknown = null;
+  const caddy = await engine(t, (request, response) => {
+    asked = [request.url, request.headers.host];
+    response.end('caddy_http_requests_in_flight 1\n');
+  });
+  const port = await open(t, { parts: { edgeMetricsSocket: () => caddy.socketPath } });
+  assert.equal((await ask(port, '/metrics/edge')).text, 'caddy_http_requests_in_flight 1\n');
+  assert.deepEqual(asked, ['/metrics', 'edge']);
+  const { status } = await ask(port, '/metrics/edge', { headers: { authorization: 'Bearer wrong' } });
+  assert.equal(status, 401);
+  assert.equal((await ask(await open(t, {}), '/metrics/edge')).status, 404);
 });
 
 test('the last word of an engine stands, whatever it answered before', async (t) => {

@@ -1,0 +1,29 @@
+// Caddy's own metrics, from its admin socket. Asked for by the private port; nothing else of the admin API goes out.
+import { ADMIN_HOST } from '#core/process/edge-hop.ts';
+
+const { request } = process.getBuiltinModule('node:http');
+const ANSWER_MS_MAX = 5000;
+const BYTES_MAX = 16 * 1024 * 1024;
+
+/** @throws {Error} where Caddy does not answer. */
+export function readEdgeMetrics(socketPath: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    // Without a wish for compression, and in the older format, which ours is too.
+    const headers = { host: ADMIN_HOST, accept: 'text/plain;version=0.0.4' };
+    const sent = request({ socketPath, path: '/metrics', headers, timeout: ANSWER_MS_MAX }, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (part: string) => {
+        text += part;
+        if (text.length > BYTES_MAX) sent.destroy(new Error('Caddy has too many metrics'));
+      });
+      response.on('end', () =>
+        response.statusCode === 200 ? resolve(text) : reject(new Error(`Caddy answered ${response.statusCode}`)),
+      );
+      response.on('error', reject);
+    });
+    sent.on('timeout', () => sent.destroy(new Error('Caddy does not answer')));
+    sent.on('error', reject);
+    sent.end();
+  });
+}
