@@ -1,5 +1,8 @@
 // Counts requests by who makes them, in windows of a minute (control.rate, which does not survive a crash of Postgres).
 import type { Sql } from '#postgres/sql.ts';
+import type { Actor } from '../access/actor.ts';
+import type { Parts } from '../parts.ts';
+import { networkOf } from './client-address.ts';
 import { ApiError } from './errors.ts';
 
 const WINDOW_SECONDS = 60;
@@ -10,6 +13,20 @@ export interface Rate {
   readonly remaining: number;
   /** Seconds until the window ends. */
   readonly resetSeconds: number;
+}
+
+/** Counts a request of whoever makes it: a token, an account, or an address; null where nobody's address is known. */
+export async function countActor(
+  { sql, limits }: Pick<Parts, 'sql' | 'limits'>,
+  actor: Actor | null,
+  address: string | null,
+): Promise<(Rate & { readonly isOver: boolean }) | null> {
+  if (actor === null)
+    return address === null
+      ? null
+      : countRequest(sql, `address:${networkOf(address)}`, limits.anonymousRequestsPerMinute);
+  const who = actor.token === null ? `account:${actor.accountId}` : `token:${actor.token.id}`;
+  return countRequest(sql, who, limits.requestsPerMinute);
 }
 
 /** Counts a request. @param who such as `token:tok_1` or `address:192.0.2.1`. */

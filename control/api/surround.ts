@@ -9,11 +9,10 @@ import type { Permission } from '../access/permissions.ts';
 import type { Parts } from '../parts.ts';
 import { writeAudit, type AuditEvent } from '../records/audit.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
-import { networkOf } from './client-address.ts';
 import { ApiError } from './errors.ts';
 import { failure, failureOf } from './failures.ts';
 import { answerOnce, fingerprint, idempotencyKey } from './idempotency.ts';
-import { countRequest, describeRate, tooMany, type Rate } from './rate-limit.ts';
+import { countActor, describeRate, tooMany } from './rate-limit.ts';
 
 /** What every route finds in `ctx.state`. */
 export interface RequestState {
@@ -58,7 +57,7 @@ export const admitted = middleware<Mutable<RequestState>, Parts>(async (ctx, nex
   ctx.state.access = new Access(env.sql, actor, declaredBy(routeOptions));
   const { address, requestId } = ctx.state;
   ctx.state.audit = (tx, event) => writeAudit(tx, { actor, address, requestId }, event);
-  const rate = await counted(ctx);
+  const rate = routeOptions?.['x-uncounted'] === true ? null : await countActor(env, actor, address);
   try {
     if (rate?.isOver === true) throw tooMany(rate);
     await checkDeclared(ctx);
@@ -76,20 +75,6 @@ function checkVersion(headers: Headers): void {
   const asked = headers.get('x-platform-api-version');
   if (asked === null || (/^\d{4}-\d\d-\d\d$/.test(asked) && asked >= API_VERSION)) return;
   throw new ApiError('bad_request', { reason: `X-Platform-Api-Version: this API has versions from ${API_VERSION}` });
-}
-
-/** Counts the request; null where nobody's address is known. */
-async function counted(ctx: Ctx): Promise<(Rate & { isOver: boolean }) | null> {
-  const { sql, limits } = ctx.env;
-  const { actor } = ctx.state.access;
-  const { address } = ctx.state;
-  if (ctx.routeOptions?.['x-uncounted'] === true) return null;
-  if (actor === null)
-    return address === null
-      ? null
-      : countRequest(sql, `address:${networkOf(address)}`, limits.anonymousRequestsPerMinute);
-  const who = actor.token === null ? `account:${actor.accountId}` : `token:${actor.token.id}`;
-  return countRequest(sql, who, limits.requestsPerMinute);
 }
 
 /** Permissions that a route declares; null where it declares nothing. */

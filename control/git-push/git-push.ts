@@ -4,6 +4,7 @@ import { isProjectName } from '#core/names.ts';
 import { Access } from '../access/access.ts';
 import { actorOfToken, type Actor } from '../access/actor.ts';
 import { ApiError } from '../api/errors.ts';
+import { countActor, tooMany } from '../api/rate-limit.ts';
 import { createProject } from '../deployments/create-project.ts';
 import type { Parts } from '../parts.ts';
 import { writeAudit } from '../records/audit.ts';
@@ -38,6 +39,8 @@ async function answer(parts: Parts, request: Request, name: string, path: string
     const service = new URL(request.url).searchParams.get('service');
     const writes = path === '/git-receive-pack' || service === 'git-receive-pack';
     const actor = await actorOfGit(parts, request);
+    const rate = await countActor(parts, actor, parts.clientAddress(request));
+    if (rate?.isOver === true) throw tooMany(rate);
     if (actor === null) return askForToken();
     const repositoryId = await repositoryOf(parts, actor, name, writes);
     return await gitHttpBackend(request, {
@@ -48,14 +51,14 @@ async function answer(parts: Parts, request: Request, name: string, path: string
     });
   } catch (error) {
     // Git shows a text only where the answer is one.
-    if (error instanceof ApiError) return plain(error.status, error.message);
+    if (error instanceof ApiError) return plain(error.status, error.message, error.headers);
     parts.log.error({ err: error }, 'Git request failed');
     return plain(500, new ApiError('internal').message);
   }
 }
 
-function plain(status: number, text: string): Response {
-  return new Response(`${text}\n`, { status, headers: { 'content-type': 'text/plain; charset=utf-8' } });
+function plain(status: number, text: string, headers: Readonly<Record<string, string>> = {}): Response {
+  return new Response(`${text}\n`, { status, headers: { ...headers, 'content-type': 'text/plain; charset=utf-8' } });
 }
 
 function askForToken(): Response {

@@ -69,7 +69,8 @@ export async function gitHttpBackend(request: Request, call: BackendCall): Promi
     if (name.toLowerCase() === 'status') status = Number.parseInt(value!, 10);
     else headers.append(name, value!);
   }
-  return new Response(Readable.toWeb(rest) as unknown as ReadableStream, { status, headers });
+  // Readable.toWeb throws outside of any caller where a client goes away while more comes.
+  return new Response(ReadableStream.from<Uint8Array>(rest), { status, headers });
 }
 
 /** The CGI headers, and the stream behind them. */

@@ -218,3 +218,39 @@ test('a name under which something is served already is not for another organiza
   const [made] = await control.sql`SELECT 1 FROM control.project WHERE name = 'served'`;
   assert.equal(made, undefined);
 });
+
+test('who asks too often is told when to come back: with a token, and without one by address', async () => {
+  const limited = await openGitPush({
+    ...control.parts,
+    limits: { ...control.parts.limits, requestsPerMinute: 2, anonymousRequestsPerMinute: 2 },
+    clientAddress: () => '192.0.2.9',
+  });
+  const ask = async (token: string | null): Promise<Response> =>
+    (await limited.fetch(
+      new Request('http://x/git/shop.git/info/refs?service=git-upload-pack', {
+        headers: token === null ? {} : { authorization: `Bearer ${token}` },
+      }),
+    ))!;
+  try {
+    const { token } = await control.account('many', { [control.organizationId]: 'owner' });
+    for (const [given, before] of [
+      [token, 200],
+      // Guesses are counted as those of nobody.
+      ['plt_guess', 401],
+    ] as const) {
+      const statuses = [];
+      for (let count = 0; count < 2; count++) {
+        const answer = await ask(given);
+        statuses.push(answer.status);
+        await answer.body?.cancel();
+      }
+      const refused = await ask(given);
+      assert.deepEqual([statuses, refused.status], [[before, before], 429]);
+      assert.match(await refused.text(), /^Too many requests: try again in \d+ s\n$/);
+      assert.match(refused.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
+    }
+    assert.equal((await ask(null)).status, 429);
+  } finally {
+    await limited.close();
+  }
+});
