@@ -50,13 +50,15 @@ export async function deployByApi(shell: Shell, api: Api, folder: string, flags:
   const { branch, isDefault } = branchOf(project.folder, flags.branch, null);
   if (flags.json !== true) shell.out(shell.paint('dim', `Deploying to ${await placeOf(shell, api)}`));
   // The project is looked for while the build runs.
-  const wanted = recordFor(shell, api, project, flags);
+  const wanted = whereTo(shell, api, project, flags);
   wanted.catch(() => {});
   const temporary = mkdtempSync(path.join(tmpdir(), 'platform-deploy-'));
   try {
     const built = flags.prebuilt === undefined ? await buildHere(shell, project, temporary) : null;
     const artifact = built?.folder ?? prebuiltFolder(path.resolve(shell.cwd, flags.prebuilt!));
-    const { record, isNew } = await wanted;
+    const { found, create } = await wanted;
+    // Not before there is something to deploy: a build that fails leaves nothing behind.
+    const record = found ?? (await create());
     const isProduction = flags.prod === true || isDefault;
     const scope: Scope = isProduction ? { kind: 'production' } : { kind: 'branch', branch };
     if (flags.vars !== null) await replaceVariables(shell, api, record, scope, flags.vars);
@@ -70,9 +72,7 @@ export async function deployByApi(shell: Shell, api: Api, folder: string, flags:
     const lines: BuildLine[] = [];
     const deployment = await followDeployment(shell, api, id, { onLine: (line) => void lines.push(line) });
     const failure = failureOfDeployment(deployment);
-    if (failure !== null) throw withLog(shell, failure, lines);
-    if (findLink(project.folder) === null && isNew)
-      writeLink(project.folder, { apiUrl: api.origin, projectId: record.id, organizationId: record.organizationId });
+    if (failure !== null) throw withLog(shell, found === null ? ofNewProject(failure, record) : failure, lines);
     const now = await ask<ProjectRecord>(api, 'GET', `/projects/${encodeURIComponent(record.id)}`);
     const isServed = now.productionDeploymentId === id;
     const urls = urlsOf(deployment);
@@ -112,20 +112,32 @@ function buildHere(shell: Shell, project: Project, temporary: string) {
   });
 }
 
-/** The project on the platform; made where there is none. */
-async function recordFor(
+/** The project on the platform; where there is none, what makes it. */
+async function whereTo(
   shell: Shell,
   api: Api,
   project: Project,
   flags: Flags,
-): Promise<{ record: ProjectRecord; isNew: boolean }> {
+): Promise<{ readonly found: ProjectRecord | null; readonly create: () => Promise<ProjectRecord> }> {
   const found = await findProject(shell, api, flags, { folder: project.folder });
-  if (found !== null) return { record: found, isNew: false };
-  const { id: organizationId } = await organizationOf(api, flags.org);
-  const name = nameOf(project, flags.name);
-  const record = await ask<ProjectRecord>(api, 'POST', '/projects', { body: { name, organizationId } });
-  if (flags.json !== true) shell.err(shell.paint('dim', `Created the project ${record.name}`));
-  return { record, isNew: true };
+  const organizationId = found?.organizationId ?? (await organizationOf(api, flags.org)).id;
+  return {
+    found,
+    async create() {
+      const body = { name: nameOf(project, flags.name), organizationId };
+      const record = await ask<ProjectRecord>(api, 'POST', '/projects', { body });
+      if (flags.json !== true) shell.err(shell.paint('dim', `Created the project ${record.name}`));
+      if (findLink(project.folder) === null)
+        writeLink(project.folder, { apiUrl: api.origin, projectId: record.id, organizationId });
+      return record;
+    },
+  };
+}
+
+/** What became of a project whose first deployment failed. */
+function ofNewProject({ message, advice, code }: CliError, { name }: ProjectRecord): CliError {
+  const stays = `The project ${name} stays, with this deployment's log: deploy again, or \`platform projects delete ${name}\`.`;
+  return new CliError(message, { advice: [advice, stays].filter(Boolean).join('\n'), code });
 }
 
 /** An artifact's folder: itself, or the newest of those that `platform build` has written into it. */

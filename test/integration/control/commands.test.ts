@@ -68,6 +68,28 @@ interface Told {
 let first: Told;
 let second: Told;
 
+test('a first deploy whose build fails makes no project; one whose worker does not start leaves it, and says so', async () => {
+  const projects = async (): Promise<string[]> =>
+    (await all.control.call('GET', `/orgs/${all.control.organizationId}/projects`)).body.items.map(
+      ({ name }: { name: string }) => name,
+    );
+  file('src/index.ts', 'export default {');
+  assert.equal((await call(['deploy', '--name', 'broken'])).code, 1);
+  assert.deepEqual(await projects(), []);
+  file('src/index.ts', "throw new Error('made of glass');\nexport default {};\n");
+  const { code, errors } = await call(['deploy', '--name', 'broken']);
+  assert.equal(code, 1);
+  assert.match(errors.join('\n'), /made of glass/);
+  assert.match(errors.join('\n'), /The project broken stays, .*: deploy again, or `platform projects delete broken`/);
+  assert.deepEqual(await projects(), ['broken']);
+  file('src/index.ts', worker('mended'));
+  const again = await call(['deploy']);
+  assert.deepEqual([again.code, again.errors], [0, []], 'the folder is linked to it');
+  assert.equal(await says('broken'), 'mended {}');
+  await ok('projects', 'delete', 'broken', '--yes');
+  rmSync(path.join(folder, '.platform'), { recursive: true });
+});
+
 test('the first deploy of a folder makes the project, links the folder, and what it prints answers', async () => {
   file('src/index.ts', worker('one'));
   const { code, output, errors } = await call(['deploy']);
