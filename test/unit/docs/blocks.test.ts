@@ -31,7 +31,7 @@ const walked = new Set(['docs/getting-started.md', 'docs/tutorial.md']);
 const read = new Set(['ts', 'js', 'yaml', 'sh', 'sql', 'json', 'toml', 'console']);
 const ofWalked = new Set(['html', 'diff', 'ini']);
 /** Pictures, and what a terminal or an answer shows: nothing runs it. */
-const shown = new Set(['text', 'mermaid']);
+const shown = new Set(['text']);
 
 test('each block says what it is, and is read by a test or says why none can', () => {
   for (const { where, file, language, reason } of all) {
