@@ -14,6 +14,8 @@ export interface ExecutionContext {
   waitUntil(promise: Promise<unknown>): void;
   /** When the handler throws, the static files answer the request instead of an error. */
   passThroughOnException(): void;
+  /** Empty here: other platforms put properties of a binding's caller there, and their types ask for it. */
+  readonly props: Record<string, unknown>;
 }
 
 /** Something that answers requests: the static files of the deployment (`env.<assets.binding>`). */

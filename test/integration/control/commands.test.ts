@@ -272,7 +272,9 @@ test('domains say which DNS record they take', async () => {
   assert.equal(output[0], 'Added www.example.com to shop: pending_verification');
   assert.match(output[1]!, /^ {2}make this DNS record: TXT \S+ \S+$/);
   assert.match((await ok('domains'))[0]!, /^www\.example\.com\tpending_verification\tproduction\t/);
-  assert.deepEqual(await ok('domains', 'rm', 'www.example.com', '-y'), ['Removed www.example.com']);
+  assert.deepEqual(await ok('domains', 'rm', 'WWW.example.com.', '-y'), ['Removed www.example.com']);
+  await ok('domains', 'add', 'straße.example');
+  assert.deepEqual(await ok('domains', 'rm', 'Straße.example', '-y'), ['Removed xn--strae-oqa.example']);
 });
 
 test('log drains are added, listed, tried and removed', async () => {
