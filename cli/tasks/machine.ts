@@ -15,7 +15,9 @@ export function describeCommit(folder: string): string {
     const git = (...words: string[]): string =>
       execFileSync('git', words, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
     const commit = git('rev-parse', '--short', 'HEAD');
-    return git('status', '--porcelain', '--untracked-files=no', '--', '.', ':!bench/results') === '' ? commit : `${commit} with changes`;
+    return git('status', '--porcelain', '--untracked-files=no', '--', '.', ':!bench/results') === ''
+      ? commit
+      : `${commit} with changes`;
   } catch {
     return 'no commit';
   }

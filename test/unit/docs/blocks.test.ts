@@ -175,7 +175,7 @@ test('their code type-checks, and their modules are built', async (t) => {
   await mkdir(path.join(folder, 'node_modules/@platform-run'), { recursive: true });
   for (const name of ['types', 'worker'])
     await symlink(path.join(root, 'packages', name), path.join(folder, 'node_modules/@platform-run', name));
-  for (const name of ['zod', 'drizzle-orm'])
+  for (const name of ['zod', 'drizzle-orm', 'hono'])
     await symlink(path.join(root, 'node_modules', name), path.join(folder, 'node_modules', name));
   const files: Record<string, string> = {
     'package.json': '{"type":"module"}',
