@@ -13,6 +13,7 @@ import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { openGitPush, type GitPush } from '#control/git-push/git-push.ts';
 import { serveApi } from '#control/process/servers.ts';
+import { repositoryFolder } from '#git/builtin-repositories.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
 
 const run = promisify(execFile);
@@ -98,6 +99,23 @@ test('a failed deployment is said, and what was pushed stays', async () => {
   assert.match(said, new RegExp(`remote: Deployment ${id} ended: failure`));
   const { stdout } = await run('git', ['ls-remote', remote('shop', control.owner.token)]);
   assert.match(stdout, /refs\/heads\/feature\/login/);
+});
+
+test('a push deploys where a restore left no hooks, or an upgrade those of another program', async () => {
+  const [row] = await control.sql<{ id: string }[]>`SELECT id FROM control.repository WHERE full_name = 'shop'`;
+  const hooks = path.join(repositoryFolder(control.parts.folder, row!.id), 'hooks');
+  const pushAgain = async (): Promise<void> => {
+    const built = buildNext('success');
+    await git('-c', 'user.name=Ada', '-c', 'user.email=ada@example.com', 'commit', '-q', '--allow-empty', '-m', 'Again');
+    const said = await git('push', remote('shop', control.owner.token), 'main');
+    assert.match(said, /remote: Live at http:\/\/shop--main\.localhost:4001/);
+    await built;
+  };
+  rmSync(hooks, { recursive: true });
+  await pushAgain();
+  writeFileSync(path.join(hooks, 'post-receive'), "#!/bin/sh\nexec '/gone/node' '/gone/post-receive.mjs'\n");
+  await pushAgain();
+  assert.deepEqual(readdirSync(hooks).toSorted(), ['post-receive', 'update']);
 });
 
 test('without a token, with a wrong one and as a stranger nothing is read or written', async () => {
