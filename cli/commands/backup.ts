@@ -22,6 +22,10 @@ export const command = defineCommand({
       type: 'boolean',
       description: 'Take the keys of the platform along (default: when BACKUP_PASSPHRASE is set)',
     },
+    bucket: {
+      type: 'boolean',
+      description: 'Take files that are in the bucket of FILES_S3_* along, such as to move them to a disk',
+    },
     keep: {
       type: 'string',
       valueHint: 'n',
@@ -49,6 +53,7 @@ export const command = defineCommand({
       version: programVersion(),
       out: args.out,
       withKeys: args.keys,
+      withBucket: args.bucket,
       keep,
       onProgress({ parts, bytes, last }) {
         if (performance.now() - shownAt < 100) return;

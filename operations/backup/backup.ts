@@ -10,10 +10,11 @@ import { BackupError } from '../archive/backup-error.ts';
 import type { Manifest } from '../archive/manifest.ts';
 import { KEY_FILES } from '../archive/manifest.ts';
 import { BackupWriter, type BackupProgress, type PartName } from '../archive/writer.ts';
-import { checkPlaces, encryptionKeyIds, openDatabase, type Places } from '../places.ts';
-import { addFiles } from './files.ts';
+import { encryptionKeyIds, openDatabase, type OpenDatabase, type Places } from '../places.ts';
+import { backupNeeds, checkSpace } from '../space.ts';
+import { addBucketFiles, addFiles } from './files.ts';
 import { addTree } from './tree.ts';
-import { openTarget, type Target } from './target.ts';
+import { folderOf, openTarget, type Target } from './target.ts';
 
 /** What to back up, and where to. */
 export interface BackupOptions {
@@ -23,6 +24,8 @@ export interface BackupOptions {
   readonly passphrase: string | null;
   /** Whether the secrets of the data folder come along. */
   readonly withKeys: boolean;
+  /** Whether the files of projects come along where they are in a bucket. */
+  readonly withBucket: boolean;
   readonly version: string;
   readonly now?: Date;
   readonly onProgress?: (progress: BackupProgress) => void;
@@ -51,19 +54,34 @@ export interface BackupReport {
 
 /** @throws {BackupError} with what to do; then nothing that looks like a backup is left. */
 export async function makeBackup(options: BackupOptions): Promise<BackupReport> {
-  const { places, passphrase, withKeys, version, now = new Date() } = options;
-  checkPlaces(places);
+  const { places } = options;
+  try {
+    const database = await openDatabase(places, false);
+    try {
+      checkSpace(await backupNeeds(places, database?.sql ?? null, folderOf(options.target)));
+      return await write(options, database);
+    } finally {
+      await database?.close();
+    }
+  } catch (error) {
+    throw explained(error, places.folder);
+  }
+}
+
+async function write(options: BackupOptions, database: OpenDatabase | null): Promise<BackupReport> {
+  const { places, passphrase, withKeys, withBucket, version, now = new Date() } = options;
   const createdAt = now.toISOString();
-  const target = await openTarget(options.target, places, passphrase, { createdAt, platform: version });
+  const target = await openTarget(options.target, passphrase, { createdAt, platform: version });
   const work = await mkdtemp(path.join(places.folder, 'backup-'));
   const writer = new BackupWriter(target.sink, target.codec, options.onProgress ?? (() => {}));
   try {
-    const dump = await addTables(writer, places);
+    const dump = database === null ? null : await addTables(writer, database);
     await addDatabases(writer, places, work);
     if (places.bucket === null) await addFiles(writer, path.join(places.folder, 'files'), work);
+    else if (withBucket) await addBucketFiles(writer, places.bucket, work);
     for (const folder of ['routes', 'repositories', 'artifacts']) await addTree(writer, places.folder, folder);
     if (withKeys) await addKeys(writer, places);
-    const leftOut = leftOutOf(places, withKeys);
+    const leftOut = leftOutOf(places, withKeys, withBucket);
     const [keyId = null] = encryptionKeyIds(places);
     const { location, bytes, manifest } = await writer.finish({
       platform: version,
@@ -73,7 +91,6 @@ export async function makeBackup(options: BackupOptions): Promise<BackupReport> 
       keyId,
       leftOut,
     });
-    await target.close();
     return {
       ...reportOf(manifest, withKeys),
       location,
@@ -84,25 +101,19 @@ export async function makeBackup(options: BackupOptions): Promise<BackupReport> 
     };
   } catch (error) {
     await target.sink.abort();
-    await target.close();
-    throw explained(error, places.folder);
+    throw error;
   } finally {
+    await target.close();
     await rm(work, { recursive: true, force: true });
   }
 }
 
-async function addTables(writer: BackupWriter, places: Places): Promise<Dump | null> {
-  const database = await openDatabase(places, false);
-  if (database === null) return null;
-  try {
-    return await dumpTables(database.sql, async ({ name, columns, partitions }, rows) => {
-      const bounds = partitions?.map(([partition, bound]): [string, string] => [partition, bound]);
-      const part: PartName = { kind: 'table', name, columns: [...columns], ...(bounds && { partitions: bounds }) };
-      await writer.add(part, rows, true);
-    });
-  } finally {
-    await database.close();
-  }
+function addTables(writer: BackupWriter, { sql }: OpenDatabase): Promise<Dump | null> {
+  return dumpTables(sql, async ({ name, columns, partitions }, rows) => {
+    const bounds = partitions?.map(([partition, bound]): [string, string] => [partition, bound]);
+    const part: PartName = { kind: 'table', name, columns: [...columns], ...(bounds && { partitions: bounds }) };
+    await writer.add(part, rows, true);
+  });
 }
 
 /** Each as it is at one moment, through SQLite: who writes meanwhile does not wait. */
@@ -141,7 +152,7 @@ async function namesIn(folder: string): Promise<string[]> {
   return names.toSorted();
 }
 
-function leftOutOf({ bucket, databases, environment }: Places, withKeys: boolean): string[] {
+function leftOutOf({ bucket, databases, environment }: Places, withKeys: boolean, withBucket: boolean): string[] {
   const given = ['ENCRYPTION_KEY', 'AUTH_SECRET'].filter((name) => (environment[name]?.trim() ?? '') !== '');
   return [
     ...(withKeys
@@ -151,7 +162,7 @@ function leftOutOf({ bucket, databases, environment }: Places, withKeys: boolean
       : [
           'The keys (ENCRYPTION_KEY, AUTH_SECRET): without them nobody can read the variables and credentials in it, and everybody signs in again',
         ]),
-    ...(bucket === null ? [] : [`Files of projects: they are in the bucket ${bucket.bucket}`]),
+    ...(bucket === null || withBucket ? [] : [`Files of projects: they are in the bucket ${bucket.bucket}`]),
     ...(databases === null ? ['Project databases: they are not on this machine'] : []),
   ];
 }

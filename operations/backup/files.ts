@@ -1,12 +1,15 @@
-// The files of projects on disk, into a backup: a copy of their index, and every content that it names. A content is
-// never changed, but it may go while others are read: then the index is copied again, and what is new is added.
-// Called by backup.ts.
+// The files of projects, into a backup: an index, and every content that it names. On disk a content is never changed,
+// but it may go while others are read: then the index is copied again, and what is new is added. Those of a bucket get
+// the same form, so that they can be restored onto a disk. Called by backup.ts.
 import { createReadStream, existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { backupTo } from '#runtime/databases/sqlite/copies.ts';
+import { openFilesDisk } from '#runtime/stores/files-disk.ts';
 import { openFilesIndex } from '#runtime/stores/files-disk-index.ts';
+import { openFilesS3 } from '#runtime/stores/files-s3.ts';
 import type { BackupWriter } from '../archive/writer.ts';
+import type { Places } from '../places.ts';
 
 /** Each further one reads only what has come since: a moment. */
 const ATTEMPTS_MAX = 50;
@@ -44,4 +47,59 @@ export async function addFiles(writer: BackupWriter, folder: string, work: strin
   }
   await writer.add({ kind: 'index', name: 'files' }, createReadStream(copy));
   for (const suffix of ['', '-wal', '-shm']) await rm(copy + suffix, { force: true });
+}
+
+const PAGE = 1000;
+/** What lies in the folder of work before it goes into the backup. */
+const HELD_BYTES_MAX = 256 * 1024 * 1024;
+
+/** @param work for some files at a time, and their index. */
+export async function addBucketFiles(
+  writer: BackupWriter,
+  bucket: NonNullable<Places['bucket']>,
+  work: string,
+): Promise<void> {
+  const folder = path.join(work, 'files');
+  const source = openFilesS3({ ...bucket, uploadBytesHeldMax: 0 });
+  const index = openFilesDisk(folder);
+  let held = 0;
+  try {
+    for await (const place of source.places()) {
+      for (let cursor: string | null = null; ;) {
+        const page = await source.list(place, { prefix: '', delimiter: '', cursor, limit: PAGE });
+        for (const { key } of page.files) {
+          const found = await source.get(place, key, { range: null, onlyIf: null });
+          // Deleted since it was listed.
+          if (found?.body == null) continue;
+          const { headers, metadata, digests } = found.head;
+          await index.put(place, key, found.body as never, {
+            headers,
+            metadata,
+            digests,
+            onlyIf: null,
+            bytesMax: Number.MAX_SAFE_INTEGER,
+          });
+          held += found.head.size;
+          if (held < HELD_BYTES_MAX) continue;
+          await moveContents(writer, path.join(folder, 'content'));
+          held = 0;
+        }
+        if ((cursor = page.cursor) === null) break;
+      }
+    }
+    await moveContents(writer, path.join(folder, 'content'));
+  } finally {
+    index.close();
+    await source.close();
+  }
+  await writer.add({ kind: 'index', name: 'files' }, createReadStream(path.join(folder, 'index.sqlite')));
+}
+
+async function moveContents(writer: BackupWriter, folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile() || !/^[0-9a-f]{32}$/.test(entry.name)) continue;
+    const file = path.join(entry.parentPath, entry.name);
+    await writer.add({ kind: 'content', name: entry.name }, createReadStream(file));
+    await rm(file);
+  }
 }

@@ -3,12 +3,12 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseInteger } from '#core/parse-integer.ts';
+import { beginRun, endRun } from '#core/process/backup-runs.ts';
 import { takeLock } from '#deployments/file-lock.ts';
 import { BackupError } from '../archive/backup-error.ts';
 import type { BackupProgress } from '../archive/writer.ts';
-import { placesOf, type Environment } from '../places.ts';
+import { checkPlaces, placesOf, type Environment, type Places } from '../places.ts';
 import { makeBackup, type BackupReport } from './backup.ts';
-import { noteBackup } from './last-backup.ts';
 import { removeOldBackups } from './retention.ts';
 import { parseTarget } from './target.ts';
 
@@ -22,6 +22,8 @@ export interface RunOptions {
   readonly out?: string | undefined;
   /** Default: only where the backup is encrypted. */
   readonly withKeys?: boolean | undefined;
+  /** Default: files in a bucket are not taken along. */
+  readonly withBucket?: boolean | undefined;
   /** Default: `BACKUP_KEEP`; null: none goes. */
   readonly keep?: number | null;
   readonly onProgress?: (progress: BackupProgress) => void;
@@ -31,30 +33,59 @@ export const BACKUP_KEEP = 7;
 
 /** @throws {BackupError} with what to do. */
 export async function runBackup(options: RunOptions): Promise<BackupReport & { readonly removed: readonly string[] }> {
+  const { folder, environment } = options;
+  const places = placesOf(environment, folder);
+  checkPlaces(places);
+  const lock = takeLock(backupLock(folder));
+  if (lock === null) throw new BackupError('running', `A backup of ${folder} is under way`, 'Wait for its end.');
+  const run = beginRun(folder);
+  try {
+    const report = await backUp(options, places);
+    const { location, bytes, writtenBytes, removed, notRemoved } = report;
+    if (notRemoved !== null)
+      throw new BackupError(
+        'failed',
+        `${location} was made, but older ones were not removed: ${notRemoved.message}`,
+        'Remove them yourself, or look why they cannot be.',
+        { cause: notRemoved },
+      );
+    endRun(folder, run, { location, bytes, writtenBytes }, removed);
+    return report;
+  } catch (error) {
+    endRun(folder, run, { error: (error as Error).message });
+    throw error;
+  } finally {
+    lock.release();
+  }
+}
+
+/** Held by whoever makes a backup of the folder. */
+export function backupLock(folder: string): string {
+  return path.join(folder, 'locks', 'backup');
+}
+
+async function backUp(
+  options: RunOptions,
+  places: Places,
+): Promise<BackupReport & { readonly removed: readonly string[]; readonly notRemoved: Error | null }> {
   const { folder, environment, cwd, version, onProgress } = options;
   const target = targetOf(environment, folder, cwd, options.out);
   const passphrase = passphraseOf(environment);
   const keep = options.keep === undefined ? keepOf(environment) : options.keep;
-  const places = placesOf(environment, folder);
-  const lock = takeLock(path.join(folder, 'locks', 'backup'));
-  if (lock === null) throw new BackupError('running', `A backup of ${folder} is under way`, 'Wait for its end.');
+  const report = await makeBackup({
+    places,
+    target,
+    passphrase,
+    withKeys: options.withKeys ?? passphrase !== null,
+    withBucket: options.withBucket ?? false,
+    version,
+    ...(onProgress === undefined ? {} : { onProgress }),
+  });
   try {
-    const report = await makeBackup({
-      places,
-      target,
-      passphrase,
-      withKeys: options.withKeys ?? passphrase !== null,
-      version,
-      ...(onProgress === undefined ? {} : { onProgress }),
-    });
-    noteBackup(folder, { location: report.location, bytes: report.bytes, error: null });
     const removed = keep === null ? [] : await removeOldBackups(target, keep, passphrase);
-    return { ...report, removed };
+    return { ...report, removed, notRemoved: null };
   } catch (error) {
-    noteBackup(folder, { location: null, bytes: 0, error: (error as Error).message });
-    throw error;
-  } finally {
-    lock.release();
+    return { ...report, removed: [], notRemoved: error as Error };
   }
 }
 

@@ -1,7 +1,6 @@
 // Where backups go: a file, a folder that gets one file for each, or a bucket. Called by backup.ts, retention.ts and
 // the commands; nothing is made before it is asked for.
-import { existsSync, statfsSync } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { BucketOptions } from '#runtime/stores/s3-bucket.ts';
 import { createArchiveBucket, openRepository } from '../archive/archive-bucket.ts';
@@ -10,15 +9,12 @@ import { BackupError } from '../archive/backup-error.ts';
 import { codecFor, newCodec, type Codec } from '../archive/codec.ts';
 import { FORMAT, type BackupHeader } from '../archive/manifest.ts';
 import type { BackupSink } from '../archive/store.ts';
-import type { Environment, Places } from '../places.ts';
+import type { Environment } from '../places.ts';
 
 /** A place for backups. */
 export type Target =
   | { readonly kind: 'file' | 'folder'; readonly path: string }
   | { readonly kind: 'bucket'; readonly bucket: BucketOptions; readonly prefix: string };
-
-/** Left free on the disk of a backup. */
-const SPARE_BYTES = 64 * 1024 * 1024;
 
 /**
  * @param text a file, a folder (there, or with a slash at its end), or `s3://bucket/prefix`.
@@ -66,10 +62,15 @@ export function backupName(createdAt: string): string {
   return `platform-${createdAt.replace(/[:.]/g, '-')}`;
 }
 
+/** The folder that a target's archive comes to lie in; null: a bucket. */
+export function folderOf(target: Target): string | null {
+  if (target.kind === 'bucket') return null;
+  return target.kind === 'folder' ? target.path : path.dirname(target.path);
+}
+
 /** Opens a target for one backup. @throws {BackupError} when it cannot take it. */
 export async function openTarget(
   target: Target,
-  places: Places,
   passphrase: string | null,
   about: { readonly createdAt: string; readonly platform: string },
 ): Promise<{ readonly sink: BackupSink; readonly codec: Codec; close(): Promise<void> }> {
@@ -99,42 +100,10 @@ export async function openTarget(
   const file = target.kind === 'file' ? target.path : path.join(target.path, `${backupName(about.createdAt)}.tar`);
   if (existsSync(file))
     throw new BackupError('settings', `${file} is there already`, 'Name another file: no backup is written over.');
-  await checkSpace(places, existingFolder(path.dirname(file)));
   const codec = await newCodec(passphrase);
   return { codec, sink: await createArchiveFile(file, headerWith(header, codec.encryption)), close: async () => {} };
 }
 
 function headerWith(header: Omit<BackupHeader, 'encryption'>, encryption: BackupHeader['encryption']): BackupHeader {
   return { ...header, encryption };
-}
-
-function existingFolder(folder: string): string {
-  return existsSync(folder) ? folder : existingFolder(path.dirname(folder));
-}
-
-/** Contents shrink, but files and artifacts may be compressed already. */
-async function checkSpace({ folder, databases, bucket }: Places, target: string): Promise<void> {
-  const folders = ['artifacts', 'repositories', ...(bucket === null ? ['files'] : [])].map((name) =>
-    path.join(folder, name),
-  );
-  let needed = SPARE_BYTES;
-  for (const one of [...folders, ...(databases === null ? [] : [databases])]) needed += await bytesBelow(one);
-  const { bavail, bsize } = statfsSync(target);
-  if (bavail * bsize < needed)
-    throw new BackupError(
-      'space',
-      `The backup may take ${needed} bytes, and the disk of ${target} has ${bavail * bsize} bytes free`,
-      'Make room, or name a target on another disk.',
-    );
-}
-
-/** Bytes of all files below a folder; 0 where there is none. */
-export async function bytesBelow(folder: string): Promise<number> {
-  let bytes = 0;
-  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
-    const at = path.join(folder, entry.name);
-    if (entry.isDirectory()) bytes += await bytesBelow(at);
-    else if (entry.isFile()) bytes += (await stat(at).catch(() => null))?.size ?? 0;
-  }
-  return bytes;
 }

@@ -3,9 +3,9 @@
 import { X509Certificate } from 'node:crypto';
 import { existsSync, globSync, lstatSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { backupPlan, lastBackup } from '#core/process/backup-runs.ts';
 import { readJson, RESTORE_FILE, UPGRADE_FILE } from '#core/process/platform-record.ts';
 import { encryptionKeyProblem, secretProblem } from '#core/process/generated-secrets.ts';
-import { lastBackup } from '../backup/last-backup.ts';
 import { fail, ok, warn, type Finding } from './finding.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -54,7 +54,7 @@ function checkUnfinished(folder: string): Finding[] {
 /** The age of the last backup, and whether it was made. */
 export function checkBackups(environment: Environment, folder: string, now: number): Finding {
   const last = lastBackup(folder);
-  const scheduled = (environment['BACKUP_CRON']?.trim() ?? '') !== '';
+  const scheduled = (environment['BACKUP_CRON']?.trim() ?? '') !== '' || (backupPlan(folder)?.cron ?? null) !== null;
   const advice = scheduled
     ? 'Look at the log for `Backup failed`, and run `platform backup`.'
     : 'Run `platform backup`, or set BACKUP_CRON and BACKUP_TARGET.';
@@ -63,10 +63,11 @@ export function checkBackups(environment: Environment, folder: string, now: numb
     const hours = Math.max(0, Math.floor((now - Date.parse(at)) / 3_600_000));
     return hours < 48 ? `${hours} h old` : `${Math.floor(hours / 24)} days old`;
   };
-  const good = last.lastGoodAt === null ? 'none was ever made' : `the last good one is ${ageOf(last.lastGoodAt)}`;
-  if (last.error !== null) return fail('backup', `The last backup failed (${last.error}); ${good}`, advice);
-  const message = `The last backup is ${ageOf(last.at)}: ${last.location}`;
-  return now - Date.parse(last.at) > BACKUP_AGE_DAYS_MAX * DAY_MS
+  const { run, goodAt } = last;
+  const good = goodAt === null ? 'none was ever made' : `the last good one is ${ageOf(goodAt)}`;
+  if (run.error !== null) return fail('backup', `The last backup failed (${run.error}); ${good}`, advice);
+  const message = `The last backup is ${ageOf(run.endedAt!)}: ${run.location}`;
+  return now - Date.parse(run.endedAt!) > BACKUP_AGE_DAYS_MAX * DAY_MS
     ? warn('backup', message, advice)
     : ok('backup', message);
 }

@@ -1,8 +1,8 @@
 // Puts a backup in the place of a platform that does not run. Everything of it is verified before anything changes;
 // what was there before is set aside, not deleted; and until all of it is done a marker in the data folder keeps a
 // platform from starting. Called by `platform restore` and by the way back from an upgrade.
-import { cpSync, createWriteStream, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statfsSync } from 'node:fs';
-import { chmod, mkdir, rm } from 'node:fs/promises';
+import { cpSync, createWriteStream, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { chmod, cp, mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -14,6 +14,7 @@ import { BackupError } from '../archive/backup-error.ts';
 import { FILE_FOLDERS, type Part } from '../archive/manifest.ts';
 import type { OpenBackup } from '../archive/reader.ts';
 import { encryptionKeyIds, openDatabase, type Places } from '../places.ts';
+import { checkSpace, restoreNeeds } from '../space.ts';
 import { putFiles } from './files.ts';
 
 /** What to restore, and where. */
@@ -43,10 +44,19 @@ export interface RestoreReport {
 interface Marker {
   readonly archive: string;
   readonly aside: string | null;
+  /** All that was there is: what is in its place now is of a restore, and of no other worth. */
+  readonly isAside: boolean;
 }
 
 /** Everything in a data folder that a restore makes anew. */
-const REPLACED = [...FILE_FOLDERS, 'databases', 'files', 'postgres', 'state.sqlite', INSTALLATION_FILE];
+const REPLACED: readonly string[] = [
+  ...FILE_FOLDERS,
+  'databases',
+  'files',
+  'postgres',
+  'state.sqlite',
+  INSTALLATION_FILE,
+];
 
 /** @throws {BackupError} with what to do. */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreReport> {
@@ -66,12 +76,21 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
     await checkTarget(options, before !== null);
     onProgress('Verifying the backup');
     await backup.verify((bytes) => onProgress(`Verifying the backup: ${bytes} bytes`));
-    checkSpace(folder, manifest.parts);
+    checkSpace(restoreNeeds(places, manifest.parts));
     onStep('verified');
-    const aside = before === null ? asideFor(folder) : before.aside;
-    writeWhole(path.join(folder, RESTORE_FILE), { archive: backup.location, aside } satisfies Marker);
-    onStep('marked');
-    await clear(places, before === null ? aside : null);
+    const aside = before === null ? asideFor(places) : before.aside;
+    const marker = { archive: backup.location, aside };
+    const mark = (isAside: boolean): void =>
+      writeWhole(path.join(folder, RESTORE_FILE), { ...marker, isAside } satisfies Marker);
+    if (before?.isAside === true) {
+      mark(true);
+      await clear(places, null);
+    } else {
+      mark(false);
+      onStep('marked');
+      await clear(places, aside);
+      mark(true);
+    }
     onStep('cleared');
     await putParts(options);
     onStep('files');
@@ -129,16 +148,16 @@ async function checkBackup({ backup: { manifest }, places, withoutKeys }: Restor
 }
 
 async function checkTarget({ places, force }: RestoreOptions, wasCutOff: boolean): Promise<void> {
-  const { folder, postgres } = places;
+  const { postgres } = places;
   if (force || wasCutOff) return;
-  const found = REPLACED.filter((name) => existsSync(path.join(folder, name)) && !isEmpty(path.join(folder, name)));
+  const [found] = dataAt(places);
   const notEmpty = (what: string): BackupError =>
     new BackupError(
       'not_empty',
       `${what} holds data of a platform`,
       'Restore into an empty one, or pass --force: a data folder is set aside then, an external database is replaced.',
     );
-  if (found.length > 0) throw notEmpty(folder);
+  if (found !== undefined) throw notEmpty(found);
   if (typeof postgres !== 'object') return;
   const database = await openDatabase(places, false);
   try {
@@ -164,47 +183,42 @@ function isEmpty(at: string): boolean {
   }
 }
 
-function checkSpace(folder: string, parts: readonly Part[]): void {
-  // Rows take more in tables, with their indexes, than in a backup.
-  const needed = parts.reduce((sum, { kind, bytes }) => sum + bytes * (kind === 'table' ? 3 : 1), 0);
-  const { bavail, bsize } = statfsSync(folder);
-  if (bavail * bsize < needed)
-    throw new BackupError(
-      'space',
-      `The restore takes up to ${needed} bytes, and the disk of ${folder} has ${bavail * bsize} bytes free`,
-      'Make room, or set FS_PATH to a folder on a larger disk.',
-    );
+/** What is there of a platform: paths, those of databases outside of the folder's own place last. */
+function dataAt({ folder, databases }: Places): string[] {
+  const elsewhere = databases === null || databases === path.join(folder, 'databases') ? [] : [databases];
+  const all = [...REPLACED.map((name) => path.join(folder, name)), ...elsewhere];
+  return all.filter((at) => existsSync(at) && !isEmpty(at));
 }
 
 /** Where what is there goes; null: nothing is there. */
-function asideFor(folder: string): string | null {
-  const isThere = REPLACED.some((name) => existsSync(path.join(folder, name)));
-  return isThere ? path.join(folder, `before-restore-${new Date().toISOString().replace(/[:.]/g, '-')}`) : null;
+function asideFor(places: Places): string | null {
+  if (dataAt(places).length === 0) return null;
+  return path.join(places.folder, `before-restore-${new Date().toISOString().replace(/[:.]/g, '-')}`);
 }
 
 /** @param aside null: what a restore before this one has made is deleted. */
-async function clear({ folder, databases }: Places, aside: string | null): Promise<void> {
-  const own = path.join(folder, 'databases');
-  const paths = REPLACED.map((name) => path.join(folder, name));
-  if (databases !== null && databases !== own && existsSync(databases) && !isEmpty(databases)) {
-    if (aside === null)
-      for (const name of readdirSync(databases)) await rm(path.join(databases, name), { recursive: true });
-    else moveInto(databases, readdirSync(databases), `${databases.replace(/\/+$/, '')}-${path.basename(aside)}`);
-  }
-  if (aside !== null)
-    moveInto(
-      folder,
-      REPLACED.filter((name) => existsSync(path.join(folder, name))),
-      aside,
-    );
-  else
-    for (const one of paths)
+async function clear(places: Places, aside: string | null): Promise<void> {
+  const { folder } = places;
+  const isOwn = (at: string): boolean => REPLACED.some((name) => at === path.join(folder, name));
+  if (aside === null) {
+    for (const at of dataAt(places))
       try {
-        rmSync(one, { recursive: true, force: true });
+        if (isOwn(at)) rmSync(at, { recursive: true });
+        else empty(at);
       } catch (error) {
         if (!isMount(error)) throw error;
-        empty(one);
+        empty(at);
       }
+    return;
+  }
+  // What is set aside is read with them; here they stay, where the backup brings none.
+  for (const name of ['secret', 'secrets'])
+    if (existsSync(path.join(folder, name)))
+      await cp(path.join(folder, name), path.join(aside, name), { recursive: true, force: true });
+  for (const at of dataAt(places))
+    if (isOwn(at)) moveInto(folder, [path.basename(at)], aside);
+    // It may be the root of a disk.
+    else moveInto(at, readdirSync(at), `${at.replace(/\/+$/, '')}-${path.basename(aside)}`);
 }
 
 function moveInto(folder: string, names: readonly string[], target: string): void {

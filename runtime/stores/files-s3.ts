@@ -34,7 +34,9 @@ const HEADER_OF: Readonly<Record<keyof FileHeaders, string>> = {
 };
 
 /** Opens the bucket; nothing is asked of it before the first call. */
-export function openFilesS3(options: S3Options): FileStore & { close(): Promise<void> } {
+export function openFilesS3(
+  options: S3Options,
+): FileStore & { places(): AsyncGenerator<FilePlace>; close(): Promise<void> } {
   const root = options.prefix === '' ? '' : `${options.prefix}/`;
   const { send, expect, read, close } = openBucket(options);
   const budget = new ByteBudget(options.uploadBytesHeldMax);
@@ -149,8 +151,24 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
     }
   }
 
+  /** Names below a prefix, up to the next slash. */
+  async function* namesBelow(prefix: string): AsyncGenerator<string> {
+    for (let cursor: string | null = null; ;) {
+      const query = { 'list-type': '2', 'encoding-type': 'url', delimiter: '/', prefix };
+      const from = cursor === null ? {} : { 'start-after': prefix + cursor };
+      const page = toPage(await read({ method: 'GET', query: { ...query, ...from } }), prefix, cursor);
+      for (const name of page.prefixes) yield name.slice(0, -1);
+      if ((cursor = page.cursor) === null) return;
+    }
+  }
+
   return {
     head,
+    /** Of all projects that have files here. */
+    async *places() {
+      for await (const namespace of namesBelow(root))
+        for await (const resource of namesBelow(`${root}${namespace}/`)) yield { namespace, resource };
+    },
     async put(place, key, body, write) {
       const name = keyOf(place, key);
       const { onlyIf } = write;

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { logFormatFrom, logLevelFrom } from '#core/log/log-level.ts';
+import { lastBackup } from '#core/process/backup-runs.ts';
 import { cacheFolder } from '#core/process/cache-folder.ts';
 import { engineUrlOf } from '#postgres/engine-role.ts';
 import { homes } from '../engine/cluster/homes.ts';
@@ -114,7 +115,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     onRecording: (isOn) => engines.broadcast({ type: 'recording', isOn }),
   });
   const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
-  const backups = parts.has('databases') ? startBackupSchedule(process.env, folder) : null;
+  const backups = parts.has('databases') && folder !== '' ? startBackupSchedule(process.env, folder) : null;
   const watch = new EngineWatch({ engines: () => engines, limits, ledgerFolder, log });
   const engines: Engines = new Engines({
     create: (parts) =>
@@ -336,6 +337,7 @@ async function start(config: SupervisorConfig): Promise<void> {
       edgeMetricsSocket: () => edgeMetricsSocket,
       metricsDeploymentsMax: limits.metricsDeploymentsMax,
       want: (deployment) => watch.want(deployment),
+      ...(backups !== null && { backups: () => lastBackup(folder) }),
       homes: (deployment, places) => homes(deployment, places, places.length),
       eventWallMs: limits.eventWallMs,
       bodyBytesMax: limits.deliveryBytesMax,

@@ -36,3 +36,13 @@ export async function startS3Server(): Promise<S3Server> {
     },
   };
 }
+
+/** The variables of a bucket. @param prefix `FILES_S3` or `BACKUP_S3` */
+export function variablesOf(server: S3Server, prefix: string): Record<string, string> {
+  return {
+    [`${prefix}_ENDPOINT`]: server.endpoint,
+    [`${prefix}_REGION`]: server.region,
+    [`${prefix}_ACCESS_KEY_ID`]: server.accessKeyId,
+    [`${prefix}_SECRET_ACCESS_KEY`]: server.secretAccessKey,
+  };
+}

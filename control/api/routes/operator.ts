@@ -1,10 +1,12 @@
 // What the operator of the installation asks for by the API.
 import Type from 'typebox';
+import { backupPlan, backupRuns, requestBackup } from '#core/process/backup-runs.ts';
 import { platform } from '#packages/worker/index.ts';
 import { checkHealth } from '../../operator/health.ts';
 import type { Parts } from '../../parts.ts';
 import { resealAll } from '../../records/reseal.ts';
 import type { RequestState } from '../app.ts';
+import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';
 
 const Finding = Type.Object({
@@ -13,6 +15,28 @@ const Finding = Type.Object({
   message: Type.String(),
   // Null where all is well.
   advice: Type.Union([Type.String(), Type.Null()]),
+});
+
+const Moment = Type.String({ format: 'date-time' });
+const Run = Type.Object({
+  startedAt: Moment,
+  endedAt: Type.Union([Moment, Type.Null()], { description: 'Null: it is under way' }),
+  location: Type.Union([Type.String(), Type.Null()]),
+  bytes: Type.Integer({ description: 'Of what was backed up' }),
+  writtenBytes: Type.Integer({ description: 'What was written for it' }),
+  error: Type.Union([Type.String(), Type.Null()]),
+  isRemoved: Type.Boolean({ description: 'Newer ones have taken its place' }),
+});
+const Backups = Type.Object({
+  runs: Type.Array(Run, { description: 'The newest first' }),
+  plan: Type.Union([
+    Type.Null(),
+    Type.Object({
+      cron: Type.Union([Type.String(), Type.Null()]),
+      target: Type.String(),
+      nextAt: Type.Union([Moment, Type.Null()]),
+    }),
+  ]),
 });
 
 export const operator = platform<Parts, RequestState>()
@@ -27,6 +51,47 @@ export const operator = platform<Parts, RequestState>()
     async (ctx) => {
       ctx.state.access.operator();
       return { findings: await checkHealth(ctx.env) };
+    },
+  )
+  .get(
+    '/operator/backups',
+    {
+      ...needs('operator'),
+      tags: ['operator'],
+      summary: 'How the last backups went, and when the next is due',
+      response: Backups,
+    },
+    (ctx) => {
+      ctx.state.access.operator();
+      const { folder } = ctx.env;
+      return { runs: [...backupRuns(folder)], plan: backupPlan(folder) };
+    },
+  )
+  .post(
+    '/operator/backups',
+    {
+      ...needs('operator'),
+      tags: ['operator'],
+      summary: 'Ask for a backup now',
+      description: 'The process that makes backups begins one within seconds; `GET /operator/backups` shows it.',
+      response: Type.Object({ isRequested: Type.Literal(true) }),
+    },
+    async (ctx) => {
+      ctx.state.access.operator();
+      const { folder, sql } = ctx.env;
+      const plan = backupPlan(folder);
+      if (plan === null)
+        throw new ApiError('conflict', { reason: 'Nothing here makes backups: run `platform backup` on the machine' });
+      if (backupRuns(folder)[0]?.endedAt === null) throw new ApiError('conflict', { reason: 'One is under way' });
+      await ctx.state.audit(sql, {
+        organizationId: null,
+        action: 'operator.backup',
+        subjectKind: 'installation',
+        subjectId: null,
+        details: { target: plan.target },
+      });
+      requestBackup(folder);
+      return { isRequested: true as const };
     },
   )
   .post(

@@ -151,6 +151,8 @@ export const families = {
   platform_edge_up: { type: 'gauge', help: 'Whether Caddy runs behind the edge: 1, else 0' },
   platform_quarantined_deployments: { type: 'gauge', help: 'Deployments served by an engine of their own' },
   platform_deliveries_total: { type: 'counter', help: 'Events given to the private port, by kind and HTTP status' },
+  platform_backup_good_timestamp_seconds: { type: 'gauge', help: 'When the last backup that was made ended; 0: never' },
+  platform_backup_failed: { type: 'gauge', help: 'Whether the last backup failed or was cut off: 1, else 0' },
   platform_routes: { type: 'gauge', help: 'Deployments that a host leads to' },
 } as const satisfies Record<string, Family>;
 

@@ -4,6 +4,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { lastBackup } from '#core/process/backup-runs.ts';
 import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
 import { exposition, EXPOSITION_TYPE } from '../../engine/metrics/exposition.ts';
 import { labels, type Sample } from '../../engine/metrics/report.ts';
@@ -42,7 +43,11 @@ export interface PrivatePortParts extends Omit<DeliveryParts, 'state'> {
   readonly metricsDeploymentsMax: number;
   /** Unix socket on which Caddy tells its metrics; null: there is no edge here. */
   readonly edgeMetricsSocket?: () => string | null;
+  /** Where this supervisor makes backups: the last of them. */
+  readonly backups?: () => LastBackup | null;
 }
+
+type LastBackup = NonNullable<ReturnType<typeof lastBackup>>;
 
 /** An open private port. */
 export interface PrivatePort {
@@ -53,6 +58,14 @@ export interface PrivatePort {
 }
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
+
+function backupSamples(last: LastBackup | null): Sample[] {
+  const good = last?.goodAt ?? null;
+  return [
+    ['platform_backup_good_timestamp_seconds', '', good === null ? 0 : Date.parse(good) / 1000],
+    ['platform_backup_failed', '', (last?.run.error ?? null) === null ? 0 : 1],
+  ];
+}
 
 /** Opens it; rejects with the system's error (`EADDRINUSE`, `EACCES`) when the port cannot be had. */
 export async function openPrivatePort(parts: PrivatePortParts): Promise<PrivatePort> {
@@ -70,7 +83,11 @@ export async function openPrivatePort(parts: PrivatePortParts): Promise<PrivateP
     '/metrics': {
       async GET(_request, response) {
         const own = [...deliveries].map(([given, count]): Sample => ['platform_deliveries_total', given, count]);
-        const text = exposition([...(await metrics.samples()), ...own]);
+        const text = exposition([
+          ...(await metrics.samples()),
+          ...own,
+          ...(parts.backups === undefined ? [] : backupSamples(parts.backups())),
+        ]);
         response.writeHead(200, { 'content-type': EXPOSITION_TYPE, 'cache-control': 'no-store' });
         response.end(text);
       },

@@ -106,7 +106,17 @@ test('a push deploys where a restore left no hooks, or an upgrade those of anoth
   const hooks = path.join(repositoryFolder(control.parts.folder, row!.id), 'hooks');
   const pushAgain = async (): Promise<void> => {
     const built = buildNext('success');
-    await git('-c', 'user.name=Ada', '-c', 'user.email=ada@example.com', 'commit', '-q', '--allow-empty', '-m', 'Again');
+    await git(
+      '-c',
+      'user.name=Ada',
+      '-c',
+      'user.email=ada@example.com',
+      'commit',
+      '-q',
+      '--allow-empty',
+      '-m',
+      'Again',
+    );
     const said = await git('push', remote('shop', control.owner.token), 'main');
     assert.match(said, /remote: Live at http:\/\/shop--main\.localhost:4001/);
     await built;

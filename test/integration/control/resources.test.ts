@@ -1,7 +1,10 @@
 // Resources of the API over a real database: what they answer, what they refuse, what of them is never shown.
 import assert from 'node:assert/strict';
+import { existsSync, rmSync } from 'node:fs';
+import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { encryptionKeys, unseal } from '#core/encryption.ts';
+import { backupRequestFile, beginRun, endRun, writeBackupPlan } from '#core/process/backup-runs.ts';
 import { isPreviewBypass, isPreviewPassword } from '#core/preview-access.ts';
 import { variableContext } from '#core/variable-context.ts';
 import type { UsageBatch } from '#core/usage-row.ts';
@@ -565,6 +568,33 @@ test('the audit log is asked by actor, subject and time', async () => {
   );
   assert.ok((await count('from=2020-01-01T00:00:00Z')) > 0);
   assert.equal((await control.call('GET', `${at}?from=yesterday`)).status, 400);
+});
+
+test('the operator reads how backups went and asks for one, where something makes them', async () => {
+  const { folder } = control.parts;
+  const operator = await control.account('keeper');
+  await control.sql`UPDATE control.account SET is_admin = true WHERE id = ${operator.accountId}`;
+  const ask = (method: string) => control.call(method, '/operator/backups', undefined, operator.token);
+  for (const method of ['GET', 'POST']) assert.equal((await control.call(method, '/operator/backups')).status, 403);
+  assert.deepEqual((await ask('GET')).body, { runs: [], plan: null });
+  assert.equal((await ask('POST')).status, 409);
+  const plan = { cron: '0 3 * * *', target: 's3://files/platform', nextAt: '2026-11-24T03:00:00.000Z' };
+  writeBackupPlan(folder, plan);
+  endRun(folder, beginRun(folder), { location: 's3://files/platform/x', bytes: 10, writtenBytes: 5 });
+  const { body } = await ask('GET');
+  assert.deepEqual(body.plan, plan);
+  assert.deepEqual(
+    [body.runs[0].location, body.runs[0].bytes, body.runs[0].error],
+    ['s3://files/platform/x', 10, null],
+  );
+  assert.equal(existsSync(backupRequestFile(folder)), false);
+  assert.deepEqual((await ask('POST')).body, { isRequested: true });
+  assert.equal(existsSync(backupRequestFile(folder)), true);
+  const [event] = await control.sql`SELECT details FROM control.audit_event WHERE action = 'operator.backup'`;
+  assert.equal(event!['details'].target, 's3://files/platform');
+  beginRun(folder);
+  assert.equal((await ask('POST')).status, 409);
+  for (const name of ['backups.json', 'backup-schedule.json', 'backup-requested.json']) rmSync(path.join(folder, name));
 });
 
 test('the operator reads what the platform finds of its own health, a silent part as a finding', async () => {

@@ -4,8 +4,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import { backupRuns, beginRun, endRun } from '#core/process/backup-runs.ts';
 import { writeWhole } from '#core/process/platform-record.ts';
-import { noteBackup } from '#operations/backup/last-backup.ts';
 import {
   checkBackups,
   checkCertificates,
@@ -26,11 +26,18 @@ test('a backup is missed, made, too old, failed', () => {
     message: 'No backup was ever made',
     advice: 'Run `platform backup`, or set BACKUP_CRON and BACKUP_TARGET.',
   });
-  noteBackup(folder, { location: '/b/x.tar', bytes: 10, error: null });
+  endRun(folder, beginRun(folder), { location: '/b/x.tar', bytes: 10 });
   assert.equal(checkBackups({}, folder, now).message, 'The last backup is 0 h old: /b/x.tar');
   const old = checkBackups({}, folder, now + 8 * 86_400_000 + 3_600_000);
   assert.deepEqual([old.status, old.message], ['warn', 'The last backup is 8 days old: /b/x.tar']);
-  noteBackup(folder, { location: null, bytes: 0, error: 'The disk is full' });
+  // Killed: the next one finds it.
+  beginRun(folder);
+  assert.equal(checkBackups({}, folder, now).status, 'ok');
+  endRun(folder, beginRun(folder), { error: 'The disk is full' });
+  assert.deepEqual(
+    backupRuns(folder).map(({ error }) => error),
+    ['The disk is full', 'It was cut off', null],
+  );
   const failed = checkBackups({ BACKUP_CRON: '0 3 * * *' }, folder, now);
   assert.deepEqual(
     [failed.status, failed.message],

@@ -1,0 +1,109 @@
+// Whether disks have room for what a backup or a restore is about to write: asked before anything is written. Places on
+// one disk share its room. Called by backup/backup.ts and restore/restore.ts.
+import { existsSync, statfsSync, statSync } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { ownSchemas } from '#postgres/dump.ts';
+import type { Sql } from '#postgres/sql.ts';
+import { BackupError } from './archive/backup-error.ts';
+import type { Part } from './archive/manifest.ts';
+import type { Places } from './places.ts';
+
+/** Left free on each disk. */
+const SPARE_BYTES = 64 * 1024 * 1024;
+/** Rows take more in tables, with their indexes and the log of the server, than in a backup. */
+const TABLE_TIMES = 3;
+
+/** Bytes to be written into a folder, which need not be there yet. */
+export interface Need {
+  readonly folder: string;
+  readonly bytes: number;
+}
+
+/** The disk of a folder: its number, and the bytes that are free on it. */
+type DiskOf = (folder: string) => { readonly disk: number; readonly free: number };
+
+/**
+ * What a backup writes: contents shrink, but files and artifacts may be compressed already. Copies of databases lie in
+ * the data folder for a moment, one at a time.
+ *
+ * @param sql the open database; null: there is none.
+ * @param target folder of the archive; null: a bucket.
+ */
+export async function backupNeeds(
+  { folder, databases, bucket }: Places,
+  sql: Sql | null,
+  target: string | null,
+): Promise<Need[]> {
+  const trees = ['artifacts', 'repositories', 'routes', ...(bucket === null ? ['files'] : [])];
+  const sizes = await Promise.all(trees.map((name) => sizesBelow(path.join(folder, name))));
+  const copied = databases === null ? [] : await sizesBelow(databases);
+  const all = [...sizes.flat(), ...copied, sql === null ? 0 : await tableBytes(sql)];
+  const index = bucket === null ? await sizesBelow(path.join(folder, 'files', 'index.sqlite')) : [];
+  return [
+    { folder, bytes: Math.max(0, ...copied, ...index) },
+    ...(target === null ? [] : [{ folder: target, bytes: sum(all) }]),
+  ];
+}
+
+/** What a restore writes. */
+export function restoreNeeds({ folder, postgres, databases, bucket }: Places, parts: readonly Part[]): Need[] {
+  const bytesOf = (...kinds: readonly Part['kind'][]): number =>
+    sum(parts.filter(({ kind }) => kinds.includes(kind)).map(({ bytes }) => bytes));
+  return [
+    { folder, bytes: bytesOf('file', 'key') + (bucket === null ? bytesOf('index', 'content') : bytesOf('index')) },
+    { folder, bytes: postgres === 'embedded' ? bytesOf('table') * TABLE_TIMES : 0 },
+    { folder: databases ?? folder, bytes: bytesOf('database') },
+  ];
+}
+
+/** @throws {BackupError} `space`, with the first disk that is too small. */
+export function checkSpace(needs: readonly Need[], diskOf: DiskOf = diskOfFolder): void {
+  const disks = new Map<number, { folder: string; free: number; needed: number }>();
+  for (const { folder, bytes } of needs) {
+    const { disk, free } = diskOf(folder);
+    const { needed = SPARE_BYTES } = disks.get(disk) ?? {};
+    disks.set(disk, { folder, free, needed: needed + bytes });
+  }
+  for (const { folder, free, needed } of disks.values())
+    if (free < needed)
+      throw new BackupError(
+        'space',
+        `It may take ${needed} bytes, and the disk of ${folder} has ${free} bytes free`,
+        'Nothing was written. Make room, or name a folder on another disk.',
+      );
+}
+
+/** Rows and indexes of our tables: more than they take in an archive. */
+async function tableBytes(sql: Sql): Promise<number> {
+  const [found] = await sql<{ bytes: number }[]>`
+    SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::float8 AS bytes
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = ANY (${ownSchemas()}) AND c.relkind IN ('r', 'm') AND c.relpersistence = 'p'`;
+  return found!.bytes;
+}
+
+function diskOfFolder(folder: string): { disk: number; free: number } {
+  const at = existing(folder);
+  const { bavail, bsize } = statfsSync(at);
+  return { disk: statSync(at).dev, free: bavail * bsize };
+}
+
+function existing(folder: string): string {
+  return existsSync(folder) ? folder : existing(path.dirname(folder));
+}
+
+/** Of all files below a folder, or of a file; none where nothing is there. */
+async function sizesBelow(at: string): Promise<number[]> {
+  const found = await stat(at).catch(() => null);
+  if (found === null) return [];
+  if (found.isFile()) return [found.size];
+  const sizes: number[] = [];
+  for (const entry of await readdir(at, { withFileTypes: true }).catch(() => []))
+    if (entry.isDirectory() || entry.isFile()) sizes.push(...(await sizesBelow(path.join(at, entry.name))));
+  return sizes;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, bytes) => total + bytes, 0);
+}

@@ -1,0 +1,66 @@
+// Backups that the platform makes by itself: on a schedule, when the API asks for one, and what is said when they fail.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import { backupPlan, backupRuns, beginRun, requestBackup } from '#core/process/backup-runs.ts';
+import { takeLock } from '#deployments/file-lock.ts';
+import { startBackupSchedule } from '#runtime/supervisor/services/backup-schedule.ts';
+import { parseExposition } from '#test/setup/exposition-reader.ts';
+import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
+import { until } from '#test/setup/until.ts';
+
+const target = mkdtempSync(path.join(tmpdir(), 'platform-scheduled-'));
+after(() => rmSync(target, { recursive: true, force: true }));
+
+const metric = async (platform: TestPlatform, name: string): Promise<number | undefined> =>
+  parseExposition((await platform.ask('/metrics')).text).value(name, {});
+
+test('backups are made on schedule, and as many stay as are to be kept', async () => {
+  const platform = await startPlatform(
+    {},
+    { BACKUP_CRON: '* * * * * *', BACKUP_TARGET: `${target}/`, BACKUP_KEEP: '2' },
+  );
+  try {
+    const { folder } = platform;
+    const made = () => backupRuns(folder).filter(({ endedAt, error }) => endedAt !== null && error === null);
+    await until(() => made().length >= 4);
+    assert.equal(made().filter(({ isRemoved }) => !isRemoved).length, 2);
+    // The next one may be on its way.
+    assert.ok(readdirSync(target).filter((name) => name.endsWith('.tar')).length <= 3);
+    const { cron, nextAt } = backupPlan(folder)!;
+    assert.equal(cron, '* * * * * *');
+    assert.ok(Date.parse(nextAt!) > Date.parse(made().at(-1)!.startedAt));
+    assert.equal(await metric(platform, 'platform_backup_failed'), 0);
+    assert.ok((await metric(platform, 'platform_backup_good_timestamp_seconds'))! > 1_700_000_000);
+  } finally {
+    await platform.close();
+  }
+});
+
+test('without a schedule one is made when it is asked for; a failure is in the record and the metrics', async () => {
+  const platform = await startPlatform({}, { BACKUP_TARGET: 's3://files/of-platform' });
+  try {
+    assert.deepEqual(backupPlan(platform.folder), { cron: null, target: 's3://files/of-platform', nextAt: null });
+    assert.equal(await metric(platform, 'platform_backup_failed'), 0);
+    requestBackup(platform.folder);
+    const run = await until(() => backupRuns(platform.folder).find(({ endedAt }) => endedAt !== null));
+    assert.match(run.error!, /^A backup in a bucket needs BACKUP_S3_ENDPOINT/);
+    assert.equal(await metric(platform, 'platform_backup_failed'), 1);
+    assert.equal(await metric(platform, 'platform_backup_good_timestamp_seconds'), 0);
+  } finally {
+    await platform.close();
+  }
+});
+
+test('one that was cut off is noted at the next start, unless it is under way elsewhere', () => {
+  const folder = mkdtempSync(path.join(target, 'data-'));
+  beginRun(folder);
+  const lock = takeLock(path.join(folder, 'locks', 'backup'))!;
+  startBackupSchedule({}, folder).stop();
+  assert.equal(backupRuns(folder)[0]!.endedAt, null);
+  lock.release();
+  startBackupSchedule({}, folder).stop();
+  assert.equal(backupRuns(folder)[0]!.error, 'It was cut off');
+});
