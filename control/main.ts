@@ -5,6 +5,8 @@ import { limitsFrom } from '#core/limits.ts';
 import { openLog } from '#core/log/log.ts';
 import { tellFigures } from '#core/process/figures.ts';
 import { openSql } from '#postgres/sql.ts';
+import { deliverAlerts } from './alerts/deliver.ts';
+import { evaluateAlerts } from './alerts/evaluate.ts';
 import { createApi } from './api/app.ts';
 import { createClientAddress } from './api/client-address.ts';
 import { sweepApi } from './api/sweep.ts';
@@ -55,6 +57,7 @@ async function start(): Promise<() => Promise<void>> {
     limits: limits.control,
     cpuLimits: limits.cpu,
     telemetryLimits: limits.telemetry,
+    mailUrl: config.mailUrl,
     names: openNameRecords(config.dnsServers),
     edgeState: createEdgeStateReader(config.folder),
     signIn: await openSignIn(config, sql, log),
@@ -86,6 +89,8 @@ async function start(): Promise<() => Promise<void>> {
   startGitHost(parts);
   startWebhooks(parts);
   startDrains(parts);
+  parts.background('Evaluating alerts', () => evaluateAlerts(parts));
+  parts.background('Telling of alerts', () => deliverAlerts(parts));
   parts.background('Looking at domains', () => recheckDomains(parts));
   parts.background('Collecting usage', () => collectUsage(parts));
   parts.background('Collecting lines and invocations', () => collectTelemetry(parts, collector, telemetry));

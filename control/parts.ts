@@ -29,6 +29,8 @@ export interface Parts {
   readonly cpuLimits: CpuLimits;
   /** Bounds of what is kept of lines, invocations and traces. */
   readonly telemetryLimits: TelemetryLimits;
+  /** `AUTH_MAIL_URL`: takes letters; null: no mail is sent. */
+  readonly mailUrl: string | null;
   /** DNS of the Internet. */
   readonly names: NameRecords;
   /** The certificates that the edge has; null where none runs on this data folder. */
@@ -50,7 +52,7 @@ export interface Parts {
 }
 
 /** Channels of NOTIFY. Payloads: kind of job; project; deployment; deployment; `delivery` or `report`; nothing;
- * projects by comma, or `*`; project. */
+ * projects by comma, or `*`; project; nothing. */
 export type Channel =
   | 'control_job'
   | 'control_route'
@@ -59,7 +61,8 @@ export type Channel =
   | 'control_git'
   | 'control_webhook'
   | 'control_telemetry'
-  | 'control_collector';
+  | 'control_collector'
+  | 'control_alert';
 
 /** Where things are, as seen from outside; none ends with a slash. */
 export interface Addresses {

@@ -115,7 +115,7 @@ export const variableGroups: readonly Group[] = [
     rows: [
       ['WORKER_EGRESS_ALLOW', '', 'loopback, private: what requests of workers may reach beside the internet'],
       ['WORKER_DNS_SERVERS', '', "Name servers of workers' requests"],
-      ['AUTH_MAIL_URL', '', 'Gets letters of sign-in to apps'],
+      ['AUTH_MAIL_URL', '', 'Gets letters of sign-in to apps, and of alerts'],
       ['BUILD_EXECUTOR', 'local', 'Where builds run'],
       ['BUILD_WORK_DIR', '', 'Folder of checkouts; default: in FS_PATH'],
     ],

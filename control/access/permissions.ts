@@ -37,6 +37,7 @@ export const permissions = {
   'token:write': ['admin', 'admin'],
   'webhook:write': ['admin', 'admin'],
   'drain:write': ['admin', 'write'],
+  'alert:write': ['admin', 'write'],
   'audit:read': ['admin', 'read'],
   'usage:read': ['viewer', 'read'],
   'account:read': [null, 'read'],

@@ -21,6 +21,7 @@ import { traces } from './routes/traces.ts';
 import { uploads } from './routes/uploads.ts';
 import { repositories } from './routes/repositories.ts';
 import { createEventStreams } from './event-stream.ts';
+import { operatorAlerts, projectAlerts } from './routes/alerts.ts';
 import { audit } from './routes/audit.ts';
 import { deployments } from './routes/deployments.ts';
 import { drains } from './routes/drains.ts';
@@ -87,6 +88,8 @@ export function createApi() {
     .route('/', traces)
     .route('/', drains)
     .route('/', collector)
+    .route('/', projectAlerts)
+    .route('/', operatorAlerts)
     .route('/', account)
     .route('/', addresses)
     .route('/', webhooks)

@@ -38,6 +38,8 @@ export interface Configuration {
   readonly edgeToken: string;
   /** `API_DNS_SERVERS`: whom custom domains are looked up at; '': the system's. */
   readonly dnsServers: string;
+  /** `AUTH_MAIL_URL`: takes letters; null: no mail is sent. */
+  readonly mailUrl: string | null;
   /** `WORKER_CONCURRENCY`: null where it is not set. */
   readonly workerConcurrency: number | null;
   /** What is allowed and deserves a line in the log. */
@@ -94,6 +96,7 @@ export function readConfiguration(environment: Environment): Configuration {
   demand(get('DATABASE_URL') === '' ? 'DATABASE_URL is not set: name a Postgres database' : null);
   demand(urlProblem('DATABASE_URL', get('DATABASE_URL'), ['postgres:', 'postgresql:']));
   demand(urlProblem('CACHE_URL', get('CACHE_URL'), ['redis:', 'rediss:']));
+  demand(urlProblem('AUTH_MAIL_URL', get('AUTH_MAIL_URL'), ['http:', 'https:']));
   demand(get('FS_PATH') === '' ? 'FS_PATH is not set: name the data folder' : null);
   demand(secretProblem('AUTH_SECRET', get('AUTH_SECRET')));
   const sealing = encryptionKeyProblem(get('ENCRYPTION_KEY'));
@@ -141,6 +144,7 @@ export function readConfiguration(environment: Environment): Configuration {
     trustedProxies: listOf(get('TRUSTED_PROXIES')),
     dnsServers: get('API_DNS_SERVERS'),
     edgeToken: get('EDGE_TOKEN'),
+    mailUrl: get('AUTH_MAIL_URL') || null,
     workerConcurrency:
       get('WORKER_CONCURRENCY') === ''
         ? null

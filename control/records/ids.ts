@@ -13,6 +13,10 @@ const prefixes = {
   webhookDelivery: 'whd',
   deployHook: 'hok',
   drain: 'drn',
+  alertRule: 'alr',
+  alertChannel: 'alc',
+  alertEvent: 'ale',
+  alertDelivery: 'ald',
   invitation: 'inv',
   upload: 'upl',
 } as const;

@@ -1,10 +1,11 @@
 // Seals under the current key of ENCRYPTION_KEY what an earlier key has sealed: variables, what deployments were
-// released with, credentials of repositories, tokens of the Git host, secrets of webhooks and drains, headers for
-// collectors. Asked for by an operator; whatever the control plane seals for longer than a day has its place here.
+// released with, credentials of repositories, tokens of the Git host, secrets of webhooks, drains and channels, headers
+// for collectors. Asked for by an operator; whatever the control plane seals for longer than a day has its place here.
 import { isCurrent, seal, unseal, type EncryptionKeys } from '#core/encryption.ts';
 import { credentialsContext } from '#git/clone-source.ts';
 import type { Sql } from '#postgres/sql.ts';
 import { frozenContext } from '../deployments/frozen-variables.ts';
+import { channelContext } from '../alerts/deliver.ts';
 import { drainContext } from '../drains/target.ts';
 import { GIT_HOST, tokenContext } from '../sign-in/git-host-token.ts';
 import { headersContext } from '../telemetry/project-collectors.ts';
@@ -33,6 +34,7 @@ const places: readonly Place[] = [
   { table: 'control.webhook', id: 'id', column: 'secret', context: secretContext },
   { table: 'control.log_drain', id: 'id', column: 'secret', context: drainContext },
   { table: 'control.collector', id: 'project_id', column: 'headers', context: headersContext },
+  { table: 'control.alert_channel', id: 'id', column: 'secret', context: channelContext },
 ];
 
 const BATCH = 500;

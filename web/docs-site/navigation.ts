@@ -54,6 +54,7 @@ export const chapters: readonly Chapter[] = [
       ['domains', 'Domains'],
       ['webhooks', 'Webhooks'],
       ['drains', 'Log drains'],
+      ['alerts', 'Alerts'],
     ],
   },
   {
@@ -71,7 +72,7 @@ export const chapters: readonly Chapter[] = [
       ['handler', 'The handler'],
       ['sign-in', 'Signing in'],
       ['operating', 'Operating it'],
-      ['observability', 'Traces, metrics, alerts'],
+      ['observability', 'Logs and traces'],
       ['backup', 'Backup and restore'],
       ['upgrade', 'Upgrades'],
       ['macos', 'On macOS'],

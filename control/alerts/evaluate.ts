@@ -1,0 +1,130 @@
+// Evaluates the rules that are due, each in a transaction that holds its row: what it measures, whether it fires or
+// resolves, the event and its deliveries are written together, so that of several API processes one does. Started by
+// main.ts.
+import type { Transaction } from '#postgres/sql.ts';
+import type { Parts } from '../parts.ts';
+import { newId } from '../records/ids.ts';
+import { measure, type Measured, type Measurement } from './measure.ts';
+import { stepAlert } from './step.ts';
+
+const LOOK_MS = 5000;
+/** Between evaluations of a rule. */
+export const EVALUATION_SECONDS = 30;
+const MESSAGE_CHARS_MAX = 1000;
+
+interface RuleRow extends Measured {
+  readonly id: string;
+  readonly name: string;
+  readonly clear_below: number;
+  readonly evaluations: number;
+  readonly quiet_seconds: number;
+  readonly channels: readonly string[];
+  readonly is_firing: boolean;
+  readonly over_count: number;
+  readonly fired_at: Date | null;
+}
+
+/** Evaluates until the process ends. */
+export async function evaluateAlerts(parts: Parts): Promise<void> {
+  const { stopping, log } = parts;
+  while (!stopping.aborted) {
+    try {
+      while (!stopping.aborted && (await evaluateNext(parts)));
+    } catch (error) {
+      if (!stopping.aborted) log.error({ err: error }, 'Alerts not evaluated');
+    }
+    await pause(LOOK_MS, stopping);
+  }
+}
+
+/** The rule that is due first. @returns false: none is, or others have them. */
+export async function evaluateNext(
+  parts: Parts,
+  read: (tx: Transaction, rule: Measured) => Promise<Measurement> = (tx, rule) => measure(parts, tx, rule),
+): Promise<boolean> {
+  return parts.sql.begin(async (tx) => {
+    await tx`SELECT set_config('statement_timeout', ${String(parts.telemetryLimits.scanMs)}, true)`;
+    const [rule] = await tx<RuleRow[]>`
+      SELECT rule.* FROM control.alert_rule AS rule LEFT JOIN control.project ON project.id = rule.project_id
+      WHERE rule.enabled AND rule.next_at <= now() AND project.deleted_at IS NULL
+      ORDER BY rule.next_at LIMIT 1 FOR UPDATE OF rule SKIP LOCKED`;
+    if (rule === undefined) return false;
+    let found: Measurement;
+    try {
+      found = await tx.savepoint((inner) => read(inner as unknown as Transaction, rule));
+    } catch (error) {
+      // How it stands is not known: it stays as it is.
+      parts.log.warn({ rule: rule.id, reason: (error as Error).message }, 'Alert not measured');
+      await tx`
+        UPDATE control.alert_rule SET next_at = now() + ${EVALUATION_SECONDS} * interval '1 second',
+          message = 'It could not be measured; the log of the API process says why' WHERE id = ${rule.id}`;
+      return true;
+    }
+    await settle(tx, rule, found);
+    return true;
+  });
+}
+
+async function settle(tx: Transaction, rule: RuleRow, { value, message: said }: Measurement): Promise<void> {
+  const message = said.slice(0, MESSAGE_CHARS_MAX);
+  // A certificate's threshold is in days; its value counts those that are in trouble.
+  const isCount = rule.kind === 'certificate';
+  const next = stepAlert(
+    { isFiring: rule.is_firing, overCount: rule.over_count, firedAt: rule.fired_at?.getTime() ?? null },
+    {
+      threshold: isCount ? 1 : rule.threshold,
+      clearBelow: isCount ? 1 : rule.clear_below,
+      evaluations: rule.evaluations,
+      quietMs: rule.quiet_seconds * 1000,
+    },
+    value,
+    Date.now(),
+  );
+  await tx`
+    UPDATE control.alert_rule SET is_firing = ${next.isFiring}, over_count = ${next.overCount}, value = ${value},
+      fired_at = ${next.firedAt === null ? null : new Date(next.firedAt)}, message = ${message}, evaluated_at = now(),
+      next_at = now() + ${EVALUATION_SECONDS} * interval '1 second'
+    WHERE id = ${rule.id}`;
+  if (next.event === null) return;
+  const { id: ruleId, project_id: projectId, name } = rule;
+  await writeEvent(tx, { projectId, ruleId, type: next.event, name, value, message, channels: rule.channels });
+}
+
+/** What became of an alert, and who is told. */
+interface NewEvent {
+  readonly projectId: string | null;
+  /** Null: a test. */
+  readonly ruleId: string | null;
+  readonly type: 'fired' | 'resolved' | 'test';
+  readonly name: string;
+  readonly value: number | null;
+  readonly message: string;
+  /** Ids; those that are gone are left out. */
+  readonly channels: readonly string[];
+}
+
+/** Writes an event with its deliveries. @returns its id. */
+export async function writeEvent(tx: Transaction, event: NewEvent): Promise<string> {
+  const { projectId, ruleId, type, name, value, message, channels } = event;
+  const id = newId('alertEvent');
+  await tx`
+    INSERT INTO control.alert_event (id, project_id, rule_id, type, name, value, message)
+    VALUES (${id}, ${projectId}, ${ruleId}, ${type}, ${name}, ${value}, ${message})`;
+  const known = await tx<{ id: string }[]>`
+    SELECT id FROM control.alert_channel
+    WHERE id = ANY(${[...channels]}) AND project_id IS NOT DISTINCT FROM ${projectId}`;
+  for (const channel of known)
+    await tx`
+      INSERT INTO control.alert_delivery (id, event_id, channel_id, due_at)
+      VALUES (${newId('alertDelivery')}, ${id}, ${channel.id}, now())`;
+  await tx`SELECT pg_notify('control_alert', '')`;
+  return id;
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
+  });
+}

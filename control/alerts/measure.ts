@@ -1,0 +1,130 @@
+// Measures what a rule watches: the failures of a project, how near its invocations came to their CPU budget, its
+// certificates; for the operator the disk and all certificates. Called by evaluate.ts.
+import { statfs } from 'node:fs/promises';
+import type { Plan } from '#core/plans.ts';
+import type { HostCertificate } from '#core/edge-state.ts';
+import { checkCertificates } from '#operations/doctor/installation.ts';
+import type { Sql, Transaction } from '#postgres/sql.ts';
+import type { Parts } from '../parts.ts';
+import { budgetsOf } from '../records/usage.ts';
+
+/** What rules watch: of projects, and of the operator. */
+export const projectRuleKinds = ['error_rate', 'cpu_budget', 'certificate'] as const;
+export const operatorRuleKinds = ['disk', 'certificate'] as const;
+export type RuleKind = (typeof projectRuleKinds)[number] | (typeof operatorRuleKinds)[number];
+
+/** A rule as far as measuring goes. */
+export interface Measured {
+  /** Null: the operator's. */
+  readonly project_id: string | null;
+  readonly kind: RuleKind;
+  readonly threshold: number;
+  readonly window_seconds: number;
+}
+
+/** What was found; a value of null is nothing to measure. */
+export interface Measurement {
+  readonly value: number | null;
+  /** One sentence. */
+  readonly message: string;
+}
+
+/** Of fewer invocations, no rate is made. */
+const INVOCATIONS_MIN = 10;
+const DAY_MS = 86_400_000;
+const NAMED_MAX = 5;
+
+type MeasureParts = Pick<Parts, 'cpuLimits' | 'folder' | 'edgeState'>;
+
+/** @param tx has a bound on its time. */
+export async function measure(parts: MeasureParts, tx: Transaction | Sql, rule: Measured): Promise<Measurement> {
+  const { kind, project_id: projectId, threshold, window_seconds: seconds } = rule;
+  if (kind === 'disk') return measureDisk(parts);
+  if (projectId === null) return measureAllCertificates(parts, threshold);
+  if (kind === 'certificate') return measureCertificates(parts, tx, projectId, threshold);
+  return kind === 'error_rate' ? measureFailures(tx, projectId, seconds) : measureCpu(parts, tx, projectId, seconds);
+}
+
+async function measureFailures(tx: Transaction | Sql, projectId: string, seconds: number): Promise<Measurement> {
+  const [row] = await tx<{ count: number; failed: number }[]>`
+    SELECT count(*)::int AS count, count(*) FILTER (WHERE outcome <> 'ok')::int AS failed FROM control.invocation
+    WHERE project_id = ${projectId} AND at >= now() - ${seconds} * interval '1 second'`;
+  const { count, failed } = row!;
+  const words = `${failed} of ${count} invocations failed in ${seconds / 60} min`;
+  if (count < INVOCATIONS_MIN) return { value: null, message: `${words}: too few for a rate` };
+  const value = (100 * failed) / count;
+  return { value, message: `${words}: ${rounded(value)} %` };
+}
+
+async function measureCpu(
+  { cpuLimits }: MeasureParts,
+  tx: Transaction | Sql,
+  projectId: string,
+  seconds: number,
+): Promise<Measurement> {
+  const [of] = await tx<{ plan: Plan }[]>`
+    SELECT plan FROM control.organization JOIN control.project ON organization_id = organization.id
+    WHERE project.id = ${projectId}`;
+  const budgets = of === undefined ? {} : budgetsOf(cpuLimits, of.plan);
+  const [row] = await tx<{ kind: string; route: string; cpu_ms: number; budget: number }[]>`
+    SELECT kind, route, cpu_ms, budget FROM (
+      SELECT kind, route, cpu_ms, (${tx.json(budgets)}::jsonb->>kind)::float AS budget FROM control.invocation
+      WHERE project_id = ${projectId} AND at >= now() - ${seconds} * interval '1 second') AS measured
+    WHERE budget > 0 ORDER BY cpu_ms / budget DESC LIMIT 1`;
+  if (row === undefined) return { value: null, message: `No invocations with a budget in ${seconds / 60} min` };
+  const { kind, route, cpu_ms: used, budget } = row;
+  const value = (100 * used) / budget;
+  return {
+    value,
+    message: `${kind} ${route} used ${rounded(used)} of ${budget} ms of CPU: ${rounded(value)} % of its budget`,
+  };
+}
+
+async function measureCertificates(
+  parts: MeasureParts,
+  tx: Transaction | Sql,
+  projectId: string,
+  days: number,
+): Promise<Measurement> {
+  const rows = await tx<{ hostname: string }[]>`
+    SELECT hostname FROM control.domain WHERE project_id = ${projectId} AND verified_at IS NOT NULL ORDER BY hostname`;
+  const known = parts.edgeState()?.certificates ?? {};
+  return counted(rows.flatMap(({ hostname }) => certificateProblem(hostname, known[hostname], days) ?? []));
+}
+
+function measureAllCertificates({ edgeState, folder }: MeasureParts, days: number): Measurement {
+  const own = checkCertificates(process.env, folder, Date.now()).filter(({ status }) => status === 'fail');
+  const hosts = Object.entries(edgeState()?.certificates ?? {});
+  return counted([
+    ...own.map(({ message }) => message),
+    ...hosts.flatMap(([host, certificate]) => certificateProblem(host, certificate, days) ?? []),
+  ]);
+}
+
+function certificateProblem(host: string, certificate: HostCertificate | undefined, days: number): string | null {
+  if (certificate === undefined) return null;
+  if (certificate.expiresAt === null)
+    return certificate.problem === null ? null : `${host} has no certificate: ${certificate.problem}`;
+  const left = (Date.parse(certificate.expiresAt) - Date.now()) / DAY_MS;
+  if (left < 0) return `The certificate of ${host} has expired`;
+  if (certificate.problem !== null) return `The certificate of ${host} is not renewed: ${certificate.problem}`;
+  return left < days ? `The certificate of ${host} expires in ${Math.floor(left)} days` : null;
+}
+
+/** The value is how many there are: any is one too many. */
+function counted(problems: readonly string[]): Measurement {
+  if (problems.length === 0) return { value: 0, message: 'All certificates are well' };
+  const more = problems.length > NAMED_MAX ? `; and ${problems.length - NAMED_MAX} more` : '';
+  return { value: problems.length, message: `${problems.slice(0, NAMED_MAX).join('; ')}${more}` };
+}
+
+async function measureDisk({ folder }: MeasureParts): Promise<Measurement> {
+  const { bavail, blocks, bsize } = await statfs(folder);
+  const value = 100 * (1 - bavail / blocks);
+  return {
+    value,
+    message: `${rounded(value)} % of the disk is used: ${rounded((bavail * bsize) / 1024 ** 3)} GB are free`,
+  };
+}
+
+const rounded = (value: number): string => String(Math.round(value * 10) / 10);
