@@ -31,7 +31,8 @@ RUN apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends ca-certificates git openssh-client \
  && apt-get clean && rm -rf /var/lib/apt/lists/*
 RUN groupadd --gid 10001 platform && useradd --uid 10001 --gid 10001 --home-dir /data --no-create-home platform \
- && install -d -o platform -g platform -m 0711 /data && install -d -o platform -g platform -m 0700 /cache
+ && install -d -o platform -g platform -m 0711 /data \
+ && install -d -o platform -g platform -m 0700 /cache /data/artifacts /data/routes /data/files /data/edge /data/secrets
 COPY --from=program /node /usr/local/bin/node
 COPY --from=program /out /opt/platform
 COPY --from=uws /out /opt/platform/node_modules
@@ -41,5 +42,5 @@ ENV PLATFORM_PARTS=handler,databases,broker,api,web HOST=0.0.0.0 HANDLER_HOST=0.
 RUN ln -s /opt/platform/platform /usr/local/bin/platform
 USER 10001:10001
 EXPOSE 4001 4002 3002 3005 8081
-HEALTHCHECK --interval=5s --timeout=4s --start-period=60s --retries=3 CMD ["/opt/platform/healthy"]
+HEALTHCHECK --interval=5s --timeout=4s --start-period=120s --retries=3 CMD ["/opt/platform/healthy"]
 CMD ["/opt/platform/start"]

@@ -28,11 +28,12 @@ RUN apt-get update \
  && apt-get clean && rm -rf /var/lib/apt/lists/*
 COPY --from=tools /tools /usr/local
 RUN groupadd --gid 10001 platform && useradd --uid 10001 --gid 10001 --home-dir /data --no-create-home platform \
- && install -d -o platform -g platform -m 0711 /data && install -d -o platform -g platform -m 0700 /cache
+ && install -d -o platform -g platform -m 0711 /data \
+ && install -d -o platform -g platform -m 0700 /cache /data/artifacts /data/routes /data/files /data/edge /data/secrets
 COPY --from=program /node /usr/local/bin/node
 COPY --from=program /out /opt/platform
 ENV NODE_ENV=production FS_PATH=/data PLATFORM_CACHE_DIR=/cache HOME=/cache
 ENV PLATFORM_PARTS=builder
 EXPOSE 8081
-HEALTHCHECK --interval=5s --timeout=4s --start-period=60s --retries=3 CMD ["/opt/platform/healthy"]
+HEALTHCHECK --interval=5s --timeout=4s --start-period=120s --retries=3 CMD ["/opt/platform/healthy"]
 CMD ["/opt/platform/start"]

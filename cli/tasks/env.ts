@@ -121,6 +121,20 @@ export const variableGroups: readonly Group[] = [
     ],
   },
   {
+    title: 'Backups (docs/backup.md)',
+    isNotForAll: true,
+    rows: [
+      ['BACKUP_CRON', '', 'When one is made: five fields, in UTC; none: never'],
+      ['BACKUP_TARGET', '', 'A folder or s3://bucket/prefix; default: backups/ of the data folder'],
+      ['BACKUP_KEEP', '7', 'The oldest beyond so many go'],
+      ['BACKUP_PASSPHRASE', '', 'Encrypts it, and takes the keys along'],
+      ['BACKUP_S3_ENDPOINT', '', 'Storage of s3://'],
+      ['BACKUP_S3_REGION', '', 'Its region'],
+      ['BACKUP_S3_ACCESS_KEY_ID', '', 'Key that reaches that bucket only'],
+      ['BACKUP_S3_SECRET_ACCESS_KEY', '', 'Its secret'],
+    ],
+  },
+  {
     title: 'Processes',
     isNotForAll: true,
     rows: [
@@ -136,7 +150,6 @@ export const variableGroups: readonly Group[] = [
       ['API_WEB_LISTEN', '', 'Where the API listens for the web process apart from it, such as 0.0.0.0:4003'],
       ['WEB_API_URL', '', 'The same as the web process sees it, such as http://api:4003'],
       ['WEB_HOST', '', 'Address of the dashboard and the documentation; default: API_HOST'],
-      ['BACKUP_CRON', '', 'When a backup is made (docs/backup.md)'],
       ['HANDLER_PROCESSES', '', 'Engines that serve; default: one a processor'],
       ['HANDLER_SPARES', '1', 'Engines that wait for one to die'],
       ['HANDLER_LISTENER', 'auto', 'node or uws'],
@@ -160,6 +173,7 @@ export const variableGroups: readonly Group[] = [
       ['CADDY_IMAGE', 'platform-caddy', 'Caddy 2.6 or newer'],
       ['CADDY_VERSION', 'latest', 'Its tag'],
       ['CADDY_MEMORY', '512m', 'Memory of its container'],
+      ['EDGE_MEMORY', '512m', 'Memory of the container of certificates (profile https)'],
       ['PLATFORM_MEMORY', '4g', 'Memory of the container platform'],
       ['HANDLER_MEMORY', '4g', 'Memory of a handler'],
       ['API_MEMORY', '1g', 'Memory of the API'],

@@ -17,8 +17,20 @@ const contents: Readonly<Record<string, readonly string[]>> = {
   internal: ['runtime/supervisor/', 'runtime/broker/', 'runtime/databases/', 'postgres/'],
   control: ['runtime/supervisor/', 'control/', 'postgres/', 'git/'],
   builder: ['runtime/supervisor/', 'builder/', 'postgres/', 'git/'],
+  edge: ['runtime/supervisor/', 'runtime/edge/', 'postgres/'],
   web: ['runtime/supervisor/', 'web/main.ts', 'web/configuration.ts', 'web/sites.ts', 'web/serve/'],
-  platform: ['runtime/', 'control/', 'web/', 'dashboard/', 'builder/', 'cli/', 'postgres/', 'git/', 'deployments/'],
+  platform: [
+    'runtime/',
+    'control/',
+    'web/',
+    'dashboard/',
+    'builder/',
+    'cli/',
+    'postgres/',
+    'git/',
+    'deployments/',
+    'operations/',
+  ],
 };
 
 /** Of packages: what only other systems, compilers and people read. */

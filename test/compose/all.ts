@@ -1,9 +1,9 @@
 // Started by `npm run test:compose`: one engine for all of it, the images, then the push of test/e2e against the
-// compose files, then three handlers. Says why where it cannot run; with CI=true that is a failure.
+// compose files, then three handlers, then certificates. Says why where it cannot run; with CI=true that is a failure.
 import { runTestFiles } from '#cli/tasks/test.ts';
 import { noDockerReason, startDockerEngine } from '#test/setup/docker-engine.ts';
 
-const FILES = ['test/compose/images.test.ts', 'test/compose/handlers.test.ts'];
+const FILES = ['test/compose/images.test.ts', 'test/compose/handlers.test.ts', 'test/compose/https.test.ts'];
 
 process.exitCode = await run(process.argv.slice(2));
 
@@ -14,6 +14,9 @@ async function run(words: readonly string[]): Promise<number> {
     return process.env['CI'] === 'true' ? 1 : 0;
   }
   const engine = await startDockerEngine();
+  // Nothing stays when its time is over.
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    process.once(signal, () => void engine.close().finally(() => process.exit(1)));
   try {
     process.env['DOCKER_HOST'] = engine.host;
     process.env['TEST_GIT_HOST_ADDRESS'] = engine.machineAddress;
@@ -28,7 +31,9 @@ async function run(words: readonly string[]): Promise<number> {
       code = (await runTestFiles(['test/e2e/push-to-deploy.test.ts'], options)) || code;
     }
     delete process.env['TEST_COMPOSE'];
-    return (await runTestFiles(FILES.slice(1), options)) || code;
+    // One at a time: each is an installation of its own.
+    for (const file of FILES.slice(1)) code = (await runTestFiles([file], options)) || code;
+    return code;
   } finally {
     await engine.close();
   }

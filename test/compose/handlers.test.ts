@@ -1,5 +1,5 @@
-// Three handlers behind Caddy at 500 requests a second, and one of them is killed: nothing is lost but what was in
-// flight there. It then comes back, and nothing is lost either.
+// Three handlers behind Caddy, each part in a container of its own: what containers may do, what a handler finds of
+// the control plane (nothing), and what is lost when one is killed at 500 requests a second (what was in flight there).
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -12,6 +12,32 @@ const PER_SECOND = 500;
 const PROJECTS = ['one', 'two', 'three', 'four', 'five', 'six'];
 /** Requests that a handler answers at a time at this rate, by far. */
 const IN_FLIGHT_MAX = 64;
+
+/** Reads what the user of a handler can read: all files, and the variables of all processes. For `node -e`. */
+const SEARCH = `
+  const fs = require('node:fs');
+  const wanted = Object.entries(JSON.parse(process.argv[1]));
+  const secrets = new Set();
+  const look = (text) => { for (const [name, value] of wanted) if (text.includes(value)) secrets.add(name); };
+  let files = 0, processes = 0, engine = [];
+  const walk = (folder) => {
+    let entries = [];
+    try { entries = fs.readdirSync(folder + '/', { withFileTypes: true }); } catch {}
+    for (const entry of entries) {
+      const at = folder + '/' + entry.name;
+      if (['/proc', '/sys', '/dev'].includes(at)) continue;
+      if (entry.isDirectory()) walk(at);
+      else if (entry.isFile()) try { if (fs.statSync(at).size < 33554432) { look(fs.readFileSync(at, 'latin1')); files++; } } catch {}
+    }
+  };
+  walk('');
+  for (const pid of fs.readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name) && Number(name) !== process.pid)) try {
+    const text = fs.readFileSync('/proc/' + pid + '/environ', 'latin1');
+    look(text); processes++;
+    if (fs.readFileSync('/proc/' + pid + '/cmdline', 'latin1').includes('engine/main')) engine = text.split('\\0').map((line) => line.split('=')[0]);
+  } catch {}
+  console.log(JSON.stringify({ secrets: [...secrets], files, processes, engine }));
+`;
 
 let platform: ComposePlatform;
 
@@ -42,6 +68,69 @@ async function servedBy(service: string): Promise<number> {
   return Number(await platform.engine.docker('exec', await containerOf(service), 'node', '-e', script));
 }
 
+test('every container has as few rights as it needs, bounds and a health check, and Caddy alone has published ports', async () => {
+  const ids = (await platform.compose('ps', '--quiet')).trim().split('\n');
+  const all = JSON.parse(await platform.engine.docker('inspect', ...ids)) as Json[];
+  const published: string[] = [];
+  for (const { Config: config, HostConfig: host, NetworkSettings: network } of all) {
+    const service: string = config.Labels['com.docker.compose.service'];
+    const isBuilder = service === 'builder';
+    const says = {
+      user: config.User !== '' && config.User !== 'root' && !config.User.startsWith('0'),
+      readOnly: host.ReadonlyRootfs,
+      privileged: host.Privileged,
+      escalates: !host.SecurityOpt.includes('no-new-privileges:true'),
+      memory: host.Memory > 0,
+      processes: host.PidsLimit > 0,
+      health: config.Healthcheck?.Test?.length > 0,
+    };
+    const expected = { privileged: false, escalates: false, memory: true, processes: true, health: true };
+    assert.deepEqual(says, { user: !isBuilder, readOnly: !isBuilder, ...expected }, service);
+    if (!['postgres', 'redis'].includes(service)) assert.deepEqual(host.CapDrop, ['ALL'], service);
+    for (const [port, bindings] of Object.entries(network.Ports))
+      if (bindings !== null) published.push(`${service} ${port}`);
+  }
+  assert.ok(all.length >= 9, String(all.length));
+  assert.deepEqual(published.toSorted(), ['caddy 3002/tcp', 'caddy 3005/tcp', 'caddy 4001/tcp', 'caddy 4002/tcp']);
+});
+
+test('code that broke out of its isolate finds no secret of the control plane in a handler, and can change no route', async () => {
+  const handler = await containerOf('handler');
+  const { settings, token } = platform;
+  const inHandler = (script: string, ...words: string[]): Promise<string> =>
+    platform.engine.docker('exec', handler, 'node', '-e', script, ...words);
+  const foreign = ['SQLDB_PASSWORD', 'CACHE_PASSWORD', 'AUTH_SECRET', 'ENCRYPTION_KEY', 'WEB_TOKEN'];
+  // Its own, too: the search finds what is there.
+  const wanted = { ...Object.fromEntries([...foreign, 'ENGINE_SECRET'].map((name) => [name, settings[name]])), token };
+  for (const [name, value] of Object.entries(wanted)) assert.ok(value!.length >= 32, name);
+  const found = JSON.parse(await inHandler(SEARCH, JSON.stringify(wanted)));
+  assert.deepEqual(found.secrets, ['ENGINE_SECRET']);
+  assert.ok(found.files > 200 && found.processes >= 4, JSON.stringify(found));
+  // The engine, which shares its memory with such code, has less than its container.
+  assert.ok(found.engine.includes('ENGINE_DATABASE_URL'), String(found.engine));
+  const ofOthers =
+    /^(?:ENCRYPTION_KEY|AUTH_SECRET|WEB_TOKEN|PRIVATE_PORT_TOKEN|DATABASE_URL|CACHE_URL|GITHOST_|BACKUP_|SQLDB_)/;
+  assert.deepEqual(
+    found.engine.filter((name: string) => ofOthers.test(name)),
+    [],
+  );
+
+  const list = await inHandler(`console.log(require('node:fs').readdirSync('/data').join())`);
+  assert.equal(list.trim(), 'artifacts,edge,files,routes');
+  for (const folder of ['/data', '/data/artifacts', '/data/routes', '/opt/platform'])
+    await assert.rejects(
+      inHandler(`require('node:fs').writeFileSync(process.argv[1] + '/one.json', '')`, folder),
+      /EROFS/,
+    );
+  // The API has what was looked for.
+  const api = await platform.engine.docker('exec', await containerOf('api'), 'ls', '/data/secrets');
+  assert.match(api, /first-run-token/);
+  const internal = await platform.engine
+    .docker('exec', await containerOf('internal'), 'ls', '-A', '/data/secrets')
+    .catch((error: Error) => error.message);
+  assert.doesNotMatch(internal, /first-run-token/);
+});
+
 test('a deployment is known to all handlers, and each host has one of them', async () => {
   for (const name of PROJECTS) assert.equal((await platform.open(name)).text, name);
   const loads = PROJECTS.map((name) =>
@@ -56,6 +145,11 @@ test('a deployment is known to all handlers, and each host has one of them', asy
   const served = await Promise.all(['handler', 'handler-2', 'handler-3'].map(servedBy));
   console.log(`Requests by handler: ${served.join(', ')}`);
   assert.ok(served.filter((count) => count > 0).length >= 2, served.join());
+});
+
+test('the container of the operator backs up what lies in all volumes', async () => {
+  const said = await platform.compose('run', '--rm', 'operator', 'backup', '--out', '/data/backups/');
+  assert.match(said, new RegExp(`Backed up .* to /data/backups/[^]* ${PROJECTS.length} artifacts`));
 });
 
 test('one of them is killed, and only what was in flight there is lost', async () => {

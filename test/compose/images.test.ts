@@ -1,13 +1,15 @@
 // The images are built from this repository alone, hold no more than they need, and run as who they should; the compose
-// files are what Compose takes, publish three ports, and refuse to start without secrets.
+// files are what Compose takes, publish the public ports alone, and refuse to start without secrets.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
+import { parse } from 'yaml';
 import { makeSecrets } from '#cli/secrets/make-secrets.ts';
 import { root } from '#cli/tasks/processes.ts';
 import { BASE_IMAGE, startDockerEngine, type DockerEngine } from '#test/setup/docker-engine.ts';
+import type { Json } from '#test/setup/whole-platform.ts';
 
 const FILES = [['compose.yaml'], ['compose.split.yaml'], ['compose.split.yaml', 'compose.handlers.yaml']];
 const IMAGES = [
@@ -17,7 +19,9 @@ const IMAGES = [
   'platform-internal',
   'platform-web',
   'platform-builder',
+  'platform-edge',
 ];
+const PROFILES = ['redis', 'https', 'operator'].flatMap((name) => ['--profile', name]);
 
 let engine: DockerEngine;
 let folder: string;
@@ -47,7 +51,7 @@ after(async () => {
 });
 
 test('the images are built', { timeout: 900_000 }, async () => {
-  for (const files of FILES.slice(0, 2)) await compose(files, '--profile', 'redis', 'build', '--quiet');
+  for (const files of FILES.slice(0, 2)) await compose(files, ...PROFILES, 'build', '--quiet');
   const sizes = await engine.docker('images', '--format', '{{.Repository}} {{.Size}}');
   const lines = sizes.split('\n').filter((line) => line.startsWith('platform'));
   console.log(lines.toSorted().join('\n'));
@@ -61,6 +65,7 @@ test('the images are built', { timeout: 900_000 }, async () => {
 test('an image holds the program, and neither sources, tests nor what builds it', async () => {
   const list = await engine.docker('run', '--rm', '--entrypoint', 'ls', 'platform-handler', '/opt/platform');
   assert.deepEqual(list.split('\n').filter(Boolean).toSorted(), [
+    'CHANGELOG.md',
     'LICENSE',
     'README.md',
     'core',
@@ -81,30 +86,44 @@ test('an image holds the program, and neither sources, tests nor what builds it'
     '/opt/platform/node_modules/uWebSockets.js',
   );
   assert.match(uws, /^(?:LICENSE\S*\n)?package\.json\nuws\.js\nuws_linux_\w+_137\.node\n$/);
-  for (const [image, user] of [
-    ['platform', '10001'],
-    ['platform-handler', '10001'],
-    ['platform-control', '10001'],
-    ['platform-internal', '10001'],
-    ['platform-builder', '0'],
-  ])
-    assert.equal((await engine.docker('run', '--rm', '--entrypoint', 'id', image!, '-u')).trim(), user, image);
+  for (const image of IMAGES) {
+    const user = (await engine.docker('run', '--rm', '--entrypoint', 'id', image, '-u')).trim();
+    assert.equal(user, image === 'platform-builder' ? '0' : '10001', image);
+  }
 });
 
-test('the compose files are taken, and publish the three public ports alone', async () => {
+test('the base of the handler has a C library that uWebSockets.js loads with', async () => {
+  const script =
+    'require("/opt/platform/node_modules/uWebSockets.js"); console.log(process.report.getReport().header.glibcVersionRuntime)';
+  const version = await engine.docker('run', '--rm', '--entrypoint', 'node', 'platform-handler', '-e', script);
+  const [major, minor] = version.trim().split('.').map(Number);
+  assert.ok(major === 2 && minor! >= 38, version);
+});
+
+test('the compose files are taken; Caddy publishes the public ports, and the edge of `--profile https` 80 and 443', async () => {
   for (const files of FILES) {
-    const text = await compose(files, 'config');
-    const published = [...text.matchAll(/^ +- \S*?(\d+)\/tcp$|^ +target: (\d+)$/gm)].map(
-      ([, short, long]) => short ?? long,
+    const { services } = parse(await compose(files, 'config')) as Json;
+    const published = Object.entries<Json>(services).flatMap(([name, { ports = [], profiles = [] }]) =>
+      // Compose writes those of all addresses as records.
+      ports.map((port: string | { target: number }) => {
+        const target = typeof port === 'string' ? /(\d+)\/\w+$/.exec(port)![1] : port.target;
+        return [name, ...profiles, target].join(' ');
+      }),
     );
-    assert.deepEqual(published.toSorted(), ['3002', '3005', '4001', '4002'], files.join());
+    assert.deepEqual(
+      [...new Set(published)].toSorted(),
+      ['caddy 3002', 'caddy 3005', 'caddy 4001', 'caddy 4002', 'edge https 443', 'edge https 80'],
+      files.join(),
+    );
   }
 });
 
 test('without secrets nothing starts, and the command that makes them is named', async () => {
+  const none = path.join(folder, 'none.env');
+  writeFileSync(none, '');
   for (const files of FILES)
     await assert.rejects(
-      engine.compose({}, '--env-file', '/dev/null', ...files.flatMap((file) => ['--file', file]), 'config'),
+      engine.compose({}, '--env-file', none, ...files.flatMap((file) => ['--file', file]), 'config'),
       /run platform secrets init/,
     );
 });

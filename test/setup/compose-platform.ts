@@ -4,6 +4,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { parseEnv } from 'node:util';
 import { makeSecrets } from '#cli/secrets/make-secrets.ts';
 import { root } from '#cli/tasks/processes.ts';
 import { BASE_IMAGE, startDockerEngine, type DockerEngine } from './docker-engine.ts';
@@ -15,20 +16,26 @@ export interface ComposePlatform extends WholePlatform {
   readonly engine: DockerEngine;
   /** Name of the project: what its containers, volumes and networks begin with. */
   readonly project: string;
+  /** Of .env. */
+  readonly settings: Readonly<Record<string, string | undefined>>;
   /** Runs Compose for it. */
   compose(...words: string[]): Promise<string>;
 }
 
-/** Brings up an installation of its own, and waits until every container is healthy. */
+/**
+ * Brings up an installation of its own, and waits until every container is healthy.
+ *
+ * @param variables of the shell that Compose runs in. @param more lines of .env.
+ */
 export async function startComposePlatform(
   files: readonly string[],
   variables: Readonly<Record<string, string>> = {},
+  more: Readonly<Record<string, string>> = {},
 ): Promise<ComposePlatform> {
   const engine = await startDockerEngine();
   const folder = mkdtempSync(path.join(tmpdir(), 'platform-compose-'));
   const envFile = path.join(folder, '.env');
   const ports = { handler: await freePort(), api: await freePort(), ui: await freePort() };
-  makeSecrets(envFile, path.join(root, '.env.example'));
   const settings = {
     BASE_IMAGE,
     PUBLISH_ADDRESS: '127.0.0.1',
@@ -39,9 +46,12 @@ export async function startComposePlatform(
     PUBLIC_PORT: String(ports.handler),
     PUBLIC_API_URL: `http://localhost:${ports.api}`,
     AUTH_URL: `http://localhost:${ports.ui}`,
+    ...more,
   };
   const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}\n`);
-  writeFileSync(envFile, readFileSync(envFile, 'utf8') + lines.join(''), { mode: 0o600 });
+  const example = path.join(root, '.env.example');
+  writeFileSync(envFile, readFileSync(example, 'utf8') + lines.join(''), { mode: 0o600 });
+  makeSecrets(envFile, example);
   const project = path
     .basename(folder)
     .toLowerCase()
@@ -84,6 +94,7 @@ export async function startComposePlatform(
       close,
       engine,
       project,
+      settings: parseEnv(readFileSync(envFile, 'utf8')),
       compose,
     };
   } catch (error) {

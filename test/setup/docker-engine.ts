@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { root } from '#cli/tasks/processes.ts';
+import { rememberNetwork } from './machine-network.ts';
 import { eventually } from './whole-platform.ts';
 
 const runProgram = promisify(execFile);
@@ -27,15 +28,16 @@ export interface DockerEngine {
   docker(...words: string[]): Promise<string>;
   /** Runs `docker-compose` in the checkout. @param env goes before `.env`. */
   compose(env: Readonly<Record<string, string>>, ...words: string[]): Promise<string>;
+  /** Ends it, unless it ran before. @throws {Error} when a mount, a network or a rule of it is left. */
   close(): Promise<void>;
 }
 
 /** Why no engine can be started here; null: one can. */
 export async function noDockerReason(): Promise<string | null> {
   if (process.getuid?.() !== 0) return 'it needs root';
-  for (const program of ['dockerd', 'docker', 'docker-compose', 'debootstrap'])
+  for (const program of ['dockerd', 'docker', 'docker-compose', 'debootstrap', 'iptables-save'])
     if ((await runProgram('which', [program]).catch(() => null)) === null)
-      return `${program} is not installed (apt-get install docker.io docker-compose debootstrap)`;
+      return `${program} is not installed (apt-get install docker.io docker-compose debootstrap iptables)`;
   return null;
 }
 
@@ -43,6 +45,7 @@ export async function noDockerReason(): Promise<string | null> {
 export async function startDockerEngine(): Promise<DockerEngine> {
   const given = process.env['DOCKER_HOST'] ?? '';
   // Paths of sockets are short.
+  const network = given === '' ? await rememberNetwork() : null;
   const folder = given === '' ? mkdtempSync(path.join(tmpdir(), 'dk-')) : '';
   const host = given === '' ? `unix://${folder}/docker.sock` : given;
   let daemon: ChildProcess | null = null;
@@ -63,20 +66,27 @@ export async function startDockerEngine(): Promise<DockerEngine> {
       });
     }
   };
+  let closing: Promise<void> | null = null;
   const engine: DockerEngine = {
     host,
     machineAddress: '172.17.0.1',
     docker: (...words) => run('docker', words, environment),
     compose: (env, ...words) => run('docker-compose', words, { ...environment, ...env }),
-    async close() {
-      if (daemon === null) return;
-      const ended = new Promise((resolve) => daemon.once('exit', resolve));
-      daemon.kill('SIGTERM');
-      await ended;
-      await runProgram('sh', ['-c', `umount ${folder}/data/overlay2/*/merged 2>/dev/null; true`]);
-      rmSync(folder, { recursive: true, force: true });
-    },
+    close: () => (closing ??= close()),
   };
+  async function close(): Promise<void> {
+    if (daemon === null) return;
+    const ended = new Promise((resolve) => daemon.once('exit', resolve));
+    if (daemon.exitCode === null && daemon.kill('SIGTERM')) await ended;
+    const mounts = (): string[] =>
+      [...readFileSync('/proc/mounts', 'utf8').matchAll(/^\S+ (\S+) /gm)].flatMap(([, at]) =>
+        at!.startsWith(`${folder}/`) ? [at!] : [],
+      );
+    for (const at of mounts().toReversed()) await runProgram('umount', [at]).catch(() => {});
+    const left = [...mounts(), ...(await network!.restore())];
+    if (left.length > 0) throw new Error(`The Docker engine leaves behind:\n${left.join('\n')}`);
+    rmSync(folder, { recursive: true, force: true });
+  }
   try {
     await eventually('The Docker engine', async () => {
       assert.equal(daemon?.exitCode ?? null, null, 'dockerd ended');
