@@ -9,7 +9,7 @@ import { root, runProgram } from './processes.ts';
 
 /** All lead to this machine: the authority looks for them there. */
 const NAMES =
-  'acme.test apps.test shop.apps.test blog.apps.test shop--main.apps.test www.shop.test shop.test next.shop.test one.test two.test three.test four.test wild.apps.test';
+  'acme.test apps.test shop.apps.test blog.apps.test shop--main.apps.test www.shop.test shop.test next.shop.test one.test two.test three.test four.test wild.apps.test away.shop.test limited.shop.test clock.shop.test stranger.test shop.apps.example.net';
 
 export async function run(words: readonly string[]): Promise<number> {
   const missing = whatIsMissing();
@@ -44,13 +44,14 @@ export async function run(words: readonly string[]): Promise<number> {
 function whatIsMissing(): string | null {
   for (const [program, argument] of [
     [process.env['CADDY_BIN'] ?? 'caddy', 'version'],
+    ['nginx', '-v'],
     ['unshare', '--version'],
     ['ip', '-V'],
   ] as const) {
     try {
       execFileSync(program, [argument], { stdio: 'ignore' });
     } catch {
-      return `there is no ${program} (apt-get install caddy util-linux iproute2)`;
+      return `there is no ${program} (apt-get install caddy nginx util-linux iproute2)`;
     }
   }
   return null;

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 /** What is decided about a name. */
 export interface AskParts {
   /** Null: it may have a certificate; otherwise why not. The name is one of DNS in lower case. */
-  readonly refusal: (host: string) => string | null;
+  readonly refusal: (host: string) => Promise<string | null>;
   readonly onRefused: (host: string, reason: string) => void;
   /** Questions in a second; those above are refused. */
   readonly perSecond: number;
@@ -36,9 +36,10 @@ export async function openAsk({ refusal, onRefused, perSecond }: AskParts): Prom
     const names = url.searchParams.getAll('domain');
     const host = names.length === 1 ? names[0]!.toLowerCase().replace(/\.$/, '') : '';
     if (host.length > 253 || !NAME.test(host)) return answer(400);
-    const reason = refusal(host);
-    if (reason !== null) onRefused(host, reason);
-    answer(reason === null ? 200 : 403);
+    void refusal(host).then((reason) => {
+      if (reason !== null) onRefused(host, reason);
+      answer(reason === null ? 200 : 403);
+    });
   });
   server.maxConnections = 256;
   server.listen(0, '127.0.0.1');

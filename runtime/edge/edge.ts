@@ -8,6 +8,7 @@ import type { Logger } from 'pino';
 import { edgeFolder, type EdgeState, type HostCertificate } from '#core/edge-state.ts';
 import type { RouteSource } from '#deployments/route-source.ts';
 import { openAsk } from './ask.ts';
+import { createAuthorityCheck } from './authority-check.ts';
 import { startCaddy, type Caddy, type CaddyLine } from './caddy.ts';
 import { caddyConfig } from './caddy-config.ts';
 import type { EdgeConfiguration } from './configuration.ts';
@@ -49,6 +50,7 @@ export async function startEdge(config: EdgeConfiguration, routes: RouteSource, 
     retryMsMax: limits.retryMsMax,
     most: limits.hostsRemembered,
   });
+  const checkAuthority = createAuthorityCheck(config.acme, limits.authorityMsMax);
   const readCertificates = createCertificateReader(storage, config.acme.url);
   const siteHosts = config.sites.map(({ host }) => host);
   let hosts: KnownHosts = knownHosts([], config.domains, siteHosts);
@@ -63,12 +65,23 @@ export async function startEdge(config: EdgeConfiguration, routes: RouteSource, 
     lookSoon();
   };
 
+  function failed(host: string, problem: string): void {
+    const until = failures.add(host, problem);
+    log.warn({ host, reason: problem.slice(0, 500), until: new Date(until).toISOString() }, 'No certificate');
+    lookSoon();
+  }
+
   /** Null: a certificate may be had. */
-  function refusal(host: string): string | null {
+  async function refusal(host: string): Promise<string | null> {
     const kind = hosts.kindOf(host);
     if (kind === null) return 'nobody has this host';
     const failure = failures.of(host);
     if (failure !== null && failure.until > Date.now()) return `it failed before: ${failure.problem}`;
+    const problem = await checkAuthority();
+    if (problem !== null) {
+      failed(host, problem);
+      return problem;
+    }
     if (kind !== 'deployment' || certificates.has(host)) return null;
     const since = Date.now() - WEEK_MS;
     for (const [name, at] of granted) if (at < since) granted.delete(name);
@@ -93,9 +106,7 @@ export async function startEdge(config: EdgeConfiguration, routes: RouteSource, 
     const host = line.identifier ?? line.server_name;
     if (line.level === 'error' && line.error !== undefined && host !== undefined && hosts.kindOf(host) !== null) {
       if (/could not get certificate|could not renew|will retry/.test(line.msg ?? '')) {
-        const until = failures.add(host, line.error);
-        log.warn({ host, reason: line.error.slice(0, 500), until: new Date(until).toISOString() }, 'No certificate');
-        lookSoon();
+        failed(host, line.error);
       }
     } else if (host !== undefined && /^certificate (?:obtained|renewed) successfully/.test(line.msg ?? '')) {
       failures.clear(host);
@@ -161,15 +172,17 @@ export async function startEdge(config: EdgeConfiguration, routes: RouteSource, 
     if (closing) return;
     if (timer !== null && delayMs !== SETTLE_MS) return;
     if (timer !== null) clearTimeout(timer);
-    timer = setTimeout(() => void look().finally(() => lookSoon(LOOK_MS)), delayMs);
+    timer = setTimeout(() => void look().then(lookSoon), delayMs);
   }
 
   const fileStamp = (): string =>
     config.files.map(({ certificate }) => statSync(certificate, { throwIfNoEntry: false })?.mtimeMs ?? 0).join(' ');
   let loadedFiles = fileStamp();
 
-  async function look(): Promise<void> {
+  /** @returns after which time to look again. */
+  async function look(): Promise<number> {
     timer = null;
+    let nextMs = LOOK_MS;
     try {
       const stamp = fileStamp();
       if (stamp !== loadedFiles && caddy !== null) {
@@ -186,7 +199,8 @@ export async function startEdge(config: EdgeConfiguration, routes: RouteSource, 
         const failure = failures.of(host);
         state[host] = toState(stored, failure, config.renewalRatio, now);
         const isDue = stored === undefined || Date.parse(state[host].renewsAt ?? '') <= now;
-        if (isDue && (failure === null || failure.until <= now)) greet(host);
+        if (isDue && failure !== null && failure.until > now) nextMs = Math.min(nextMs, failure.until - now);
+        else if (isDue) greet(host);
       };
       for (const host of hosts.eager()) add(host);
       for (const host of certificates.keys())
@@ -196,6 +210,7 @@ export async function startEdge(config: EdgeConfiguration, routes: RouteSource, 
     } catch (error) {
       log.error({ reason: (error as Error).message }, 'Certificates not read');
     }
+    return nextMs;
   }
 
   function write(state: Record<string, HostCertificate>): void {

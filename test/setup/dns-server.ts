@@ -4,8 +4,12 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 
-/** What a name is answered with: addresses, `unknown` (NXDOMAIN), or `silence`. */
-export type DnsAnswer = readonly string[] | 'unknown' | 'silence';
+/** What a name is answered with: addresses, texts or an alias, `unknown` (NXDOMAIN), or `silence`. */
+export type DnsAnswer =
+  | readonly string[]
+  | { readonly txt?: readonly string[]; readonly cname?: string }
+  | 'unknown'
+  | 'silence';
 
 /** A running server. */
 export interface DnsServer {
@@ -19,6 +23,8 @@ export interface DnsServer {
 }
 
 const A = 1;
+const CNAME = 5;
+const TXT = 16;
 const AAAA = 28;
 
 /** @param answer called for each question; `count` is how often the name was asked for its IPv4 addresses before. */
@@ -42,18 +48,14 @@ export async function startDnsServer(answer: (name: string, count: number) => Dn
     for (const one of waiting) if (one.name === name) one.resolve();
     const says = answer(name, count);
     if (says === 'silence') return;
-    const addresses = says === 'unknown' ? [] : says.filter((address) => address.includes(':') === (type === AAAA));
+    const records = recordsOf(says, type);
     const question = query.subarray(12, at + 5);
     const head = Buffer.alloc(12);
     query.copy(head, 0, 0, 2);
     head.writeUInt16BE(says === 'unknown' ? 0x8183 : 0x8180, 2);
     head.writeUInt16BE(1, 4);
-    head.writeUInt16BE(addresses.length, 6);
-    socket.send(
-      Buffer.concat([head, question, ...addresses.map((address) => record(address, type))]),
-      from.port,
-      from.address,
-    );
+    head.writeUInt16BE(records.length, 6);
+    socket.send(Buffer.concat([head, question, ...records]), from.port, from.address);
   });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
@@ -68,8 +70,29 @@ export async function startDnsServer(answer: (name: string, count: number) => Dn
   };
 }
 
-function record(address: string, type: number): Buffer {
-  const bytes = type === A ? Buffer.from(address.split('.').map(Number)) : Buffer.from(expand(address), 'hex');
+function recordsOf(says: Exclude<DnsAnswer, 'silence'>, type: number): Buffer[] {
+  if (says === 'unknown') return [];
+  if ('txt' in says || 'cname' in says) {
+    if (type === TXT) return (says.txt ?? []).map((text) => record(type, counted(text)));
+    return type === CNAME && says.cname !== undefined ? [record(type, nameBytes(says.cname))] : [];
+  }
+  return (says as readonly string[])
+    .filter((address) => (type === A ? !address.includes(':') : type === AAAA && address.includes(':')))
+    .map((address) =>
+      record(type, type === A ? Buffer.from(address.split('.').map(Number)) : Buffer.from(expand(address), 'hex')),
+    );
+}
+
+/** A text of up to 255 characters behind its length. */
+function counted(text: string): Buffer {
+  return Buffer.from([text.length, ...Buffer.from(text, 'latin1')]);
+}
+
+function nameBytes(name: string): Buffer {
+  return Buffer.concat([...name.split('.').map(counted), Buffer.from([0])]);
+}
+
+function record(type: number, bytes: Buffer): Buffer {
   const head = Buffer.alloc(12);
   // The name is that of the question.
   head.writeUInt16BE(0xc00c, 0);

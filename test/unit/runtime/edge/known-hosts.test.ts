@@ -71,7 +71,7 @@ test('after a failure the pause grows, and who limits us is left alone for the l
 test('only names that are known may be asked for, one at a time, under the secret path, and not too many', async () => {
   const asked: string[] = [];
   const ask = await openAsk({
-    refusal: (host) => (asked.push(host), host === 'shop.example' ? null : 'nobody has it'),
+    refusal: (host) => (asked.push(host), Promise.resolve(host === 'shop.example' ? null : 'nobody has it')),
     onRefused: () => {},
     perSecond: 12,
   });
