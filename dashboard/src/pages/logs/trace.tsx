@@ -74,7 +74,7 @@ function About({ trace }: { readonly trace: Trace }) {
   return (
     <Facts
       facts={[
-        ['Trace', <Id key="id" id={trace.traceId} chars={32} />],
+        ['Trace', <Id key="id" id={trace.traceId} chars={24} />],
         ['Began', <Time key="at" at={trace.at} isExact />],
         ['Took', durationText(trace.ms)],
         [
