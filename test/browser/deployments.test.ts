@@ -1,7 +1,7 @@
 // Deployments in the dashboard: why one failed, what a promote changes, every page at every width.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { startDashboard, type PlatformDashboard } from '#test/setup/dashboard-browser.ts';
+import { assertAccessible, startDashboard, type PlatformDashboard } from '#test/setup/dashboard-browser.ts';
 import { makeShop, MARKUP, type Shop } from '#test/setup/dashboard-shop.ts';
 
 let dashboard: PlatformDashboard;
@@ -33,6 +33,41 @@ test('the log opens at the error, and its search finds lines of folded steps', a
   await page.getByLabel('Search the log').fill('');
   await page.getByRole('button', { name: /^Clone/ }).click();
   assert.equal(await page.getByRole('button', { name: /^Clone/ }).getAttribute('aria-expanded'), 'true');
+});
+
+test('a build log has its colours, readable in both themes, and its markup is text', async () => {
+  const texts = [
+    'src/a.ts:3:1 \u001b[31mred\u001b[0m \u001b[1;32mgreen\u001b[0m \u001b[36mcyan\u001b[0m',
+    `\u001b[45mbadge\u001b[0m \u001b[2mdim\u001b[0m \u001b[7minverse\u001b[0m ${MARKUP}`,
+  ];
+  const lines = texts.map((text, at) => ({
+    seq: at + 1,
+    at: '2026-01-01T00:00:00Z',
+    step: 'build',
+    level: 'info',
+    text,
+  }));
+  const body = lines.map((line) => `event: line\nid: ${line.seq}\ndata: ${JSON.stringify(line)}\n\n`).join('');
+  for (const theme of ['light', 'dark'] as const) {
+    const page = await dashboard.visit('/projects/shop', { theme });
+    await page.route('**/api/deployments/*/logs*', (route) =>
+      route.fulfill({ contentType: 'text/event-stream', body: `${body}event: end\ndata: {}\n\n` }),
+    );
+    await page.goto(`${dashboard.origin}/deployments/${shop.preview}`);
+    const log = page.getByRole('log', { name: 'Build log' });
+    const colourOf = (text: string): Promise<string> =>
+      // oxlint-disable-next-line typescript/no-explicit-any -- the tests have no types of browsers
+      log.getByText(text, { exact: true }).evaluate((element: any) => {
+        // oxlint-disable-next-line typescript/no-explicit-any -- the same
+        return (globalThis as any).getComputedStyle(element).color as string;
+      });
+    await log.getByText('cyan', { exact: true }).waitFor();
+    const colours = await Promise.all(['red', 'green', 'cyan', 'dim'].map(colourOf));
+    assert.equal(new Set(colours).size, 4, colours.join(', '));
+    await log.getByText(MARKUP).waitFor();
+    assert.equal(await log.locator('img').count(), 0);
+    await assertAccessible(page, `the coloured log, ${theme}`);
+  }
 });
 
 test('a promote says what it changes before it is done, and a rollback leads back', async () => {

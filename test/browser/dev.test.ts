@@ -3,66 +3,53 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
-import { resourceProject } from '#test/contract/resource-api.ts';
+import {
+  deliveredOnce,
+  fillBindings,
+  taskProject,
+  testBindingTasks,
+  type TaskPlace,
+} from '#test/setup/binding-tasks.ts';
 import { openDashboardBrowser, type DashboardBrowser } from '#test/setup/dashboard-browser.ts';
 import { createDashboardProject } from '#test/setup/dashboard-project.ts';
 import { startDev, type TestDev } from '#test/setup/dev.ts';
 
-const worker = resourceProject['src/index.ts'].replace(
-  "return new Response('ok');",
-  `const { pathname } = new URL(request.url);
-    console.log('asked for <b>' + pathname + '</b>');
-    if (pathname === '/throw') throw new Error('on purpose');
-    return Response.json({ got: await request.text() }, { status: pathname === '/teapot' ? 418 : 200, headers: { 'set-cookie': 'sid=hunter2; Path=/' } });`,
-);
-
 let folder: string;
 let dev: TestDev;
 let dashboard: DashboardBrowser;
-let base: string;
-const ask = async (method: string, path: string, body?: unknown): Promise<any> => {
-  const answer = await fetch(`${base}/api/projects/shop${path}`, {
-    method,
-    ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
-  });
-  assert.ok(answer.ok, `${method} ${path}: ${answer.status}`);
-  return answer.status === 204 ? undefined : answer.json();
-};
+let place: TaskPlace;
 
 before(async () => {
-  Object.assign(process.env, { DELIVERY_RETRIES: '1', DELIVERY_BACKOFF_MS: '1', DELIVERY_BACKOFF_MS_MAX: '1' });
-  folder = await createDashboardProject({ ...resourceProject, 'src/index.ts': worker, '.env': 'SECRET=hunter2\n' });
+  // Room for a line of a megabyte.
+  Object.assign(process.env, { ...deliveredOnce, WORKER_LOG_BYTES_MAX: '2000000' });
+  folder = await createDashboardProject({ ...taskProject, '.env': 'SECRET=hunter2\n' });
   dev = await startDev(folder);
-  base = (await dev.printed(/Dashboard (http:\/\/127\.0\.0\.1:\d+)/))[1]!;
+  const base = (await dev.printed(/Dashboard (http:\/\/127\.0\.0\.1:\d+)/))[1]!;
   dashboard = await openDashboardBrowser(base);
-  const rows = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
-    INSERT INTO guests (name, photo) SELECT 'guest ' || i, CASE WHEN i % 3 = 0 THEN x'00ff10' END FROM n`;
-  await ask('POST', '/databases/DB/query', { sql: rows });
-  await ask('POST', '/databases/DB/query', {
-    sql: 'UPDATE guests SET name = ?1 WHERE id = 2',
-    params: ['<img src=x onerror=alert(1)>'],
-  });
-  await ask('POST', '/databases/DB/query', {
-    sql: 'UPDATE guests SET name = ?1 WHERE id = 3',
-    params: ['שלום עולם '.repeat(100_000)],
-  });
-  await ask('POST', '/databases/DB/copies');
-  for (const n of [1, 2, 3])
-    await ask('POST', '/queues/JOBS/messages', { payload: { poison: true, n, note: '<b>x</b>' } });
-  await ask('POST', '/queues/LATER/messages', { payload: { n: 1 }, delaySeconds: 6000 });
-  await ask('PUT', '/state/KV/entry?key=settings%2Ftheme', { value: '{"dark":true}', metadata: { by: 'me' } });
-  await ask('PUT', '/state/KV/entry?key=large', { value: 'x'.repeat(1_000_000), expirationTtl: 86_400 });
-  await ask('PUT', '/state/KV/entry?key=bytes', { base64: 'AAECAwT/' });
-  await fetch(`${base}/api/projects/shop/files/FILES/content?key=docs%2Freport.html`, { method: 'PUT', body: 'x' });
-  await fetch(`${base}/api/projects/shop/files/FILES/content?key=a%20long%20name.txt`, {
-    method: 'PUT',
-    body: 'hello',
-  });
-  await ask('PUT', '/timers/TIMER/entry?key=egg', { afterMs: 86_400_000, payload: { n: 1 } });
-  await ask('POST', '/workflows/ORDER/runs', { input: { price: 40 }, id: 'run-1' });
-  await ask('POST', '/users', { email: 'ann@example.org', password: 'long enough', name: 'Ann' });
-  await dev.fetch('/cache');
-  for (const path of ['/first', '/teapot', '/throw']) await dev.fetch(path);
+  place = {
+    dashboard,
+    async ask(method, path, body) {
+      const answer = await fetch(`${base}/api/projects/shop${path}`, {
+        method,
+        ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+      });
+      assert.ok(answer.ok, `${method} ${path}: ${answer.status}`);
+      return answer.status === 204 ? undefined : answer.json();
+    },
+    async visitApp(path, body) {
+      const { status } = await dev.fetch(path, {
+        ...(body !== undefined && {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', origin: `http://localhost:${dev.port}` },
+          body: JSON.stringify(body),
+        }),
+      });
+      return status;
+    },
+  };
+  await fillBindings(place);
+  for (const key of ['docs%2Freport.html', 'a%20long%20name.txt'])
+    await fetch(`${base}/api/projects/shop/files/FILES/content?key=${key}`, { method: 'PUT', body: 'hello' });
 });
 after(async () => {
   await dashboard?.close();
@@ -95,3 +82,35 @@ for (const [name, at] of [
 ] as const)
   test(`${name} fits in every width and theme, and axe finds nothing serious`, () =>
     dashboard.inspect(name, `${project}${at}`));
+
+testBindingTasks(() => place);
+
+test('a request is sent again, and its headers, its lines and secrets are told apart', async () => {
+  const page = await dashboard.visit(project);
+  const rows = page.getByRole('table', { name: 'Requests' }).getByRole('row').filter({ hasText: 'GET /teapot' });
+  assert.equal(await rows.count(), 1);
+  await rows.first().click();
+  const sheet = page.getByRole('dialog');
+  await sheet.getByText('asked for <b>/teapot</b>').waitFor();
+  await sheet.getByText('Response headers').waitFor();
+  assert.equal(await sheet.getByText('hunter2').count(), 0);
+  await sheet.getByRole('button', { name: 'Send again' }).click();
+  await page.getByText('Sent again: 418').waitFor();
+  await sheet.getByRole('button', { name: 'Close' }).click();
+  await rows.nth(1).waitFor();
+});
+
+test('a line of a megabyte is cut until somebody wants all of it', async () => {
+  await place.visitApp('/long');
+  const page = await dashboard.visit(`${project}/logs`);
+  const log = page.getByRole('log', { name: 'Lines' });
+  const whole = log.getByRole('button', { name: /^… all [\d,]+ characters$/ });
+  await whole.waitFor();
+  assert.ok((await log.innerText()).length < 40_000);
+  await whole.click();
+  await log.getByRole('button', { name: 'less' }).waitFor();
+});
+
+test('no page complains', () => {
+  assert.deepEqual(dashboard.complaints, []);
+});

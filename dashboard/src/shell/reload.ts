@@ -5,6 +5,9 @@ import { noteDone } from '../components/toast.tsx';
 
 const RELOADED_KEY = 'platform-reloaded-at';
 const NOTICE_KEY = 'platform-reload-notice';
+/** The router loads the page anew by itself where a page's own file is missing, and keeps that under this. */
+const ROUTER_KEY = 'tanstack_router_reload:';
+const SAID = 'said';
 const RELOAD_PAUSE_MS = 10_000;
 const MESSAGE = /dynamically imported module|module script|error loading|preload CSS/i;
 
@@ -13,13 +16,21 @@ const unloaded = new WeakSet<object>();
 /** Remembers which errors are of files, and says that the page was loaded anew where it was. */
 export function startReloads(): void {
   addEventListener('vite:preloadError', (event) => void unloaded.add((event as Event & { payload: Error }).payload));
+  if (wasReloaded())
+    noteDone('The page was loaded anew', 'The dashboard has a newer version than the one that was open.');
+}
+
+/** Whether it was just loaded anew, by us or by the router; true once. */
+function wasReloaded(): boolean {
   try {
-    if (sessionStorage.getItem(NOTICE_KEY) === null) return;
-    sessionStorage.removeItem(NOTICE_KEY);
+    const notices = Object.keys(sessionStorage).filter((key) => key === NOTICE_KEY || key.startsWith(ROUTER_KEY));
+    const news = notices.filter((key) => sessionStorage.getItem(key) !== SAID);
+    // The router's own is what keeps it from doing so again and again: it stays.
+    for (const key of news) sessionStorage.setItem(key, SAID);
+    return news.length > 0;
   } catch {
-    return;
+    return false;
   }
-  noteDone('The page was loaded anew', 'The dashboard has a newer version than the one that was open.');
 }
 
 /** Whether an error is that of a file of the application. */

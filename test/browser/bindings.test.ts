@@ -1,0 +1,81 @@
+// What bindings hold, in the dashboard of production in Chromium: each page in every width and theme, and what people
+// do there. test/browser/dev.test.ts does the same under `platform dev`.
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import {
+  deliveredOnce,
+  fillBindings,
+  taskProject,
+  testBindingTasks,
+  type TaskPlace,
+} from '#test/setup/binding-tasks.ts';
+import { startDashboard, type PlatformDashboard } from '#test/setup/dashboard-browser.ts';
+import type { Json } from '#test/setup/whole-platform.ts';
+
+let dashboard: PlatformDashboard;
+let place: TaskPlace;
+
+before(async () => {
+  dashboard = await startDashboard(deliveredOnce);
+  const { platform } = dashboard;
+  const folder = path.join(platform.folder, 'shop');
+  for (const [file, text] of Object.entries({ ...taskProject, 'package.json': '{"type":"module"}' })) {
+    mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
+    writeFileSync(path.join(folder, file), text);
+  }
+  await platform.cli(folder, 'deploy');
+  const [organization] = (await platform.call('GET', '/user')).organizations;
+  const { items } = await platform.call('GET', `/orgs/${organization.id}/projects`);
+  const { id } = (items as Json[]).find(({ name }) => name === 'shop');
+  place = {
+    dashboard,
+    ask: (method, at, body) => platform.call(method, `/projects/${id}${at}`, body),
+    visitApp: (at, body) => visitWorker(platform.ports.handler, at, body),
+  };
+  await fillBindings(place);
+});
+after(() => dashboard?.close());
+
+function visitWorker(port: number, at: string, body: unknown): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const host = `shop.localhost:${port}`;
+    const asked = request(
+      {
+        host: '127.0.0.1',
+        port,
+        path: at,
+        method: body === undefined ? 'GET' : 'POST',
+        headers: { host, ...(body !== undefined && { 'content-type': 'application/json', origin: `http://${host}` }) },
+      },
+      (answer) => answer.resume().on('end', () => resolve(answer.statusCode ?? 0)),
+    ).on('error', reject);
+    asked.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+for (const [name, at] of [
+  ['rows', '/storage/databases/DB?table=guests'],
+  ['row', '/storage/databases/DB?table=guests&row=1'],
+  ['sql', '/storage/databases/DB?view=sql'],
+  ['copies', '/storage/databases/DB?view=copies'],
+  ['state', '/storage/state/KV'],
+  ['files', '/storage/files/FILES'],
+  ['cache', '/storage/caches/CACHE'],
+  ['dead-letters', '/jobs/queues/JOBS'],
+  ['runs', '/jobs/workflows/ORDER'],
+  ['run', '/jobs/workflows/ORDER?run=run-1'],
+  ['timers', '/jobs/timers/TIMER'],
+  ['schedules', '/jobs/schedules'],
+  ['users', '/users'],
+] as const)
+  test(`the page ${name} fits every width in both themes, without a serious fault`, () =>
+    dashboard.inspect(name, `/projects/shop${at}`));
+
+testBindingTasks(() => place);
+
+test('no page complains', () => {
+  assert.deepEqual(dashboard.complaints, []);
+});
