@@ -146,7 +146,7 @@ export const engineBounds = {
   dashboardBodyBytesMax: [
     'DASHBOARD_BODY_BYTES_MAX',
     32 * MB,
-    'A body in JSON to the dashboard of `platform dev`, and a stream that its `/rpc` reads to the end',
+    'A body to the mock server of `platform dev`, and a stream that its `/rpc` reads to the end',
   ],
   dashboardRecordsMax: [
     'DASHBOARD_RECORDS_MAX',

@@ -249,14 +249,9 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
   if (options.dashboardPort !== undefined) {
     dashboard = await openLocalDashboard({
       project,
-      namespace,
-      branch: 'dev',
       limits,
-      stores,
-      cache,
       activity,
       log,
-      events: events.stores,
       resources: {
         databases: databases.owned,
         stores,

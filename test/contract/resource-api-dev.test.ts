@@ -32,7 +32,12 @@ keepsToResourceApi(
     });
     const bytes = Buffer.from(await answer.arrayBuffer());
     const isJson = answer.headers.get('content-type')?.includes('json') === true;
-    return { status: answer.status, bytes, body: isJson ? JSON.parse(bytes.toString()) : undefined };
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      bytes,
+      body: isJson ? JSON.parse(bytes.toString()) : undefined,
+    };
   },
   { fetch: (path) => dev.fetch(path), listsCaches: true },
 );

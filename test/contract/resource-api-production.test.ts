@@ -45,7 +45,12 @@ const asked =
     );
     const bytes = Buffer.from(await answer.arrayBuffer());
     const isJson = answer.headers.get('content-type')?.includes('json') === true;
-    return { status: answer.status, bytes, body: isJson ? JSON.parse(bytes.toString()) : undefined };
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      bytes,
+      body: isJson ? JSON.parse(bytes.toString()) : undefined,
+    };
   };
 const ask = asked(() => all.control.owner.token);
 

@@ -6,6 +6,7 @@ import { until } from '#test/setup/until.ts';
 /** An answer. */
 export interface ResourceApiAnswer {
   readonly status: number;
+  readonly headers: Headers;
   // oxlint-disable-next-line typescript/no-explicit-any -- JSON of many shapes
   readonly body: any;
   readonly bytes: Buffer;
@@ -123,8 +124,11 @@ export function keepsToResourceApi(
     const tags = await get('/databases/DB/rows?table=tags');
     assert.deepEqual([tags.key, tags.keys, tags.rows], [['rowid'], [[1]], [['x', 1]]]);
     assert.deepEqual(
-      (await get('/databases/DB/tables')).items.map(({ name }: { name: string }) => name),
-      ['guests', 'tags'],
+      (await get('/databases/DB/tables')).items.map(({ name, sql }: Record<string, string>) => [name, sql]),
+      [
+        ['guests', 'CREATE TABLE guests (id INTEGER PRIMARY KEY, name TEXT NOT NULL, photo BLOB)'],
+        ['tags', 'CREATE TABLE tags (word TEXT, guest INTEGER)'],
+      ],
     );
     assert.equal((await ask('GET', '/databases/DB/rows?table=nobody')).status, 404);
     assert.equal((await ask('GET', '/databases/DB/rows?table=guests&order=nobody')).status, 400);
@@ -146,6 +150,8 @@ export function keepsToResourceApi(
     const many = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) SELECT i FROM n';
     const { body } = await ask('POST', '/databases/DB/query', { sql: many });
     assert.deepEqual([body.rows.length, body.truncated], [1000, true]);
+    const script = await ask('POST', '/databases/DB/script', { sql: 'CREATE TABLE a (x); DROP TABLE a;' });
+    assert.deepEqual([script.status, script.body.count], [200, 2]);
   });
 
   test('a copy is made, restored, and what it replaced is a copy in turn', async () => {
@@ -189,7 +195,20 @@ export function keepsToResourceApi(
     const bytes = Buffer.alloc(9_000_000, '<script>alert(1)</script>');
     const put = await ask('PUT', at, bytes);
     assert.deepEqual([put.status, put.body.size], [200, bytes.length]);
-    assert.ok((await ask('GET', at)).bytes.equals(bytes));
+    const got = await ask('GET', at);
+    assert.ok(got.bytes.equals(bytes));
+    assert.deepEqual(
+      ['content-type', 'content-disposition', 'content-security-policy', 'x-content-type-options', 'x-file-type'].map(
+        (name) => got.headers.get(name),
+      ),
+      [
+        'application/octet-stream',
+        "attachment; filename*=UTF-8''a%20%C3%BC.html",
+        "sandbox; default-src 'none'",
+        'nosniff',
+        'text/html',
+      ],
+    );
     const { items, folders } = await get('/files/FILES?delimiter=/');
     assert.deepEqual([items, folders], [[], ['docs/']]);
     assert.equal((await get('/files/FILES?delimiter=/&prefix=docs/')).items[0].key, 'docs/a ü.html');
@@ -216,8 +235,11 @@ export function keepsToResourceApi(
     const later = await ask('POST', '/queues/LATER/messages', { payload: 1, delaySeconds: 600 });
     const { items } = await get('/queues/LATER/messages');
     assert.deepEqual([items[0].id, items[0].payload], [later.body.messageId, 1]);
+    assert.equal((await get('/queues/LATER/stats')).backlogCount, 1);
     assert.equal((await ask('DELETE', `/queues/LATER/messages/${later.body.messageId}`)).status, 204);
     assert.equal((await ask('DELETE', `/queues/LATER/messages/${later.body.messageId}`)).status, 404);
+    assert.equal((await get('/queues/LATER/stats')).backlogCount, 0);
+    assert.deepEqual((await ask('POST', '/queues/LATER/redrive')).body, { count: 0 });
   });
 
   test('a run is started, sent its event, looked at, and run again from a step', async () => {
@@ -229,11 +251,24 @@ export function keepsToResourceApi(
         const found = await get(`/workflows/ORDER/run?${run}`);
         return isThere(found) && found;
       });
-    await reached(({ steps }) => steps.some((step: { status: string }) => step.status === 'waiting'));
-    assert.equal(
-      (await ask('POST', `/workflows/ORDER/run/events?${run}`, { type: 'approved', payload: { tip: 2 } })).status,
-      204,
+    const isWaiting = ({ steps }: ResourceApiAnswer['body']): boolean =>
+      steps.some((step: { status: string }) => step.status === 'waiting');
+    const waiting = await reached(isWaiting);
+    assert.deepEqual(
+      waiting.steps.map(({ name, kind, status, eventType }: Record<string, unknown>) => [
+        name,
+        kind,
+        status,
+        eventType,
+      ]),
+      [
+        ['price', 'run', 'done', null],
+        ['approval', 'event', 'waiting', 'approved'],
+      ],
     );
+    const approve = async (): Promise<number> =>
+      (await ask('POST', `/workflows/ORDER/run/events?${run}`, { type: 'approved', payload: { tip: 2 } })).status;
+    assert.equal(await approve(), 204);
     const completed = await reached(({ status }) => status === 'completed');
     assert.deepEqual([completed.input, completed.output], [{ price: 40 }, 42]);
     assert.deepEqual(
@@ -246,9 +281,11 @@ export function keepsToResourceApi(
     );
     assert.deepEqual([completed.steps[0].result, completed.steps[1].result.payload], [40, { tip: 2 }]);
     assert.equal((await ask('POST', `/workflows/ORDER/run/pause?${run}`)).status, 409);
+    assert.equal(await approve(), 409);
     assert.equal((await ask('POST', `/workflows/ORDER/run/restart?${run}`, { fromStep: 'approval' })).status, 204);
-    await reached(({ steps, status }) => status !== 'completed' && steps.length === 2);
+    assert.equal((await reached(isWaiting)).status, 'running');
     assert.equal((await ask('POST', `/workflows/ORDER/run/cancel?${run}`)).status, 204);
+    assert.equal((await get(`/workflows/ORDER/run?${run}`)).status, 'cancelled');
     assert.equal((await get('/workflows/ORDER/runs?status=cancelled')).items[0].id, '../run');
     assert.equal((await ask('GET', '/workflows/ORDER/run?run=none')).status, 404);
     assert.equal((await ask('POST', '/workflows/ORDER/run/cancel?run=none')).status, 404);
@@ -262,6 +299,7 @@ export function keepsToResourceApi(
     assert.deepEqual([items[0].id, items[0].payload, items[0].cron], ['egg/1', { n: 1 }, null]);
     assert.equal((await ask('POST', `/timers/TIMER/run?key=${encodeURIComponent('egg/1')}`)).status, 204);
     await until(async () => (await value('timer')) === 'egg/1');
+    await until(async () => (await get('/timers/TIMER')).items.length === 0);
     assert.equal((await ask('POST', '/timers/TIMER/run?key=none')).status, 404);
     assert.equal((await ask('PUT', at, { cron: 'odd', afterMs: 0 })).status, 400);
     const [nightly] = (
@@ -271,15 +309,16 @@ export function keepsToResourceApi(
       })
     ).items;
     assert.deepEqual([nightly.name, nightly.schedule, nightly.timezone], ['NIGHTLY', '0 3 1 1 *', 'UTC']);
-    assert.equal((await ask('POST', '/schedules/run?name=NIGHTLY')).status, 200);
+    assert.deepEqual((await ask('POST', '/schedules/run?name=NIGHTLY')).body, { triggered: true });
     await until(async () => (await value('cron')) === 'ran');
     await until(async () => (await get('/schedules')).items[0].lastOutcome === 'ok');
     assert.equal((await ask('POST', '/schedules/run?name=none')).status, 404);
   });
 
   test('users are created, looked at without their secrets, and deleted', async () => {
-    const { status, body: made } = await ask('POST', '/users', { email: 'Ann@Example.org', password: 'long enough' });
-    assert.deepEqual([status, made.email], [201, 'ann@example.org']);
+    const ann = { email: 'Ann@Example.org', password: 'long enough', name: 'Ann' };
+    const { status, body: made } = await ask('POST', '/users', ann);
+    assert.deepEqual([status, made.email, made.name], [201, 'ann@example.org', 'Ann']);
     const { items } = await get('/users');
     assert.deepEqual(
       items.map(({ id }: { id: string }) => id),
@@ -316,6 +355,7 @@ export function keepsToResourceApi(
       ['GET', '/state/KV/entry?key=', undefined],
       ['GET', '/state/KV/entry?key=%00', undefined],
       ['GET', '/state/__proto__', undefined],
+      ['PUT', '/state/KV/entry?key=k', { value: 1 }],
       ['POST', '/queues/JOBS/messages', {}],
       ['POST', '/queues/JOBS/messages', { payload: 1, delaySeconds: -1 }],
       ['GET', '/workflows/ORDER/runs?cursor=x', undefined],

@@ -41,6 +41,8 @@ export default {
 let folder: string;
 let dev: TestDev;
 let port: number;
+/** Below it is the API over bindings, which test/contract/resource-api.ts asks. */
+const shop = '/api/projects/shop';
 
 before(async () => {
   folder = await createDashboardProject({
@@ -72,6 +74,26 @@ function untilAnswer(path: string, isDone: (answer: any) => boolean): Promise<an
   });
 }
 
+/** Listens to what happens. */
+async function followActivity(): Promise<{ until(is: (noted: any) => boolean): Promise<any>; close(): void }> {
+  const headers = { host: `localhost:${port}` };
+  const live = request({ host: '127.0.0.1', port, path: '/api/activity', headers }).end();
+  const [answer] = await once(live, 'response');
+  const lines = createInterface({ input: answer })[Symbol.asyncIterator]();
+  const seen: any[] = [];
+  return {
+    async until(is) {
+      while (!seen.some(is)) {
+        const { value, done } = await lines.next();
+        assert.ok(done !== true, 'the events ended');
+        if (value.startsWith('data: ')) seen.push(JSON.parse(value.slice(6)));
+      }
+      return seen.find(is);
+    },
+    close: () => live.destroy(),
+  };
+}
+
 test('the configuration names bindings and variables, and gives no value of one', async () => {
   const { text } = await ask('/api/config');
   const { name, ready, bindings, cron, variables } = JSON.parse(text);
@@ -96,169 +118,31 @@ test('workers see where the dashboard and the mock server are, and reach them', 
 });
 
 test('requests come with their status and times, and logs beside them, live', async () => {
-  const live = request({
-    host: '127.0.0.1',
-    port,
-    path: '/api/activity',
-    headers: { host: `localhost:${port}` },
-  }).end();
-  const [answer] = await once(live, 'response');
-  const lines = createInterface({ input: answer })[Symbol.asyncIterator]();
-  const seen: any[] = [];
+  const live = await followActivity();
   await dev.fetch('/hello?a=1');
-  while (!seen.some((noted) => noted.type === 'request' && noted.path === '/hello?a=1')) {
-    const { value = '' } = await lines.next();
-    if (value.startsWith('data: ')) seen.push(JSON.parse(value.slice(6)));
-  }
-  live.destroy();
-  const found = seen.find((noted) => noted.path === '/hello?a=1');
+  const found = await live.until((noted) => noted.type === 'request' && noted.path === '/hello?a=1');
+  await live.until((noted) => noted.type === 'log' && noted.message === 'asked for /hello');
+  live.close();
   assert.deepEqual([found.method, found.status, found.outcome], ['GET', 200, 'ok']);
   assert.ok(found.cpuMs > 0 && found.wallMs >= 0);
-  assert.ok(seen.some((noted) => noted.type === 'log' && noted.message === 'asked for /hello'));
   assert.ok((await json('/api/requests')).requests.some((noted: any) => noted.path === '/hello?a=1'));
   assert.ok((await json('/api/logs')).logs.some((noted: any) => noted.message === 'asked for /hello'));
 });
 
-test('a database is queried, written and looked through', async () => {
-  const inserted = await post('/api/db/DB/query', {
-    sql: 'INSERT INTO guests (name, photo) VALUES (?1, ?2) RETURNING id',
-    params: ['ann', { b: 'AAE=' }],
-  });
-  assert.deepEqual(inserted.json(), { ...(inserted.json() as object), columns: ['id'], rows: [[1]], truncated: false });
-  assert.ok((await json('/api/db/DB/tables')).tables.some(({ name }: any) => name === 'guests'));
-  const page = await json('/api/db/DB/tables/guests?limit=10');
-  assert.deepEqual([page.total, page.columns, page.rows], [1, ['id', 'name', 'photo'], [[1, 'ann', { b: 'AAE=' }]]]);
-  assert.ok(
-    (await json('/api/db/DB/schema')).schema.some(
-      ({ name, sql }: any) => name === 'guests' && sql.startsWith('CREATE TABLE'),
-    ),
-  );
-  const wrong = await post('/api/db/DB/query', { sql: 'SELECT * FROM nobody' });
-  assert.equal(wrong.status, 400);
-  assert.match((wrong.json() as any).error, /no such table: nobody/);
+test('deliveries are told of with what they were about and how they ended', async () => {
+  const live = await followActivity();
   assert.equal(
-    (await post('/api/db/DB/query', { sql: 'CREATE TABLE a (x); CREATE TABLE b (x);', script: true })).status,
-    200,
+    (await write('PUT', `${shop}/timers/TIMER/entry?key=t1`, { afterMs: 0, payload: { n: 7 } })).status,
+    204,
   );
-  assert.equal((await ask('/api/db/NOPE/tables')).status, 404);
-  assert.equal((await ask('/api/db/DB/tables/nobody')).status, 404);
-});
-
-test('messages are sent, listed and deleted', async () => {
-  const { messageId } = (
-    await post('/api/queue/JOBS/messages', { payload: { n: 1 }, delaySeconds: 600 })
-  ).json() as any;
-  const { messages } = await json('/api/queue/JOBS/messages');
-  assert.deepEqual(
-    messages.map(({ id, payload }: any) => ({ id, payload })),
-    [{ id: messageId, payload: { n: 1 } }],
-  );
-  assert.equal((await json('/api/queue/JOBS/metrics')).backlogCount, 1);
-  assert.equal((await ask(`/api/queue/JOBS/messages/${messageId}`, { method: 'DELETE' })).status, 204);
-  assert.equal((await ask(`/api/queue/JOBS/messages/${messageId}`, { method: 'DELETE' })).status, 404);
-  assert.equal((await json('/api/queue/JOBS/metrics')).backlogCount, 0);
-  assert.deepEqual((await post('/api/queue/JOBS/redrive')).json(), { count: 0 });
-  assert.equal((await post('/api/queue/JOBS/messages', {})).status, 400);
-});
-
-test('state is written, read with its metadata, listed and deleted', async () => {
-  const path = `/api/state/KV/entries/${encodeURIComponent('a/b ü')}`;
-  assert.deepEqual((await write('PUT', path, { value: 'one', metadata: { by: 'me' } })).json(), { written: true });
-  const { value, metadata, expiresAt, version } = await json(path);
-  assert.deepEqual([value, metadata, expiresAt], ['one', { by: 'me' }, null]);
-  assert.deepEqual((await write('PUT', path, { base64: 'AAEC', version })).json(), { written: true });
-  assert.deepEqual((await write('PUT', path, { value: 'late', version })).json(), { written: false });
-  assert.equal((await json(path)).base64, 'AAEC');
-  assert.deepEqual(
-    (await json('/api/state/KV/entries?prefix=a/')).keys.map(({ name }: any) => name),
-    ['a/b ü'],
-  );
-  assert.equal((await ask(path, { method: 'DELETE' })).status, 204);
-  assert.equal((await ask(path)).status, 404);
-  assert.equal((await write('PUT', path, { value: 1 })).status, 400);
-});
-
-test('files are uploaded, listed by folder, downloaded without being shown, and deleted', async () => {
-  const path = `/api/fs/FILES/entries/${encodeURIComponent('pictures/a.html')}`;
-  const put = await ask(path, { method: 'PUT', body: '<script>1</script>', headers: { 'content-type': 'text/html' } });
-  assert.equal((put.json() as any).size, 18);
-  const { prefixes } = await json('/api/fs/FILES/entries');
-  assert.deepEqual(prefixes, ['pictures/']);
-  assert.deepEqual(
-    (await json('/api/fs/FILES/entries?prefix=pictures/')).files.map(({ key }: any) => key),
-    ['pictures/a.html'],
-  );
-  const got = await ask(path);
-  assert.equal(got.text, '<script>1</script>');
-  assert.match(String(got.headers['content-disposition']), /^attachment; filename\*=UTF-8''a\.html$/);
-  assert.match(String(got.headers['content-security-policy']), /sandbox/);
-  assert.equal((await ask(path, { method: 'DELETE' })).status, 204);
-  assert.equal((await ask(path)).status, 404);
-});
-
-test('a timer is set, run now and gone; a schedule is run now', async () => {
-  assert.equal(
-    (await post('/api/timer/TIMER/entries', { id: 't1', afterMs: 86_400_000, payload: { n: 7 } })).status,
-    200,
-  );
-  assert.deepEqual(
-    (await json('/api/timer/TIMER/entries')).timers.map(({ id }: any) => id),
-    ['t1'],
-  );
-  assert.equal((await post('/api/timer/TIMER/entries/t1/trigger')).status, 200);
   await dev.printed(/timer t1 7/);
-  const { executions } = await untilAnswer('/api/timer/TIMER/executions', (answer) => answer.executions.length === 1);
-  assert.deepEqual([executions[0].id, executions[0].outcome], ['t1', 'ok']);
-  await untilAnswer('/api/timer/TIMER/entries', (answer) => answer.timers.length === 0);
-  assert.deepEqual(await json('/api/timer/TIMER/metrics'), { count: 0, more: false, firedCount: 1, failedCount: 0 });
-  assert.deepEqual((await post('/api/cron/NIGHTLY/trigger')).json(), { name: 'NIGHTLY', triggered: true });
+  assert.deepEqual((await post(`${shop}/schedules/run?name=NIGHTLY`)).json(), { triggered: true });
   await dev.printed(/cron ran/);
-  const ran = await untilAnswer('/api/cron/NIGHTLY/executions', (answer) => answer.cron.lastOutcome !== null);
-  assert.deepEqual([ran.cron.lastOutcome, ran.executions.length], ['ok', 1]);
-  assert.equal((await post('/api/cron/hourly/trigger')).status, 404);
-});
-
-test('a run is started, shown step by step, sent its event, and restarted from a step', async () => {
-  const { executionId } = (await post('/api/workflow/ORDER/executions', { input: { a: 1 } })).json() as any;
-  const path = `/api/workflow/ORDER/executions/${executionId}`;
-  const waiting = await untilAnswer(path, (run) => run.steps?.some(({ status }: any) => status === 'waiting'));
-  assert.deepEqual(
-    waiting.steps.map(({ name, kind, status, eventType }: any) => [name, kind, status, eventType]),
-    [
-      ['first', 'run', 'done', null],
-      ['approval', 'event', 'waiting', 'approved'],
-    ],
-  );
-  assert.equal((await post(`${path}/events`, { type: 'approved', payload: { n: 41 } })).status, 204);
-  const done = await untilAnswer(path, (run) => run.status === 'completed');
-  assert.deepEqual([done.input, done.output], [{ a: 1 }, 42]);
-  assert.equal((await post(`${path}/events`, { type: 'approved' })).status, 409);
-  assert.equal((await post(`${path}/restart`, { fromStep: 'approval' })).status, 204);
-  const again = await untilAnswer(path, (run) => run.steps?.some(({ status }: any) => status === 'waiting'));
-  assert.equal(again.status, 'running');
-  assert.equal((await post(`${path}/cancel`)).status, 204);
-  assert.equal((await json(path)).status, 'cancelled');
-  assert.deepEqual(
-    (await json('/api/workflow/ORDER/executions?status=cancelled')).executions.map(({ id }: any) => id),
-    [executionId],
-  );
-  assert.equal((await ask('/api/workflow/ORDER/executions/nobody')).status, 404);
-});
-
-test('users are created, listed, queried and deleted', async () => {
-  const user = (
-    await post('/api/auth/users', { email: 'ann@example.org', password: 'long enough', name: 'Ann' })
-  ).json() as any;
-  assert.equal(user.email, 'ann@example.org');
-  assert.equal((await post('/api/auth/users', { email: 'ann@example.org' })).status, 409);
-  assert.deepEqual(
-    (await json('/api/auth/users')).users.map(({ name }: any) => name),
-    ['Ann'],
-  );
-  assert.deepEqual(((await post('/api/auth/query', { sql: 'SELECT name FROM user' })).json() as any).rows, [['Ann']]);
-  assert.deepEqual(await json('/api/auth/settings'), { enabled: true, providers: [], requiresVerification: false });
-  assert.equal((await ask(`/api/auth/users/${user.id}`, { method: 'DELETE' })).status, 204);
-  assert.deepEqual((await json('/api/auth/users')).users, []);
+  const isTold = (kind: string, name: string, id: string) => (noted: any) =>
+    noted.type === 'event' && noted.kind === kind && noted.name === name && noted.id === id;
+  for (const is of [isTold('timer', 'TIMER', 't1'), isTold('cron', 'NIGHTLY', '')])
+    assert.equal((await live.until(is)).outcome, 'ok');
+  live.close();
 });
 
 test('`/rpc` does what a binding does inside a worker, with values that JSON lacks', async () => {
@@ -279,12 +163,7 @@ test('`/rpc` does what a binding does inside a worker, with values that JSON lac
   assert.deepEqual(await rpc('KV', 'update', 'n', { $inc: { count: 2 } }), { result: { count: 2 } });
   await rpc('CACHE', 'set', 'greeting', 'hi');
   assert.deepEqual(await rpc('CACHE', 'get', 'greeting'), { result: 'hi' });
-  assert.deepEqual(
-    (await json('/api/cache/CACHE/entries')).entries.map(({ key }: any) => key),
-    ['greeting'],
-  );
-  assert.deepEqual(await json('/api/cache/CACHE/entries/greeting'), { key: 'greeting', value: 'hi' });
-  assert.equal((await ask('/api/cache/CACHE/entries/greeting', { method: 'DELETE' })).status, 204);
+  assert.deepEqual(await json(`${shop}/caches/CACHE/entry?key=greeting`), { key: 'greeting', value: 'hi' });
   await rpc('FILES', 'put', 'f.txt', 'text');
   const { result } = await rpc('FILES', 'get', 'f.txt');
   assert.deepEqual([result.key, result.size, result.body], ['f.txt', 4, { $bytes: 'dGV4dA==' }]);
@@ -351,8 +230,33 @@ test('requests by another name, of another origin or of no known kind are refuse
   const form = await ask('/rpc', { method: 'POST', body: '{}', headers: { 'content-type': 'text/plain' } });
   assert.deepEqual([form.status, (form.json() as any).code], [400, 'bad_request']);
   assert.equal((await ask('/api/%zz/tables')).status, 404);
-  assert.equal((await ask('/api/db/%zz/tables')).status, 400);
+  assert.equal((await ask('/api/requests/%zz')).status, 400);
+  assert.equal((await ask('/api/requests?after=%zz')).status, 400);
   assert.deepEqual((await ask('/api/sandboxes')).json(), { sandboxes: [] });
+});
+
+test('the API over bindings answers its own page alone, about its own project, and takes a body for what it says', async () => {
+  const at = `${shop}/state/KV/entry?key=planted`;
+  const plant = async (headers: Record<string, string>, host = `localhost:${port}`): Promise<number> =>
+    (await send(port, host, at, { method: 'PUT', body: '{"value":"x"}', headers })).status;
+  const type = { 'content-type': 'application/json' };
+  assert.equal(await plant({ ...type, origin: 'http://evil.example' }), 403);
+  assert.equal(await plant({ ...type, origin: 'null' }), 403);
+  assert.equal(await plant({ ...type, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors' }), 403);
+  assert.equal(await plant(type, `evil.example:${port}`), 403);
+  assert.equal(await plant({ 'content-type': 'text/plain' }), 415);
+  assert.equal((await ask(at)).status, 404);
+  assert.equal(await plant({ ...type, origin: `http://localhost:${port}` }), 204);
+  assert.equal((await json(at)).value, 'x');
+  for (const [path, expected] of [
+    ['/api/projects/other/resources', 404],
+    [`${shop}/none`, 404],
+    ['/api/projects/%zz/resources', 400],
+    [`${shop}/state/%zz`, 400],
+    [`${shop}/resources?branch=main`, 400],
+  ] as const)
+    assert.equal((await ask(path)).status, expected, path);
+  assert.equal((await ask(`${shop}/resources`, { method: 'DELETE' })).status, 405);
 });
 
 test('the page comes with a policy that lets nothing in from elsewhere', async () => {
@@ -398,39 +302,12 @@ test('a request is shown with its headers, secrets masked, and its lines, and is
 
 test('random requests never end it, and never get an internal error', async () => {
   const { seed, below, pick } = createSeededRandom();
-  const words = [
-    'api',
-    'db',
-    'DB',
-    'queue',
-    'JOBS',
-    'state',
-    'KV',
-    'entries',
-    'messages',
-    'workflow',
-    'ORDER',
-    'executions',
-    'fs',
-    'FILES',
-  ];
-  words.push(
-    'timer',
-    'TIMER',
-    'cron',
-    'NIGHTLY',
-    'trigger',
-    'auth',
-    'users',
-    'tables',
-    'rpc',
-    'query',
-    '__proto__',
-    '%00',
-    '..%2f',
-    '%ed%a0%80',
-    'x',
-  );
+  const words =
+    'resources databases DB tables rows cell query script queues JOBS messages dead redrive workflows ORDER runs run restart ' +
+    'events state KV entry files FILES content timers TIMER schedules caches CACHE users sign-in sessions config requests ' +
+    'rpc db fs get __proto__ %00 ..%2f %ed%a0%80 %zz x';
+  const queries =
+    'limit=-1 cursor=%00 prefix=%00 key=k key=%ed%a0%80 run=x table=guests table=%00 name=NIGHTLY dead=true branch=main after=x';
   const values = [
     'null',
     '[]',
@@ -445,12 +322,15 @@ test('random requests never end it, and never get an internal error', async () =
   ];
   values.push(
     '{"value":"a","version":{}}',
+    '{"value":"a"}',
+    '{"table":"guests","column":"name","key":[{}]}',
     '{"id":"\\ud800","at":1e400}',
     '{"binding":"KV","method":"get","args":[{"$bigint":"x"}]}',
     '{"fromStep":[]}',
   );
   for (let round = 0; round < 300; round++) {
-    const path = `/${Array.from({ length: 1 + below(6) }, () => pick(words)).join('/')}${pick(['', '?limit=-1', '?cursor=%00', '?prefix=%00'])}`;
+    const segments = Array.from({ length: 1 + below(4) }, () => pick(words.split(' ')));
+    const path = `${pick([shop, shop, '/api', ''])}/${segments.join('/')}?${pick(['', ...queries.split(' ')])}`;
     const method = pick(['GET', 'POST', 'PUT', 'DELETE']);
     const options =
       method === 'GET' ? { method } : { method, body: pick(values), headers: { 'content-type': 'application/json' } };

@@ -2,12 +2,9 @@
 // deployment one of its own, which has the project's bindings and answers `/rpc`. dev.ts opens it.
 import { hashOf } from '#core/artifact-id.ts';
 import type { Limits } from '#core/limits.ts';
-import { createBindingCalls, type BindingStores } from '../../engine/bindings/bindings.ts';
-import { freeOwner } from '../../engine/bridge/free-owner.ts';
-import type { CallScope, HostFunction } from '../../engine/bridge/host-calls.ts';
 import type { ResourceParts } from '../../engine/resources/asked.ts';
 import type { Activity } from './activity.ts';
-import type { DashboardParts, ListedCache, ShownDeployment } from './api.ts';
+import type { ShownDeployment } from './api.ts';
 import { createRpcExchange, type RpcAnswer } from './rpc-exchange.ts';
 import { rpcWorker } from './rpc-worker.ts';
 import { openDashboard } from './server.ts';
@@ -18,12 +15,7 @@ import type { Exchange } from '../../engine/http/listener.ts';
 /** What the dashboard is joined to. */
 interface LocalDashboardParts {
   readonly project: string;
-  readonly namespace: string;
-  readonly branch: string;
   readonly limits: Limits;
-  readonly stores: BindingStores;
-  readonly events: DashboardParts['events'];
-  readonly cache: ListedCache;
   readonly activity: Activity;
   readonly resources: ResourceParts;
   readonly log: (level: 'warn' | 'error', message: string) => void;
@@ -49,7 +41,7 @@ export interface LocalDashboard {
 
 /** Opens it; null, and a warning, where its port cannot be had: a project can be worked on without. */
 export async function openLocalDashboard(parts: LocalDashboardParts): Promise<LocalDashboard | null> {
-  const { project, namespace, limits, stores, cache, activity, address, url } = parts;
+  const { project, limits, activity, address, url } = parts;
   const ownCode = rpcWorker(limits.dashboardBodyBytesMax);
   const ownWorker = { hash: hashOf(ownCode), bytes: Buffer.byteLength(ownCode), mapHash: null };
   let shown: ShownDeployment | null = null;
@@ -98,40 +90,14 @@ export async function openLocalDashboard(parts: LocalDashboardParts): Promise<Lo
         route: { ...route, deployment: `${route.deployment}${ownSuffix}`, artifact: ownArtifact.id },
         artifact: ownArtifact,
       };
-      const { branch, deployment } = route;
-      const tools = { signUrl: null, cache, cacheEntryBytesMax: limits.cacheEntryBytesMax };
-      const calls = createBindingCalls(
-        { namespace, project, branch, deployment, preview: route.preview },
-        manifest,
-        stores,
-        tools,
-      );
-      const { signal } = new AbortController();
-      shown = {
-        id: deployment,
-        manifest,
-        variables: Object.keys(route.vars).toSorted(),
-        requiresVerification: route.vars['AUTH_REQUIRE_VERIFICATION'] === 'true',
-        config,
-        call: async (name, args, given = []) =>
-          (calls[name] as HostFunction)({
-            args,
-            parts: given,
-            owner: freeOwner,
-            signal,
-            isDropped: false,
-            isolate: dashboardIsolate,
-          }),
-      };
+      const { deployment } = route;
+      shown = { id: deployment, manifest, variables: Object.keys(route.vars).toSorted(), config };
       activity.note({ type: 'deployed', deployment });
       return [own.route];
     },
     close: () => opened.close(),
   };
 }
-
-// Handlers that stream know an isolate; the dashboard has none, and calls none of them.
-const dashboardIsolate = { memory: {} } as CallScope;
 
 /** No project's deployment has such an id. */
 const ownSuffix = '-rpc';

@@ -3,12 +3,14 @@ import { once } from 'node:events';
 import { request as sendRequest, type IncomingMessage } from 'node:http';
 import { PlatformError } from '#core/errors.ts';
 import { invalid } from '../../engine/bindings/arguments.ts';
-import { answered, countOf, deploymentOf, notFound, type Asked, type DashboardParts, type Route } from './api.ts';
+import { answered, deploymentOf, notFound, type Asked, type DashboardParts, type Route } from './api.ts';
 import type { Noted } from './activity.ts';
 
 /** Bytes that a listener has not taken: above it, it is cut off and comes again. */
 const BEHIND_BYTES_MAX = 4 * 1024 * 1024;
 const PING_MS = 15_000;
+/** A number of a record, or none. */
+const SEQ = /^\d{0,15}$/;
 
 function project({ parts }: Asked): object {
   return { name: nameOf(parts), url: parts.url() };
@@ -43,8 +45,9 @@ function configuration(asked: Asked): object {
 
 function recent(type: Noted['type']): (asked: Asked) => object {
   return ({ parts, query }) => {
-    const after = countOf(query, 'after', { least: 0, most: Number.MAX_SAFE_INTEGER, otherwise: 0 });
-    return { [`${type}s`]: parts.activity.since(after).filter((noted) => noted.type === type) };
+    const after = query.get('after') ?? '';
+    if (!SEQ.test(after)) throw invalid('after must be the number of a record');
+    return { [`${type}s`]: parts.activity.since(Number(after)).filter((noted) => noted.type === type) };
   };
 }
 
@@ -108,7 +111,7 @@ async function replay(asked: Asked): Promise<object> {
 function stream(asked: Asked): typeof answered {
   const { request, response, parts } = asked;
   const last = request.headers['last-event-id'] ?? asked.query.get('after');
-  const after = typeof last === 'string' && /^\d{1,15}$/.test(last) ? Number(last) : 0;
+  const after = typeof last === 'string' && SEQ.test(last) ? Number(last) : 0;
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' });
   response.flushHeaders();
   const send = (noted: Noted): void => {

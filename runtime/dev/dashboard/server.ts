@@ -5,14 +5,11 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { errorMessage, errorTable, isErrorCode, PlatformError } from '#core/errors.ts';
 import { answered, parseObject, type Asked, type DashboardParts, type Route } from './api.ts';
-import { databaseRoutes } from './databases.ts';
 import { objectionTo } from './guard.ts';
-import { storageRoutes } from './storage.ts';
 import { createPage } from './page.ts';
 import { createResourceApi, type ResourceApiParts } from './resource-api.ts';
 import { projectRoutes } from './project.ts';
 import { rpcRoutes } from './rpc.ts';
-import { waitingRoutes } from './waiting.ts';
 
 /** An open dashboard. */
 interface Dashboard {
@@ -20,14 +17,11 @@ interface Dashboard {
   close(): Promise<void>;
 }
 
-const routes: readonly Route[] = [
-  ...projectRoutes,
-  ...databaseRoutes,
-  ...waitingRoutes,
-  ...storageRoutes,
-  ...rpcRoutes,
-];
-const split = routes.map(([method, path, answer]) => ({ method, segments: path.split('/'), answer }));
+const split = [...projectRoutes, ...rpcRoutes].map(([method, path, answer]) => ({
+  method,
+  segments: path.split('/'),
+  answer,
+}));
 const CONNECTIONS_MAX = 200;
 
 /** Opens the port; rejects with the system's error when it cannot be had. */

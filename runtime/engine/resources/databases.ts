@@ -8,17 +8,8 @@ import type { DatabaseMigrations } from '#core/manifest.ts';
 import { copiesDatabases } from '#core/preview-settings.ts';
 import type { DescribedTable, TableColumn } from '#core/resource-call.ts';
 import { invalid, toName, toWhole } from '../bindings/arguments.ts';
-import { usersResource } from '../bindings/auth.ts';
 import type { DatabasePlace } from '../bindings/scope.ts';
-import {
-  apartNamespace,
-  bindingOf,
-  namespaceOf,
-  opened,
-  renamedPlace,
-  type Asked,
-  type OperationsOf,
-} from './asked.ts';
+import { bindingOf, namespaceOf, opened, renamedPlace, type Asked, type OperationsOf } from './asked.ts';
 import { dropSnapshot, isSnapshotName, listSnapshots, makeSnapshot, restoreSnapshot } from './snapshots.ts';
 
 const ROWS_MAX = 1000;
@@ -215,11 +206,6 @@ function toCopyName(value: unknown): string {
 
 function noCopy(name: string): PlatformError {
   return new PlatformError('dashboard_not_found', { reason: `There is no copy ${name} of this database` });
-}
-
-/** Where auth keeps users: a name that no platform.yaml can declare, and nothing but a page of users leads to. */
-export function usersPlace(asked: Asked): DatabasePlace {
-  return { namespace: apartNamespace(asked), resource: usersResource };
 }
 
 async function tables(asked: Asked, name: string | null = null): Promise<DescribedTable[]> {
