@@ -49,7 +49,6 @@ export async function addFiles(writer: BackupWriter, folder: string, work: strin
   for (const suffix of ['', '-wal', '-shm']) await rm(copy + suffix, { force: true });
 }
 
-const PAGE = 1000;
 /** What lies in the folder of work before it goes into the backup. */
 const HELD_BYTES_MAX = 256 * 1024 * 1024;
 
@@ -64,28 +63,22 @@ export async function addBucketFiles(
   const index = openFilesDisk(folder);
   let held = 0;
   try {
-    for await (const place of source.places()) {
-      for (let cursor: string | null = null; ;) {
-        const page = await source.list(place, { prefix: '', delimiter: '', cursor, limit: PAGE });
-        for (const { key } of page.files) {
-          const found = await source.get(place, key, { range: null, onlyIf: null });
-          // Deleted since it was listed.
-          if (found?.body == null) continue;
-          const { headers, metadata, digests } = found.head;
-          await index.put(place, key, found.body as never, {
-            headers,
-            metadata,
-            digests,
-            onlyIf: null,
-            bytesMax: Number.MAX_SAFE_INTEGER,
-          });
-          held += found.head.size;
-          if (held < HELD_BYTES_MAX) continue;
-          await moveContents(writer, path.join(folder, 'content'));
-          held = 0;
-        }
-        if ((cursor = page.cursor) === null) break;
-      }
+    for await (const { key, ...place } of source.everything()) {
+      const found = await source.get(place, key, { range: null, onlyIf: null });
+      // Deleted since it was listed.
+      if (found?.body == null) continue;
+      const { headers, metadata, digests, size } = found.head;
+      await index.put(place, key, found.body as never, {
+        headers,
+        metadata,
+        digests,
+        onlyIf: null,
+        bytesMax: Number.MAX_SAFE_INTEGER,
+      });
+      held += size;
+      if (held < HELD_BYTES_MAX) continue;
+      await moveContents(writer, path.join(folder, 'content'));
+      held = 0;
     }
     await moveContents(writer, path.join(folder, 'content'));
   } finally {

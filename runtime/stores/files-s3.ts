@@ -36,7 +36,7 @@ const HEADER_OF: Readonly<Record<keyof FileHeaders, string>> = {
 /** Opens the bucket; nothing is asked of it before the first call. */
 export function openFilesS3(
   options: S3Options,
-): FileStore & { places(): AsyncGenerator<FilePlace>; close(): Promise<void> } {
+): FileStore & { everything(): AsyncGenerator<FilePlace & { readonly key: string }>; close(): Promise<void> } {
   const root = options.prefix === '' ? '' : `${options.prefix}/`;
   const { send, expect, read, close } = openBucket(options);
   const budget = new ByteBudget(options.uploadBytesHeldMax);
@@ -151,23 +151,21 @@ export function openFilesS3(
     }
   }
 
-  /** Names below a prefix, up to the next slash. */
-  async function* namesBelow(prefix: string): AsyncGenerator<string> {
-    for (let cursor: string | null = null; ;) {
-      const query = { 'list-type': '2', 'encoding-type': 'url', delimiter: '/', prefix };
-      const from = cursor === null ? {} : { 'start-after': prefix + cursor };
-      const page = toPage(await read({ method: 'GET', query: { ...query, ...from } }), prefix, cursor);
-      for (const name of page.prefixes) yield name.slice(0, -1);
-      if ((cursor = page.cursor) === null) return;
-    }
-  }
-
   return {
     head,
     /** Of all projects that have files here. */
-    async *places() {
-      for await (const namespace of namesBelow(root))
-        for await (const resource of namesBelow(`${root}${namespace}/`)) yield { namespace, resource };
+    async *everything() {
+      for (let cursor: string | null = null; ;) {
+        const from = cursor === null ? {} : { 'start-after': root + cursor };
+        const query = { 'list-type': '2', 'encoding-type': 'url', prefix: root, ...from };
+        const page = toPage(await read({ method: 'GET', query }), root, cursor);
+        for (const file of page.files) {
+          const [, namespace, resource, key] = /^([^/]+)\/([^/]+)\/(.+)$/s.exec(file.key) ?? [];
+          // What lies there besides is not of files.
+          if (key !== undefined) yield { namespace: namespace!, resource: resource!, key };
+        }
+        if ((cursor = page.cursor) === null) return;
+      }
     },
     async put(place, key, body, write) {
       const name = keyOf(place, key);

@@ -14,7 +14,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
+import { openFilesDisk } from '#runtime/stores/files-disk.ts';
 import { BackupError } from '#operations/archive/backup-error.ts';
 import { backupRuns } from '#core/process/backup-runs.ts';
 import { runBackup } from '#operations/backup/run.ts';
@@ -23,6 +26,7 @@ import { placesOf } from '#operations/places.ts';
 import { openBackupAt } from '#operations/restore/find.ts';
 import { restoreBackup } from '#operations/restore/restore.ts';
 import { openPostgres } from '#postgres/connection.ts';
+import { LEDGER, ownSchemas } from '#postgres/dump.ts';
 import { migrate, readMigrations } from '#postgres/migrate.ts';
 import { openSql } from '#postgres/sql.ts';
 import { digestOfDatabase, digestOfFolder, fillDatabase, makeDataFolder } from '#test/setup/backups.ts';
@@ -168,9 +172,11 @@ test('a backup of older tables is restored and brought up to date; one of newer 
   const environment = { DATABASE_URL: old.url };
   const run = (out: string) => runBackup({ folder, environment, cwd: work, version: '0.1.0', out });
   try {
-    await sql`DROP TABLE control.domain_owner`;
-    await sql`ALTER TABLE control.domain DROP COLUMN checked_at, DROP COLUMN failing_since, DROP COLUMN next_check_at`;
-    await sql`DELETE FROM public.database_migration_audit WHERE version = ${all.length}`;
+    for (const schema of ownSchemas()) await sql.unsafe(`DROP SCHEMA ${schema} CASCADE`);
+    await sql.unsafe(`DROP TABLE ${LEDGER}`);
+    const before = openPostgres({ url: old.url, name: 'test', connectionsMax: 1 });
+    await migrate(before, all.slice(0, -1));
+    await before.close();
     await sql`INSERT INTO control.organization (id, slug, name) VALUES ('org_2', 'old', 'Old')`;
     const older = await run('older.tar');
     assert.equal(older.schema, all.length - 1);
@@ -312,6 +318,45 @@ test('a bucket gets what it lacks and no more; what no kept backup names goes, a
     await target.close();
     await s3.close();
     rmSync(own, { recursive: true });
+  }
+});
+
+test('files go to a bucket and, taken along, from there to a disk', async () => {
+  const s3 = await startS3Server();
+  const target = await createTestDatabase();
+  const files = { ...variablesOf(s3, 'FILES_S3'), FILES_S3_BUCKET: s3.bucket, FILES_S3_PREFIX: 'of/projects' };
+  const more = { BACKUP_PASSPHRASE: PASSPHRASE };
+  const [inBucket, onDisk] = [path.join(work, 'in-a-bucket'), path.join(work, 'on-a-disk')];
+  const run = (withBucket: boolean, out: string) =>
+    runBackup({
+      folder: inBucket,
+      environment: { DATABASE_URL: target.url, ...more, ...files },
+      cwd: work,
+      version: '0.1.0',
+      out,
+      withBucket,
+    });
+  try {
+    await restore((await backUp('with-files.tar', more)).location, inBucket, target.url, { ...more, ...files }, true);
+    assert.equal(existsSync(path.join(inBucket, 'files')), false);
+    const without = await run(false, 'without.tar');
+    assert.equal(without.files, 0);
+    assert.match(without.leftOut.join(), /Files of projects: they are in the bucket files/);
+    const report = await run(true, 'with.tar');
+    assert.equal(report.files, 2);
+    assert.deepEqual(report.leftOut, []);
+    await restore(report.location, onDisk, target.url, more, true);
+    const store = openFilesDisk(path.join(onDisk, 'files'));
+    const found = await store.get({ namespace: 'shop', resource: 'uploads' }, 'a/b.txt', { range: null, onlyIf: null });
+    assert.deepEqual(
+      [await text(found!.body as Readable), found!.head.headers, found!.head.metadata],
+      ['hello', { contentType: 'text/plain' }, { by: 'ada' }],
+    );
+    assert.equal((await store.head({ namespace: 'shop', resource: 'uploads' }, 'empty'))?.size, 0);
+    store.close();
+  } finally {
+    await target.close();
+    await s3.close();
   }
 });
 
