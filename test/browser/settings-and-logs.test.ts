@@ -190,6 +190,14 @@ test('lines that come are shown while they are followed', async () => {
   await until(async () => (await count()) > before);
 });
 
+test('an operator starts a backup, and sees that it was made', async () => {
+  const page = await dashboard.visit('/operator/backups');
+  await says(page, 'No backup was ever made');
+  await page.getByRole('button', { name: 'Back up now' }).click();
+  await says(page, 'The last backup was made');
+  await says(page, /platform-.*\.tar$/);
+});
+
 const pages: readonly (readonly [name: string, at: () => string])[] = [
   ['settings-general', () => '/projects/shop/settings'],
   ['settings-variables', () => '/projects/shop/settings/variables'],
@@ -207,6 +215,7 @@ const pages: readonly (readonly [name: string, at: () => string])[] = [
   ['organization-settings', () => `/orgs/${organization.slug}/settings`],
   ['account', () => '/account'],
   ['health', () => '/operator/health'],
+  ['backups', () => '/operator/backups'],
 ];
 for (const [name, at] of pages)
   test(`the page ${name} fits every screen, in both themes, without a serious fault for axe`, () =>

@@ -74,8 +74,15 @@ const healthRoute = createRoute({
   component: lazyRouteComponent(() => import('../pages/operator/health.tsx'), 'HealthPage'),
 });
 
+const backupsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/operator/backups',
+  component: lazyRouteComponent(() => import('../pages/operator/backups.tsx'), 'BackupsPage'),
+});
+
 export const organizationRoutes = [
   organizationRoute.addChildren([membersRoute, usageRoute, tokensRoute, webhooksRoute, auditRoute, settingsRoute]),
   accountRoute,
   healthRoute,
+  backupsRoute,
 ] as const;

@@ -1,6 +1,14 @@
 // The left: project switcher, the entries of the project, who is signed in. shell.tsx shows it, at the side or in a
 // sheet.
-import { CaretSortIcon, CubeIcon, FileTextIcon, HeartIcon, LockClosedIcon, PersonIcon } from '@radix-ui/react-icons';
+import {
+  ArchiveIcon,
+  CaretSortIcon,
+  CubeIcon,
+  FileTextIcon,
+  HeartIcon,
+  LockClosedIcon,
+  PersonIcon,
+} from '@radix-ui/react-icons';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useRouterState } from '@tanstack/react-router';
 import { Button } from '../components/button.tsx';
@@ -57,10 +65,16 @@ function PlatformEntries() {
         Account
       </Link>
       {user?.isOperator === true && (
-        <Link to="/operator/health" className={styles.entry}>
-          <HeartIcon />
-          Health
-        </Link>
+        <>
+          <Link to="/operator/health" className={styles.entry}>
+            <HeartIcon />
+            Health
+          </Link>
+          <Link to="/operator/backups" className={styles.entry}>
+            <ArchiveIcon />
+            Backups
+          </Link>
+        </>
       )}
     </>
   );
@@ -189,6 +203,7 @@ function PersonMenu() {
       ))}
       <MenuLink to="/account">Tokens and sessions</MenuLink>
       {user?.isOperator === true && <MenuLink to="/operator/health">Health of the platform</MenuLink>}
+      {user?.isOperator === true && <MenuLink to="/operator/backups">Backups of the platform</MenuLink>}
       <MenuLine />
       <Choices />
       <MenuLine />
