@@ -1,5 +1,5 @@
-// `npm run test:durability`: twenty rounds of kill -9 under load (test/durability/); a number asks
-// for other rounds.
+// `npm run test:durability`: twenty rounds of kill -9 under load, and a backup under load, a wipe and a restore
+// (test/durability/); a number asks for other rounds.
 import { root, runProgram } from './processes.ts';
 import { nodeFlags } from '#core/node-flags.mjs';
 
@@ -11,6 +11,7 @@ export async function run(words: readonly string[]): Promise<number> {
     '--test-concurrency=1',
     'test/durability/kill-9.test.ts',
     'test/durability/deploys.test.ts',
+    'test/durability/restore.test.ts',
   ];
   const env = { ...process.env, DURABILITY_ROUNDS: words[0] ?? '20' };
   return (await runProgram(process.execPath, args, { cwd: root, show: true, env })).code;
