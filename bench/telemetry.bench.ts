@@ -44,7 +44,7 @@ async function start(name: string, code: string, asks: boolean, environment: Rec
       HANDLER_PROCESSES: '1',
       HANDLER_SPARES: '0',
       LOG_UNASKED_MS: String(UNASKED_MS),
-      LOG_LEVEL: 'fatal',
+      LOG_LEVEL: 'error',
     },
   );
   await platform.answers('hello', 'Hello World');
