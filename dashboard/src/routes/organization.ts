@@ -80,9 +80,16 @@ const backupsRoute = createRoute({
   component: lazyRouteComponent(() => import('../pages/operator/backups.tsx'), 'BackupsPage'),
 });
 
+const operatorAlertsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/operator/alerts',
+  component: lazyRouteComponent(() => import('../pages/alerts/alerts.tsx'), 'OperatorAlertsPage'),
+});
+
 export const organizationRoutes = [
   organizationRoute.addChildren([membersRoute, usageRoute, tokensRoute, webhooksRoute, auditRoute, settingsRoute]),
   accountRoute,
   healthRoute,
   backupsRoute,
+  operatorAlertsRoute,
 ] as const;

@@ -37,6 +37,18 @@ const gitRoute = createRoute({
   component: lazyRouteComponent(() => import('../pages/settings/git.tsx'), 'GitPage'),
 });
 
+const drainsRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: '/settings/drains',
+  component: lazyRouteComponent(() => import('../pages/settings/drains.tsx'), 'DrainsPage'),
+});
+
+const alertsRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: '/settings/alerts',
+  component: lazyRouteComponent(() => import('../pages/alerts/alerts.tsx'), 'AlertsPage'),
+});
+
 const hooksRoute = createRoute({
   getParentRoute: () => projectRoute,
   path: '/settings/hooks',
@@ -55,5 +67,7 @@ export const settingsRoutes = [
   domainsRoute,
   gitRoute,
   hooksRoute,
+  drainsRoute,
+  alertsRoute,
   collectorRoute,
 ] as const;

@@ -2,6 +2,7 @@
 // sheet.
 import {
   ArchiveIcon,
+  BellIcon,
   CaretSortIcon,
   CubeIcon,
   FileTextIcon,
@@ -73,6 +74,10 @@ function PlatformEntries() {
           <Link to="/operator/backups" className={styles.entry}>
             <ArchiveIcon />
             Backups
+          </Link>
+          <Link to="/operator/alerts" className={styles.entry}>
+            <BellIcon />
+            Alerts
           </Link>
         </>
       )}

@@ -18,6 +18,8 @@ const tabs = [
   ['Domains', '/projects/$project/settings/domains'],
   ['Git', '/projects/$project/settings/git'],
   ['Deploy hooks', '/projects/$project/settings/hooks'],
+  ['Log drains', '/projects/$project/settings/drains'],
+  ['Alerts', '/projects/$project/settings/alerts'],
   ['Collector', '/projects/$project/settings/collector'],
 ] as const;
 

@@ -1,0 +1,73 @@
+// The calls for alerts of a project, or of the operator, whose addresses differ. Used by the pages of alerts.
+import { api, dataOf } from '../../api/client.ts';
+
+export const readRules = (id: string | null, signal: AbortSignal) =>
+  id === null
+    ? dataOf(api.get('/operator/alert-rules', { signal }))
+    : dataOf(api.get('/projects/:id/alert-rules', { params: { id }, signal }));
+export type Rule = Awaited<ReturnType<typeof readRules>>[number];
+
+export const readChannels = (id: string | null, signal: AbortSignal) =>
+  id === null
+    ? dataOf(api.get('/operator/alert-channels', { signal }))
+    : dataOf(api.get('/projects/:id/alert-channels', { params: { id }, signal }));
+export type Channel = Awaited<ReturnType<typeof readChannels>>['items'][number];
+
+export const readEvents = (id: string | null, cursor: string | undefined, signal: AbortSignal) => {
+  const query = cursor === undefined ? {} : { cursor };
+  return id === null
+    ? dataOf(api.get('/operator/alerts', { query, signal }))
+    : dataOf(api.get('/projects/:id/alerts', { params: { id }, query, signal }));
+};
+export type AlertEvent = Awaited<ReturnType<typeof readEvents>>['items'][number];
+
+/** A rule that is to be made. */
+export interface NewRule {
+  readonly name: string;
+  readonly kind: Rule['kind'];
+  readonly threshold: number;
+  readonly channels: string[];
+}
+
+export const makeRule = (id: string | null, { kind, ...rest }: NewRule) =>
+  id === null
+    ? dataOf(api.post('/operator/alert-rules', { body: { ...rest, kind: kind as 'disk' | 'certificate' } }))
+    : dataOf(
+        api.post('/projects/:id/alert-rules', {
+          params: { id },
+          body: { ...rest, kind: kind as 'error_rate' | 'cpu_budget' | 'certificate' },
+        }),
+      );
+
+export const switchRule = (id: string | null, ruleId: string, enabled: boolean) =>
+  id === null
+    ? dataOf(api.patch('/operator/alert-rules/:ruleId', { params: { ruleId }, body: { enabled } }))
+    : dataOf(api.patch('/projects/:id/alert-rules/:ruleId', { params: { id, ruleId }, body: { enabled } }));
+
+export const deleteRule = (id: string | null, ruleId: string) =>
+  id === null
+    ? dataOf(api.delete('/operator/alert-rules/:ruleId', { params: { ruleId } }))
+    : dataOf(api.delete('/projects/:id/alert-rules/:ruleId', { params: { id, ruleId } }));
+
+/** A channel that is to be made. */
+export interface NewChannel {
+  readonly name: string;
+  readonly kind: Channel['kind'];
+  readonly url?: string;
+  readonly to?: string;
+}
+
+export const makeChannel = (id: string | null, body: NewChannel) =>
+  id === null
+    ? dataOf(api.post('/operator/alert-channels', { body }))
+    : dataOf(api.post('/projects/:id/alert-channels', { params: { id }, body }));
+
+export const deleteChannel = (id: string | null, channelId: string) =>
+  id === null
+    ? dataOf(api.delete('/operator/alert-channels/:channelId', { params: { channelId } }))
+    : dataOf(api.delete('/projects/:id/alert-channels/:channelId', { params: { id, channelId } }));
+
+export const testChannel = (id: string | null, channelId: string) =>
+  id === null
+    ? dataOf(api.post('/operator/alert-channels/:channelId/test', { params: { channelId } }))
+    : dataOf(api.post('/projects/:id/alert-channels/:channelId/test', { params: { id, channelId } }));

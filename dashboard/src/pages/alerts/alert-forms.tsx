@@ -1,0 +1,222 @@
+// The forms of new rules and channels of alerts, with the words for their kinds.
+import { useState } from 'react';
+import { useChange } from '../../api/use-change.ts';
+import { Checkbox, Field, FieldRow, Input, Select } from '../../components/field.tsx';
+import { FormDialog } from '../../components/form-dialog.tsx';
+import { makeChannel, makeRule, type Channel, type Rule } from './alert-calls.ts';
+
+interface RuleKind {
+  readonly title: string;
+  readonly unit: string;
+  readonly threshold: number;
+  /** When it fires, in words. */
+  readonly at: (threshold: number) => string;
+  readonly isOf: readonly ('project' | 'operator')[];
+}
+
+export const ruleKinds: Readonly<Record<Rule['kind'], RuleKind>> = {
+  error_rate: {
+    title: 'Failing invocations',
+    unit: 'Percent that fail',
+    threshold: 5,
+    at: (threshold) => `${threshold} % of invocations fail`,
+    isOf: ['project'],
+  },
+  cpu_budget: {
+    title: 'CPU near its budget',
+    unit: 'Percent of the budget',
+    threshold: 80,
+    at: (threshold) => `${threshold} % of a CPU budget`,
+    isOf: ['project'],
+  },
+  certificate: {
+    title: 'Certificates',
+    unit: 'Days before they expire',
+    threshold: 14,
+    at: (threshold) => `${threshold} days before a certificate expires`,
+    isOf: ['project', 'operator'],
+  },
+  disk: {
+    title: 'Disk',
+    unit: 'Percent that is used',
+    threshold: 90,
+    at: (threshold) => `${threshold} % of the disk is used`,
+    isOf: ['operator'],
+  },
+};
+
+export const channelKinds: Readonly<Record<Channel['kind'], string>> = {
+  webhook: 'Webhook',
+  slack: 'Slack',
+  discord: 'Discord',
+  mail: 'Mail',
+};
+
+interface NewRuleProps {
+  readonly projectId: string | null;
+  readonly channels: readonly Channel[];
+  readonly onClose: () => void;
+}
+
+export function NewRuleDialog({ projectId, channels, onClose }: NewRuleProps) {
+  const owner = projectId === null ? 'operator' : 'project';
+  const kinds = (Object.keys(ruleKinds) as Rule['kind'][]).filter((one) => ruleKinds[one].isOf.includes(owner));
+  const [kind, setKind] = useState<Rule['kind']>(kinds[0]!);
+  const [name, setName] = useState('');
+  const [threshold, setThreshold] = useState(String(ruleKinds[kind].threshold));
+  const [chosen, setChosen] = useState<readonly string[]>(channels.slice(0, 5).map(({ id }) => id));
+  const make = useChange({
+    queryKey: ['alert-rules', projectId],
+    failed: 'The rule was not made',
+    act: () => makeRule(projectId, { name, kind, threshold: Number(threshold), channels: [...chosen] }),
+    onDone: onClose,
+  });
+  return (
+    <FormDialog
+      onClose={onClose}
+      title="New rule"
+      description="It fires once it is over in two evaluations in a row, and resolves when it is well below."
+      onSubmit={() => make.mutate(undefined)}
+      action="Make rule"
+      isPending={make.isPending}
+    >
+      <Field label="Name" error={make.problem}>
+        {(control) => (
+          <Input
+            {...control}
+            required
+            autoFocus
+            maxLength={100}
+            placeholder="Too many errors"
+            value={name}
+            onChange={({ target }) => setName(target.value)}
+          />
+        )}
+      </Field>
+      <FieldRow>
+        <Field label="Watches">
+          {(control) => (
+            <Select
+              {...control}
+              value={kind}
+              onChange={({ target }) => {
+                const next = target.value as Rule['kind'];
+                setKind(next);
+                setThreshold(String(ruleKinds[next].threshold));
+              }}
+            >
+              {kinds.map((one) => (
+                <option key={one} value={one}>
+                  {ruleKinds[one].title}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+        <Field label={ruleKinds[kind].unit}>
+          {(control) => (
+            <Input
+              {...control}
+              type="number"
+              required
+              min={0.1}
+              max={100}
+              step="any"
+              value={threshold}
+              onChange={({ target }) => setThreshold(target.value)}
+            />
+          )}
+        </Field>
+      </FieldRow>
+      {channels.length === 0 && <p>There is no channel yet: what fires is in the history alone.</p>}
+      {channels.map(({ id, name: title, kind: of }) => (
+        <Checkbox
+          key={id}
+          label={`Tell ${title} (${channelKinds[of]})`}
+          checked={chosen.includes(id)}
+          onChange={({ target }) => setChosen(target.checked ? [...chosen, id] : chosen.filter((one) => one !== id))}
+        />
+      ))}
+    </FormDialog>
+  );
+}
+
+interface NewChannelProps {
+  readonly projectId: string | null;
+  readonly sendsMail: boolean;
+  /** Hears the secret of a webhook. */
+  readonly onMade: (secret: string | null) => void;
+  readonly onClose: () => void;
+}
+
+export function NewChannelDialog({ projectId, sendsMail, onMade, onClose }: NewChannelProps) {
+  const [kind, setKind] = useState<Channel['kind']>('slack');
+  const [name, setName] = useState('');
+  const [target, setTarget] = useState('');
+  const isMail = kind === 'mail';
+  const make = useChange({
+    queryKey: ['alert-channels', projectId],
+    failed: 'The channel was not made',
+    act: () => makeChannel(projectId, { name, kind, ...(isMail ? { to: target } : { url: target }) }),
+    onDone: ({ secret }) => {
+      onMade(secret);
+      onClose();
+    },
+  });
+  return (
+    <FormDialog
+      onClose={onClose}
+      title="New channel"
+      description="Its URL is kept encrypted, and not shown again."
+      onSubmit={() => make.mutate(undefined)}
+      action="Make channel"
+      isPending={make.isPending}
+      isDisabled={isMail && !sendsMail}
+    >
+      <FieldRow>
+        <Field label="Name" error={make.problem}>
+          {(control) => (
+            <Input
+              {...control}
+              required
+              autoFocus
+              maxLength={100}
+              placeholder="Team"
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+            />
+          )}
+        </Field>
+        <Field label="Kind">
+          {(control) => (
+            <Select {...control} value={kind} onChange={(event) => setKind(event.target.value as Channel['kind'])}>
+              {(Object.keys(channelKinds) as Channel['kind'][]).map((one) => (
+                <option key={one} value={one}>
+                  {channelKinds[one]}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+      </FieldRow>
+      {isMail && !sendsMail ? (
+        <p>This platform sends no mail: its operator sets AUTH_MAIL_URL.</p>
+      ) : (
+        <Field label={isMail ? 'Mail address' : 'URL'} hint={isMail ? undefined : 'https, on a public address'}>
+          {(control) => (
+            <Input
+              {...control}
+              isCode
+              type={isMail ? 'email' : 'url'}
+              required
+              maxLength={2048}
+              placeholder={isMail ? 'ada@example.com' : 'https://hooks.slack.com/services/...'}
+              value={target}
+              onChange={(event) => setTarget(event.target.value)}
+            />
+          )}
+        </Field>
+      )}
+    </FormDialog>
+  );
+}

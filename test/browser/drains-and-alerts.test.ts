@@ -1,0 +1,105 @@
+// Log drains and alerts in the dashboard, in Chromium: they are made by their forms, tried by their buttons at a
+// receiver on this machine, and their pages fit each width and theme.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startDashboard, type PlatformDashboard } from '#test/setup/dashboard-browser.ts';
+import { openHttpReceiver, type HttpReceiver } from '#test/setup/http-receiver.ts';
+import { until } from '#test/setup/until.ts';
+import type { Json } from '#test/setup/whole-platform.ts';
+
+let dashboard: PlatformDashboard;
+let receiver: HttpReceiver;
+let project: Json;
+
+before(async () => {
+  dashboard = await startDashboard();
+  receiver = await openHttpReceiver();
+  const { platform } = dashboard;
+  const [organization] = (await platform.call('GET', '/user')).organizations;
+  project = await platform.call('POST', '/projects', { name: 'shop', organizationId: organization.id });
+  // The forms ask for public addresses alone.
+  const target = { kind: 'http', url: `${receiver.url}/in`, headers: { authorization: 'Bearer t0p' } };
+  await platform.call('POST', `/projects/${project.id}/drains`, { name: 'search', target, allowPrivate: true });
+  const chat = { name: 'team', kind: 'slack', url: `${receiver.url}/hook`, allowPrivate: true };
+  await platform.call('POST', `/projects/${project.id}/alert-channels`, chat);
+});
+after(async () => {
+  await dashboard?.close();
+  await receiver?.goAway();
+});
+
+test('a drain is made by its form, and its keys are not shown again', async () => {
+  const page = await dashboard.visit('/projects/shop/settings/drains');
+  await page.getByRole('button', { name: 'New drain' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name').fill('archive');
+  await dialog.getByLabel('To', { exact: true }).selectOption('s3');
+  await dialog.getByLabel('Endpoint').fill('http://10.0.0.1');
+  await dialog.getByLabel('Bucket').fill('acme-logs');
+  await dialog.getByLabel('Region').fill('eu-central-1');
+  await dialog.getByLabel('Prefix').fill('platform');
+  await dialog.getByLabel('Access key id').fill('AKIA');
+  await dialog.getByLabel('Secret access key').fill('s3cr3t');
+  await dialog.getByRole('button', { name: 'Make drain' }).click();
+  await dialog.getByText('must begin with https://').waitFor();
+  await dialog.getByLabel('Endpoint').fill('https://s3.example.com');
+  await dialog.getByRole('button', { name: 'Make drain' }).click();
+  await page.getByRole('cell', { name: 's3://acme-logs/platform' }).waitFor();
+  assert.equal(await page.getByText('s3cr3t').count(), 0);
+  const [, made] = await dashboard.platform.call('GET', `/projects/${project.id}/drains`);
+  assert.deepEqual([made.name, made.target.bucket, made.state], ['archive', 'acme-logs', 'on']);
+});
+
+test('a drain is tried by its button, and switched off', async () => {
+  const page = await dashboard.visit('/projects/shop/settings/drains');
+  await page.getByRole('button', { name: 'Actions for search' }).click();
+  await page.getByRole('menuitem', { name: 'Send a test' }).click();
+  await page.getByText('One line was sent, and taken').waitFor();
+  const [line] = receiver.received.map(({ body }) => JSON.parse(body) as Json);
+  assert.equal(line.text, 'A test of this log drain');
+  await page.getByRole('button', { name: 'Actions for search' }).click();
+  await page.getByRole('menuitem', { name: 'Switch off' }).click();
+  await page
+    .getByRole('row', { name: /search/ })
+    .getByText('Off')
+    .waitFor();
+});
+
+test('a rule is made by its form, and a channel tried by its button; the history says what came of it', async () => {
+  const page = await dashboard.visit('/projects/shop/settings/alerts');
+  await page.getByRole('button', { name: 'New rule' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name').fill('Too many errors');
+  await dialog.getByLabel('Percent that fail').fill('12');
+  await dialog.getByRole('button', { name: 'Make rule' }).click();
+  await page.getByRole('cell', { name: '12 % of invocations fail' }).waitFor();
+  const [rule] = await dashboard.platform.call('GET', `/projects/${project.id}/alert-rules`);
+  assert.deepEqual([rule.name, rule.kind, rule.channels.length], ['Too many errors', 'error_rate', 1]);
+  const before = receiver.received.length;
+  await page.getByRole('button', { name: 'Send a test to team' }).click();
+  await until(() => receiver.received.length > before);
+  assert.match((JSON.parse(receiver.received.at(-1)!.body) as Json).text, /^Test: team \(shop\)\n/);
+  await page.getByText('team: told').waitFor();
+});
+
+test('a channel of mail says that the platform sends none', async () => {
+  const page = await dashboard.visit('/operator/alerts');
+  await page.getByRole('button', { name: 'New channel' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Kind').selectOption('mail');
+  await dialog.getByText('This platform sends no mail').waitFor();
+  assert.equal(await dialog.getByRole('button', { name: 'Make channel' }).isDisabled(), true);
+});
+
+const pages = [
+  ['settings-drains', '/projects/shop/settings/drains'],
+  ['settings-alerts', '/projects/shop/settings/alerts'],
+  ['operator-alerts', '/operator/alerts'],
+] as const;
+for (const [name, at] of pages)
+  test(`the page ${name} fits every screen, in both themes, without a serious fault for axe`, () =>
+    dashboard.inspect(name, at));
+
+test('nothing was refused by the policy, and no page broke', () => {
+  assert.deepEqual(dashboard.complaints, []);
+});
