@@ -69,6 +69,11 @@ export const branchQuery = {
 /** A binding's name in platform.yaml, or that of its resource. */
 export const BindingName = Type.String({ maxLength: 64, pattern: '^[A-Za-z][A-Za-z0-9_]*$' });
 
+/** How many of what waits: messages, runs, timers. */
+export const Limit = Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 }));
+/** A cursor that counts. */
+export const NumberCursor = Type.Optional(Type.String({ maxLength: 20, pattern: '^\\d+$' }));
+
 export const NullableNumber = Type.Union([Type.Number(), Type.Null()]);
 export const NullableText = Type.Union([Type.String(), Type.Null()]);
 export const Done = { 204: null } as const;

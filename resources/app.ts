@@ -4,9 +4,11 @@ import Type from 'typebox';
 import { platform } from '#packages/worker/index.ts';
 import { branchQuery, reads, type ResourceState } from './access.ts';
 import { databases } from './databases.ts';
+import { queues } from './queues.ts';
 import { caches, files, state } from './storage.ts';
+import { schedules, timers } from './timers.ts';
 import { users } from './users.ts';
-import { queues, schedules, timers, workflows } from './waiting.ts';
+import { workflows } from './workflows.ts';
 
 const listing = platform<unknown, ResourceState>().get(
   '/projects/:id/resources',

@@ -1,7 +1,7 @@
 // Users of a project's app: who they are, how they sign in, their sessions. No password or token is in an answer.
 import Type from 'typebox';
 import { platform } from '#packages/worker/index.ts';
-import { branchQuery, done, Done, NullableText, reads, writes, type ResourceState } from './access.ts';
+import { branchQuery, done, Done, NullableText, NumberCursor, reads, writes, type ResourceState } from './access.ts';
 
 const params = Type.Object({ id: Type.String() });
 const ofUser = Type.Object({ id: Type.String(), user: Type.String({ maxLength: 128 }) });
@@ -25,7 +25,7 @@ export const users = platform<unknown, ResourceState>()
       query: Type.Object({
         ...branchQuery,
         email: Type.Optional(Type.String({ maxLength: 254 })),
-        cursor: Type.Optional(Type.String({ maxLength: 20, pattern: '^\\d+$' })),
+        cursor: NumberCursor,
         limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 100 })),
       }),
       response: Type.Object({ items: Type.Array(User), nextCursor: NullableText }),

@@ -6,7 +6,7 @@ import { connect as connectTls } from 'node:tls';
 import { type DatabaseLimits, defaultLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
-import type { SlowStatement } from '#core/resource-call.ts';
+import type { SlowStatement } from '#core/resource-call/databases.ts';
 import type { DatabaseStore, StatementOwner } from '../engine/bindings/database.ts';
 import type { DatabasePlace } from '../engine/bindings/scope.ts';
 import { ops, type KnownMigrations, type Verdict } from '../databases/protocol/frames.ts';

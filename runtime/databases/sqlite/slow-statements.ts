@@ -1,6 +1,6 @@
 // Which statements of one database took long since it was opened: what an operator looks at when an app is slow. In
 // memory and bounded; database-file.ts answers with it. A statement that ended its process is not among them.
-import type { SlowStatement } from '#core/resource-call.ts';
+import type { SlowStatement } from '#core/resource-call/databases.ts';
 
 const KEPT_MAX = 100;
 const TEXT_CHARS_MAX = 2000;

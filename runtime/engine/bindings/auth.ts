@@ -1,7 +1,7 @@
 // The host half of the auth binding (`auth` in platform.yaml): users and sessions of a project's app. What signing in
 // does over HTTP is runtime/engine/auth/routes.ts; both work on the same users.
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { UserSession } from '#core/resource-call.ts';
+import type { UserSession } from '#core/resource-call/users.ts';
 import type { HostCall, HostFunction } from '../bridge/host-calls.ts';
 import { invalid, toName, toRecord, toWhole } from './arguments.ts';
 

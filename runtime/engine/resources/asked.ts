@@ -2,7 +2,8 @@
 // deployment would reach are the only ones there are. For the operations in this folder.
 import { PlatformError } from '#core/errors.ts';
 import { ofPreview } from '#core/preview.ts';
-import type { CacheEntry, ResourceKind, ResourceOperation, ResourceOperations } from '#core/resource-call.ts';
+import type { ResourceKind, ResourceOperation, ResourceOperations } from '#core/resource-call.ts';
+import type { CacheEntry } from '#core/resource-call/storage.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
 import { createBindingCalls, kindOfCall, type BindingStores } from '../bindings/bindings.ts';
 import type { CacheStore } from '../bindings/cache.ts';

@@ -6,7 +6,7 @@ import { databaseOps, type WireRefusal, type WireResult } from '#core/database-r
 import { PlatformError } from '#core/errors.ts';
 import type { DatabaseMigrations } from '#core/manifest.ts';
 import { copiesDatabases } from '#core/preview-settings.ts';
-import type { DescribedTable, TableColumn } from '#core/resource-call.ts';
+import type { DescribedTable, TableColumn } from '#core/resource-call/databases.ts';
 import { invalid, toName, toWhole } from '../bindings/arguments.ts';
 import type { DatabasePlace } from '../bindings/scope.ts';
 import { bindingOf, namespaceOf, opened, renamedPlace, type Asked, type OperationsOf } from './asked.ts';

@@ -3,7 +3,7 @@
 import { createReadStream } from 'node:fs';
 import { fixedLimits } from '#core/limits.ts';
 import { PlatformError } from '#core/errors.ts';
-import type { StoredFile } from '#core/resource-call.ts';
+import type { StoredFile } from '#core/resource-call/storage.ts';
 import type { BindingStores } from '../bindings/bindings.ts';
 import { invalid, toJsonText, toName, toWhole } from '../bindings/arguments.ts';
 import type { FileHead } from '../bindings/files.ts';

@@ -1,7 +1,7 @@
 // Users of an app, asked from outside: who they are, how they sign in, which sessions they have. Tokens and hashes of
 // passwords leave this process nowhere.
 import { PlatformError } from '#core/errors.ts';
-import type { AppUser } from '#core/resource-call.ts';
+import type { AppUser } from '#core/resource-call/users.ts';
 import { toName } from '../bindings/arguments.ts';
 import type { AuthStore } from '../bindings/auth.ts';
 import { apartNamespace, call, opened, type Asked, type OperationsOf } from './asked.ts';

@@ -1,7 +1,7 @@
 // What waits for a moment, asked from outside: messages and dead letters, runs of workflows, timers, schedules.
 import { fixedLimits } from '#core/limits.ts';
 import { deadLettersOf } from '#core/queue-settings.ts';
-import type { WorkflowRun, WorkflowStep } from '#core/resource-call.ts';
+import type { WorkflowRun, WorkflowStep } from '#core/resource-call/workflows.ts';
 import type { BindingStores } from '../bindings/bindings.ts';
 import { invalid, toName, toWhole } from '../bindings/arguments.ts';
 import type { QueuePlace } from '../bindings/queue.ts';

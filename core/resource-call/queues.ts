@@ -1,0 +1,66 @@
+// What queues are asked: messages and dead letters.
+import type { ById, Nothing } from './arguments.ts';
+
+/** A message of a queue, or a dead letter. */
+export interface QueuedMessage {
+  readonly id: string;
+  readonly payload: unknown;
+  readonly attempt: number;
+  /** When it was sent, in milliseconds since 1970. */
+  readonly timestamp: number;
+  /** When it is delivered next; null: it is not by itself. */
+  readonly dueAt: number | null;
+  readonly deadReason: string | null;
+}
+
+/** Of a queue. */
+export interface QueueOperations {
+  readonly 'queue.stats': {
+    readonly takes: Nothing;
+    /** As `env.<queue>.metrics()` of a worker has it. */
+    readonly gives: {
+      readonly backlogCount: number;
+      readonly backlogBytes: number;
+      readonly inFlightCount: number;
+      /** Milliseconds since 1970; null: there is none. */
+      readonly oldestMessageTimestamp: number | null;
+      readonly deadCount: number;
+    };
+  };
+  readonly 'queue.list': {
+    readonly takes: {
+      /** The dead letters. */
+      readonly dead?: boolean | undefined;
+      readonly after?: number | undefined;
+      readonly limit?: number | undefined;
+    };
+    readonly gives: {
+      readonly messages: readonly QueuedMessage[];
+      /** For `after` of the next question; null: these were the last. */
+      readonly next: number | null;
+    };
+  };
+  readonly 'queue.send': {
+    readonly takes: {
+      readonly payload: unknown;
+      readonly delaySeconds?: number | undefined;
+      readonly dedupeId?: string | undefined;
+      readonly orderingKey?: string | undefined;
+    };
+    readonly gives: { readonly messageId: string };
+  };
+  /** False: it is gone, or being delivered. */
+  readonly 'queue.remove': {
+    readonly takes: ById & { readonly dead?: boolean | undefined };
+    readonly gives: { readonly removed: boolean };
+  };
+  /** Sends dead letters to their queue again: all, or one. */
+  readonly 'queue.redrive': {
+    readonly takes: { readonly id?: string | undefined };
+    readonly gives: { readonly count: number };
+  };
+  readonly 'queue.purge': {
+    readonly takes: { readonly dead?: boolean | undefined };
+    readonly gives: { readonly count: number };
+  };
+}

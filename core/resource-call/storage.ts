@@ -1,0 +1,106 @@
+// What state, files and caches are asked.
+import type { Nothing, Page } from './arguments.ts';
+
+/** One entry of a listing of state. */
+interface StateEntry {
+  readonly name: string;
+  /** Milliseconds since 1970; null: it stays. */
+  readonly expiresAt: number | null;
+  /** As JSON; null: it has none. */
+  readonly metadata: string | null;
+}
+
+/** One file, without its bytes. */
+export interface StoredFile {
+  readonly key: string;
+  readonly size: number;
+  readonly etag: string;
+  /** Milliseconds since 1970. */
+  readonly uploadedAt: number;
+  readonly contentType?: string;
+}
+
+/** Something that a cache binding keeps at the moment. */
+export interface CacheEntry {
+  readonly key: string;
+  readonly bytes: number;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number;
+}
+
+/** Of a state. */
+export interface StateOperations {
+  readonly 'state.list': {
+    readonly takes: Page & { readonly prefix?: string | undefined };
+    readonly gives: { readonly keys: readonly StateEntry[]; readonly cursor: string | null };
+  };
+  /** `null`: there is no such entry. Text is in `value`, bytes are in `base64`. */
+  readonly 'state.get': {
+    readonly takes: { readonly key: string };
+    readonly gives: {
+      readonly entry: {
+        readonly key: string;
+        readonly value?: string;
+        readonly base64?: string;
+        readonly metadata: unknown;
+        /** Changes with every write. */
+        readonly version: string;
+        /** Milliseconds since 1970. */
+        readonly expiresAt: number | null;
+      } | null;
+    };
+  };
+  readonly 'state.put': {
+    readonly takes: {
+      readonly key: string;
+      readonly value?: string | undefined;
+      readonly base64?: string | undefined;
+      readonly metadata?: unknown;
+      /** Seconds. */
+      readonly expirationTtl?: number | undefined;
+      /** Writes only over this version; null: only where there is nothing. */
+      readonly version?: string | null | undefined;
+    };
+    /** False: the version is another. */
+    readonly gives: { readonly written: boolean };
+  };
+  readonly 'state.delete': { readonly takes: { readonly key: string }; readonly gives: Nothing };
+}
+
+/** Of files. */
+export interface FileOperations {
+  readonly 'fs.list': {
+    readonly takes: Page & { readonly prefix?: string | undefined; readonly delimiter?: string | undefined };
+    readonly gives: {
+      readonly files: readonly StoredFile[];
+      readonly prefixes: readonly string[];
+      readonly cursor: string | null;
+    };
+  };
+  /** `null`: there is no such file. A part of it, so that files of any size pass: `offset` and `length` in bytes. */
+  readonly 'fs.get': {
+    readonly takes: { readonly key: string; readonly offset: number; readonly length: number };
+    readonly gives: { readonly file: (StoredFile & { readonly base64: string }) | null };
+  };
+  /** The bytes are in `base64`, or in `file`, an absolute path in the data folder. */
+  readonly 'fs.put': {
+    readonly takes: {
+      readonly key: string;
+      readonly base64?: string | undefined;
+      readonly file?: string | undefined;
+      readonly contentType?: string | undefined;
+    };
+    readonly gives: { readonly file: StoredFile };
+  };
+  readonly 'fs.delete': { readonly takes: { readonly keys: readonly string[] }; readonly gives: Nothing };
+}
+
+/** Of a cache. */
+export interface CacheOperations {
+  readonly 'cache.list': {
+    readonly takes: { readonly limit?: number | undefined };
+    readonly gives: { readonly entries: readonly CacheEntry[] };
+  };
+  readonly 'cache.get': { readonly takes: { readonly key: string }; readonly gives: { readonly value: string | null } };
+  readonly 'cache.delete': { readonly takes: { readonly key: string }; readonly gives: Nothing };
+}

@@ -1,0 +1,57 @@
+// What timers and schedules are asked.
+import type { ById, Nothing, Page } from './arguments.ts';
+
+/** A timer that is set. */
+export interface SetTimer {
+  readonly id: string;
+  /** Milliseconds since 1970. */
+  readonly scheduledTime: number;
+  readonly payload: unknown;
+  readonly intervalMs: number | null;
+  readonly cron: string | null;
+  readonly timezone: string | null;
+}
+
+/** A schedule of platform.yaml. Times are milliseconds since 1970. */
+export interface ScheduleStatus {
+  readonly name: string;
+  readonly schedule: string;
+  readonly timezone: string;
+  readonly nextAt: number;
+  readonly lastAt: number | null;
+  /** `ok` or an error's code. */
+  readonly lastOutcome: string | null;
+}
+
+/** Of timers. */
+export interface TimerOperations {
+  readonly 'timer.list': {
+    readonly takes: Page & { readonly prefix?: string | undefined };
+    readonly gives: { readonly timers: readonly SetTimer[]; readonly cursor: string | null };
+  };
+  readonly 'timer.set': {
+    readonly takes: ById & {
+      readonly at?: number | string | undefined;
+      readonly afterMs?: number | undefined;
+      readonly payload?: unknown;
+      readonly intervalMs?: number | undefined;
+      readonly cron?: string | undefined;
+      readonly timezone?: string | undefined;
+    };
+    readonly gives: Nothing;
+  };
+  /** False: there is none. One that comes again goes on from here. */
+  readonly 'timer.run': { readonly takes: ById; readonly gives: { readonly found: boolean } };
+  readonly 'timer.delete': { readonly takes: ById; readonly gives: Nothing };
+}
+
+/** Of the schedules of platform.yaml. */
+export interface ScheduleOperations {
+  /** The schedules of platform.yaml; takes no `binding`. */
+  readonly 'cron.list': { readonly takes: Nothing; readonly gives: { readonly schedules: readonly ScheduleStatus[] } };
+  /** Null: there is none of that name. False: it is running, and does so once more by itself when it is due. */
+  readonly 'cron.run': {
+    readonly takes: { readonly name: string };
+    readonly gives: { readonly triggered: boolean | null };
+  };
+}

@@ -1,0 +1,51 @@
+// What of the users of an app is asked.
+import type { ById, Nothing, Page } from './arguments.ts';
+
+/** A user of an app. Times are ISO 8601. */
+export interface AppUser {
+  readonly id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly emailVerified: boolean;
+  readonly createdAt: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+/** A session of a user; its token is nobody's to see. Times are milliseconds since 1970. */
+export interface UserSession {
+  readonly id: string;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  readonly address: string | null;
+  readonly userAgent: string | null;
+}
+
+/** Of users. */
+export interface UserOperations {
+  /** The binding is the one of `auth`; takes no `binding`, as the next ones. */
+  readonly 'users.list': {
+    readonly takes: Page & { readonly email?: string | undefined };
+    readonly gives: { readonly users: readonly AppUser[]; readonly cursor: string | null };
+  };
+  readonly 'users.create': {
+    readonly takes: {
+      readonly email: string;
+      readonly password?: string | undefined;
+      readonly name?: string | undefined;
+      readonly emailVerified?: boolean | undefined;
+      readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+    };
+    readonly gives: { readonly user: AppUser };
+  };
+  readonly 'users.delete': { readonly takes: ById; readonly gives: Nothing };
+  readonly 'users.sessions': {
+    readonly takes: ById;
+    /** `methods`: `credential` is a password. */
+    readonly gives: { readonly sessions: readonly UserSession[]; readonly methods: readonly string[] };
+  };
+  readonly 'users.end-session': { readonly takes: ById & { readonly session: string }; readonly gives: Nothing };
+  readonly 'users.settings': {
+    readonly takes: Nothing;
+    readonly gives: { readonly providers: readonly string[]; readonly requiresVerification: boolean };
+  };
+}
