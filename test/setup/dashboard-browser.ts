@@ -30,6 +30,8 @@ export interface DashboardBrowser {
   readonly browser: Browser;
   /** Errors of all its pages: uncaught, written to the console, refused by the policy. */
   readonly complaints: string[];
+  /** That its pages have asked anything of. */
+  readonly hosts: ReadonlySet<string>;
   /**
    * Opens a path in a page of its own and waits until it has read what it shows.
    *
@@ -72,6 +74,7 @@ export async function openDashboardBrowser(
   assert.ok(chromium !== null, 'Chromium is not installed: apt-get install chromium');
   const browser = await engine.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
   const complaints: string[] = [];
+  const hosts = new Set<string>();
   const contexts: BrowserContext[] = [];
   let state: Awaited<ReturnType<BrowserContext['storageState']>> | undefined;
 
@@ -86,6 +89,10 @@ export async function openDashboardBrowser(
     });
     contexts.push(context);
     const page = await context.newPage();
+    page.on('request', (request) => {
+      const { protocol, host } = new URL(request.url());
+      if (protocol !== 'data:' && protocol !== 'blob:') hosts.add(host);
+    });
     page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.message}`));
     page.on('console', (message) => {
       // What the API refuses is the page's to show, and the tests' to look for.
@@ -110,6 +117,7 @@ export async function openDashboardBrowser(
     origin,
     browser,
     complaints,
+    hosts,
     visit,
     async inspect(name, at, ready) {
       for (const theme of ['light', 'dark'] as const) {
@@ -152,7 +160,7 @@ export async function settled(page: Page): Promise<void> {
 }
 
 /** Nothing is cut off at the side. */
-async function assertFits(page: Page, what: string): Promise<void> {
+export async function assertFits(page: Page, what: string): Promise<void> {
   const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   assert.ok(over <= 0, `${what} is ${over} pixels wider than the screen`);
 }

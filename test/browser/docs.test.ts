@@ -1,0 +1,80 @@
+// The documentation site in Chromium, as the platform serves it: every page, the main ones in every width and theme,
+// and its search. Nothing is asked of another host. That links and anchors lead somewhere is part of its build.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { openLog } from '#core/log/log.ts';
+import { assertFits, openDashboardBrowser, settled, type DashboardBrowser } from '#test/setup/dashboard-browser.ts';
+import { docsFolder } from '#web/docs-site/folder.ts';
+import { listen, type Listener } from '#web/serve/listener.ts';
+import { openSite } from '#web/serve/serve-site.ts';
+import { MANIFEST_FILE, parseManifest } from '#web/serve/site-manifest.ts';
+
+let server: Listener;
+let docs: DashboardBrowser;
+let pages: string[];
+
+before(async () => {
+  const folder = await docsFolder(process.env);
+  const { files } = parseManifest(readFileSync(path.join(folder, MANIFEST_FILE), 'utf8'));
+  pages = Object.keys(files).flatMap((name) =>
+    name.endsWith('.html') && name !== '404.html' ? name.slice(0, -'.html'.length) : [],
+  );
+  const site = await openSite(folder, false);
+  server = await listen({
+    host: '127.0.0.1',
+    port: 0,
+    variable: 'DOCS_PORT',
+    log: openLog('test', { LOG_LEVEL: 'silent' }),
+    answer: (request, response, at) => site.answer(request, response, at),
+  });
+  docs = await openDashboardBrowser(`http://127.0.0.1:${server.port}`);
+});
+after(async () => {
+  await docs?.close();
+  await server?.close();
+});
+
+for (const name of ['', 'getting-started', 'tutorial', 'domains', 'limits', 'cli-reference'])
+  test(`/${name} fits every width, light and dark, and axe finds no serious fault`, async () => {
+    await docs.inspect(`docs-${name || 'home'}`, `/${name}`);
+  });
+
+test('every page opens on a phone without an error, fits, and has one heading of its own', async () => {
+  assert.ok(pages.length > 100, `${pages.length} pages`);
+  const page = await docs.visit('/', { width: 390 });
+  for (const name of pages) {
+    await page.goto(new URL(`/${name.replace(/(^|\/)index$/, '$1')}`, docs.origin).href);
+    await settled(page);
+    await assertFits(page, name);
+    assert.equal(await page.locator('h1').count(), 1, name);
+    // What nobody has drawn yet stands there as its source.
+    assert.equal(await page.locator('.language-mermaid').count(), 0, name);
+  }
+});
+
+test('search finds a word of a page and leads to it, by keyboard alone', async () => {
+  const page = await docs.visit('/');
+  await page.keyboard.press('Control+k');
+  await page.locator('input[type=search]').fill('dead letter');
+  const chosen = page.locator('[role=option][aria-selected=true]');
+  await chosen.waitFor();
+  const to = new URL((await chosen.locator('a').first().getAttribute('href'))!, docs.origin);
+  assert.notEqual(to.pathname, '/');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(to.href, { waitUntil: 'commit' });
+  await page.locator('main').getByText(/dead/i).first().waitFor();
+});
+
+test('a page that is not there says so and leads back', async () => {
+  const page = await docs.visit('/no-such-page');
+  assert.match(await page.locator('body').innerText(), /404/);
+  await page.getByRole('link', { name: 'home' }).first().click();
+  await page.waitForURL(`${docs.origin}/`);
+});
+
+test('nothing was asked of another host, and nothing was complained of', () => {
+  assert.deepEqual([...docs.hosts], [`127.0.0.1:${server.port}`]);
+  assert.deepEqual(docs.complaints, []);
+});
