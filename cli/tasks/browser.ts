@@ -1,5 +1,5 @@
-// `npm run test:browser`: the dashboard of a whole platform in a real Chromium. DASHBOARD_SHOTS=<folder> keeps
-// screenshots of each page. Words pick files.
+// `npm run test:browser`: the dashboard of a whole platform, and the documentation, in a real Chromium.
+// DASHBOARD_SHOTS=<folder> keeps screenshots of each page. Words pick files.
 import { existsSync } from 'node:fs';
 import { run as runTests } from './test.ts';
 
