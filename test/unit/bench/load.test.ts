@@ -46,14 +46,14 @@ test('CPU time and resident memory of a process are read from the system', () =>
   assert.ok(residentBytes(process.pid) > 10_000_000);
 });
 
-test('the CPU time and memory of a process hold those of the processes below it', async () => {
+test('the CPU time and memory of a process hold those of the processes below it', async (t) => {
   const script =
-    'const end = performance.now() + 300; while (performance.now() < end); process.stdout.write("burned"); setInterval(() => {}, 1000);';
+    'while (process.cpuUsage().user < 150_000); process.stdout.write("burned"); setInterval(() => {}, 1000);';
   const [cpuBefore, residentBefore] = [cpuMs(process.pid), residentBytes(process.pid)];
   const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const exited = once(child, 'exit');
+  t.after(() => child.kill() && exited);
   await once(child.stdout, 'data');
   assert.ok(cpuMs(process.pid) - cpuBefore >= 100);
   assert.ok(residentBytes(process.pid) - residentBefore > 10_000_000);
-  child.kill();
-  await once(child, 'exit');
 });
