@@ -1,12 +1,10 @@
 // Where the built dashboard lies: in the package, or in a clone in the cache, built at the first start. What serves it
 // calls this: `platform dev` and the process web/.
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { cacheFolder, openCacheFolder } from '#core/process/cache-folder.ts';
+import { cacheFolder, keepBuild, openCacheFolder } from '#core/process/cache-folder.ts';
 
 const packed = join(import.meta.dirname, '../dist');
-/** Builds that stay in the cache: other clones may serve theirs. */
-const KEPT_MAX = 4;
 
 /**
  * The folder with index.html and assets/. In a clone the first call builds it, which takes some seconds.
@@ -21,7 +19,10 @@ export async function dashboardFolder(environment: Readonly<Record<string, strin
   openCacheFolder(cache);
   const builds = join(cache, 'dashboard');
   const folder = join(builds, sourcesHash());
-  if (existsSync(join(folder, 'index.html'))) return folder;
+  if (existsSync(join(folder, 'index.html'))) {
+    keepBuild(folder);
+    return folder;
+  }
   mkdirSync(builds, { recursive: true });
   const fresh = mkdtempSync(join(builds, 'new-'));
   try {
@@ -32,9 +33,6 @@ export async function dashboardFolder(environment: Readonly<Record<string, strin
     // Another process has built the same meanwhile.
     if (!existsSync(join(folder, 'index.html'))) throw error;
   }
-  const old = readdirSync(builds)
-    .map((name) => join(builds, name))
-    .sort((one, other) => statSync(other).mtimeMs - statSync(one).mtimeMs);
-  for (const unused of old.slice(KEPT_MAX)) rmSync(unused, { recursive: true, force: true });
+  keepBuild(folder);
   return folder;
 }

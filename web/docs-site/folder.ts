@@ -1,19 +1,9 @@
 // Where the built documentation of a clone lies: in the cache, by the hash of everything it is made of. The packed
 // program brings it (web/sites.ts). Called by build/main.ts.
 import { createHash } from 'node:crypto';
-import {
-  existsSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { cacheFolder, openCacheFolder } from '#core/process/cache-folder.ts';
+import { cacheFolder, keepBuild, openCacheFolder } from '#core/process/cache-folder.ts';
 import { MANIFEST_FILE } from '../serve/site-manifest.ts';
 
 const root = path.join(import.meta.dirname, '../..');
@@ -30,8 +20,6 @@ const SOURCES = [
   'dashboard/src/styles/tokens.css',
   'package-lock.json',
 ];
-/** Builds that stay in the cache: other clones may serve theirs. */
-const KEPT_MAX = 4;
 /** Somebody waits for it: little less small, and ten times as quick. */
 const QUALITY = 5;
 
@@ -45,7 +33,10 @@ export async function docsFolder(environment: Readonly<Record<string, string | u
   openCacheFolder(cache);
   const builds = path.join(cache, 'docs');
   const folder = path.join(builds, sourcesHash());
-  if (existsSync(path.join(folder, MANIFEST_FILE))) return folder;
+  if (existsSync(path.join(folder, MANIFEST_FILE))) {
+    keepBuild(folder);
+    return folder;
+  }
   mkdirSync(builds, { recursive: true });
   const fresh = mkdtempSync(path.join(builds, 'new-'));
   try {
@@ -57,10 +48,7 @@ export async function docsFolder(environment: Readonly<Record<string, string | u
     // Another process has built the same meanwhile.
     if (!existsSync(path.join(folder, MANIFEST_FILE))) throw error;
   }
-  const old = readdirSync(builds)
-    .map((name) => path.join(builds, name))
-    .sort((one, other) => statSync(other).mtimeMs - statSync(one).mtimeMs);
-  for (const unused of old.slice(KEPT_MAX)) rmSync(unused, { recursive: true, force: true });
+  keepBuild(folder);
   return folder;
 }
 
