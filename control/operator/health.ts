@@ -102,10 +102,10 @@ async function checkEngines({ privatePort }: Parts): Promise<Finding[]> {
       : ok('engines', message),
     ...quarantined,
     ...(status.services ?? []).map(({ name, state, restarts }) => {
-      const words = `${name}: ${state}${restarts === 0 ? '' : `, started ${restarts + 1} times`}`;
+      const words = `${state}${restarts === 0 ? '' : `, started ${restarts + 1} times`}`;
       return state === 'ready' || state === 'stopped'
-        ? ok('services', words)
-        : warn('services', words, `Look at the log of the ${name}.`);
+        ? ok(name, words)
+        : warn(name, words, `Look at the log of the ${name}.`);
     }),
   ];
 }

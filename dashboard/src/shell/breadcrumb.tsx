@@ -1,7 +1,10 @@
 // Where the page is, from the projects down. What a page is called is the title of its entry, or of its address.
-import { Link, useRouterState } from '@tanstack/react-router';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams, useRouterState } from '@tanstack/react-router';
+import { shortened } from '../components/id.tsx';
 import { sentenceText } from '../components/text.ts';
 import { mode } from '../mode.ts';
+import { userQuery } from '../queries/account.ts';
 import { navigationEntries } from './navigation-entries.ts';
 import styles from './shell.module.css';
 import { usePlace } from './use-place.ts';
@@ -9,7 +12,10 @@ import { usePlace } from './use-place.ts';
 export function Breadcrumb() {
   const path = useRouterState({ select: ({ location }) => location.pathname });
   const { ref } = usePlace();
-  const crumbs = crumbsOf(path, ref);
+  const { org, trace } = useParams({ strict: false }) as { org?: string; trace?: string };
+  const { data: user } = useQuery({ ...userQuery, enabled: org !== undefined });
+  const organization = user?.organizations.find(({ slug }) => slug === org)?.name ?? org ?? '';
+  const crumbs = crumbsOf(path, { project: ref, organization, trace: trace ?? null });
   return (
     <nav aria-label="Breadcrumb" style={{ flex: 1, minWidth: 0 }}>
       <ol className={styles.crumbs}>
@@ -29,25 +35,39 @@ export function Breadcrumb() {
   );
 }
 
-function crumbsOf(path: string, project: string | null): { title: string; to: string }[] {
+interface Names {
+  readonly project: string | null;
+  readonly organization: string;
+  /** Id of the trace that is shown. */
+  readonly trace: string | null;
+}
+
+function crumbsOf(path: string, { project, organization, trace }: Names): { title: string; to: string }[] {
   const crumbs = mode === 'production' ? [{ title: 'Projects', to: '/' }] : [];
   const parts = path.split('/').filter(Boolean).map(decodeURIComponent);
   if (project !== null) crumbs.push({ title: project, to: `/projects/${project}` });
-  if (parts[0] === 'deployments' && project !== null)
-    crumbs.push({ title: 'Deployments', to: `/projects/${project}/deployments` }, { title: parts[1] ?? '', to: path });
+  if (parts[0] === 'deployments') {
+    if (project !== null) crumbs.push({ title: 'Deployments', to: `/projects/${project}/deployments` });
+    crumbs.push({ title: parts[1] ?? '', to: path });
+  }
   const below = parts[0] === 'projects' ? parts.slice(2) : [];
   for (const [at, part] of below.entries()) {
-    const title = (at === 0 && navigationEntries.find((entry) => entry.path === part)?.title) || pageText(part);
+    const title =
+      part === trace
+        ? shortened(trace, TRACE_CHARS)
+        : (at === 0 && navigationEntries.find((entry) => entry.path === part)?.title) || pageText(part);
     crumbs.push({ title, to: `/projects/${project}/${below.slice(0, at + 1).join('/')}` });
   }
   if (parts[0] === 'orgs') {
-    crumbs.push({ title: parts[1] ?? '', to: `/orgs/${parts[1]}` });
+    crumbs.push({ title: organization, to: `/orgs/${parts[1]}` });
     if (parts[2] !== undefined) crumbs.push({ title: pageText(parts[2]), to: path });
   } else if (parts[0] === 'operator') crumbs.push({ title: pageText(parts[1] ?? ''), to: path });
   else if (parts[0] !== undefined && parts[0] !== 'projects' && parts[0] !== 'deployments')
     crumbs.push({ title: parts[0] === 'new' ? 'New project' : pageText(parts[0]), to: path });
   return crumbs;
 }
+
+const TRACE_CHARS = 16;
 
 /** Pages that are called otherwise than their address. */
 const pageNames: Readonly<Record<string, string>> = { audit: 'Audit log', hooks: 'Deploy hooks' };
