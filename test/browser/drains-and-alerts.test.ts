@@ -1,5 +1,5 @@
-// Log drains and alerts in the dashboard, in Chromium: they are made by their forms, tried by their buttons at a
-// receiver on this machine, and their pages fit each width and theme.
+// Log drains, alerts and the collector in the dashboard, in Chromium: they are made by their forms, tried by their
+// buttons at a receiver on this machine, and their pages fit each width and theme.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startDashboard, type PlatformDashboard } from '#test/setup/dashboard-browser.ts';
@@ -71,10 +71,21 @@ test('a rule is made by its form, and a channel tried by its button; the history
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Name').fill('Too many errors');
   await dialog.getByLabel('Percent that fail').fill('12');
+  await dialog.getByLabel('Evaluations in a row').fill('3');
+  await dialog.getByLabel('Quiet minutes').fill('60');
+  await dialog.getByLabel('Window in minutes').fill('10');
+  await dialog.getByLabel('Resolves below').fill('13');
+  await dialog.getByRole('button', { name: 'Make rule' }).click();
+  await dialog.getByText('clearBelow: is above the threshold').waitFor();
+  await dialog.getByLabel('Resolves below').fill('4');
   await dialog.getByRole('button', { name: 'Make rule' }).click();
   await page.getByRole('cell', { name: '12 % of invocations fail' }).waitFor();
   const [rule] = await dashboard.platform.call('GET', `/projects/${project.id}/alert-rules`);
   assert.deepEqual([rule.name, rule.kind, rule.channels.length], ['Too many errors', 'error_rate', 1]);
+  assert.deepEqual(
+    [rule.threshold, rule.clearBelow, rule.evaluations, rule.windowMinutes, rule.quietMinutes],
+    [12, 4, 3, 10, 60],
+  );
   const before = receiver.received.length;
   await page.getByRole('button', { name: 'Send a test to team' }).click();
   await until(() => receiver.received.length > before);
@@ -91,8 +102,47 @@ test('a channel of mail says that the platform sends none', async () => {
   assert.equal(await dialog.getByRole('button', { name: 'Make channel' }).isDisabled(), true);
 });
 
+test('a certificate rule asks for days alone, and the first evaluation that is over fires it', async () => {
+  const page = await dashboard.visit('/operator/alerts');
+  await page.getByRole('button', { name: 'New rule' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name').fill('Certificates');
+  await dialog.getByLabel('Watches').selectOption('certificate');
+  assert.equal(await dialog.getByLabel('Window in minutes').count(), 0);
+  assert.equal(await dialog.getByLabel('Resolves below').count(), 0);
+  await dialog.getByLabel('Days before they expire').fill('21');
+  await dialog.getByLabel('Evaluations in a row').fill('1');
+  await dialog.getByRole('button', { name: 'Make rule' }).click();
+  await page.getByRole('cell', { name: '21 days before a certificate expires' }).waitFor();
+  const [rule] = await dashboard.platform.call('GET', '/operator/alert-rules');
+  assert.deepEqual([rule.kind, rule.threshold, rule.evaluations], ['certificate', 21, 1]);
+});
+
+test('a collector is set by its form, its headers are not shown, and it is removed unless that is undone', async () => {
+  const page = await dashboard.visit('/projects/shop/settings/collector');
+  await page.getByText('No collector yet').waitFor();
+  await page.getByRole('button', { name: 'Set collector' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('URL').fill('https://otel.example.com/v1/traces');
+  await dialog.getByLabel('Headers').fill('authorization');
+  await dialog.getByRole('button', { name: 'Set collector' }).click();
+  await dialog.getByText('Line 1 of the headers is no "name: value"').waitFor();
+  await dialog.getByLabel('Headers').fill('authorization: Bearer t0p\nx-team: shop');
+  await dialog.getByRole('button', { name: 'Set collector' }).click();
+  await page.getByText('authorization, x-team').waitFor();
+  assert.equal(await page.getByText('t0p').count(), 0);
+  const read = (): Promise<Json> => dashboard.platform.call('GET', `/projects/${project.id}/collector`);
+  assert.equal((await read()).collector.url, 'https://otel.example.com/v1/traces');
+  await page.getByRole('button', { name: 'Remove the collector' }).click();
+  await page.getByText('No collector yet').waitFor();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('authorization, x-team').waitFor();
+  assert.notEqual((await read()).collector, null);
+});
+
 const pages = [
   ['settings-drains', '/projects/shop/settings/drains'],
+  ['settings-collector', '/projects/shop/settings/collector'],
   ['settings-alerts', '/projects/shop/settings/alerts'],
   ['operator-alerts', '/operator/alerts'],
 ] as const;

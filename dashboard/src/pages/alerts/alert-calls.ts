@@ -26,6 +26,12 @@ export interface NewRule {
   readonly name: string;
   readonly kind: Rule['kind'];
   readonly threshold: number;
+  /** Of those whose kind has one. */
+  readonly windowMinutes?: number;
+  readonly evaluations: number;
+  /** Not given: four fifths of the threshold. */
+  readonly clearBelow?: number;
+  readonly quietMinutes: number;
   readonly channels: string[];
 }
 

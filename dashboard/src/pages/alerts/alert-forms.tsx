@@ -1,5 +1,5 @@
 // The forms of new rules and channels of alerts, with the words for their kinds.
-import { useState } from 'react';
+import { useState, type ComponentPropsWithRef } from 'react';
 import { useChange } from '../../api/use-change.ts';
 import { Checkbox, Field, FieldRow, Input, Select } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
@@ -12,6 +12,10 @@ interface RuleKind {
   /** When it fires, in words. */
   readonly at: (threshold: number) => string;
   readonly isOf: readonly ('project' | 'operator')[];
+  /** Looks at the last minutes, rather than at how things stand. */
+  readonly hasWindow: boolean;
+  /** Is well again below a value of its own. */
+  readonly clearsBelow: boolean;
 }
 
 export const ruleKinds: Readonly<Record<Rule['kind'], RuleKind>> = {
@@ -21,6 +25,8 @@ export const ruleKinds: Readonly<Record<Rule['kind'], RuleKind>> = {
     threshold: 5,
     at: (threshold) => `${threshold} % of invocations fail`,
     isOf: ['project'],
+    hasWindow: true,
+    clearsBelow: true,
   },
   cpu_budget: {
     title: 'CPU near its budget',
@@ -28,6 +34,8 @@ export const ruleKinds: Readonly<Record<Rule['kind'], RuleKind>> = {
     threshold: 80,
     at: (threshold) => `${threshold} % of a CPU budget`,
     isOf: ['project'],
+    hasWindow: true,
+    clearsBelow: true,
   },
   certificate: {
     title: 'Certificates',
@@ -35,6 +43,8 @@ export const ruleKinds: Readonly<Record<Rule['kind'], RuleKind>> = {
     threshold: 14,
     at: (threshold) => `${threshold} days before a certificate expires`,
     isOf: ['project', 'operator'],
+    hasWindow: false,
+    clearsBelow: false,
   },
   disk: {
     title: 'Disk',
@@ -42,6 +52,8 @@ export const ruleKinds: Readonly<Record<Rule['kind'], RuleKind>> = {
     threshold: 90,
     at: (threshold) => `${threshold} % of the disk is used`,
     isOf: ['operator'],
+    hasWindow: false,
+    clearsBelow: true,
   },
 };
 
@@ -64,18 +76,33 @@ export function NewRuleDialog({ projectId, channels, onClose }: NewRuleProps) {
   const [kind, setKind] = useState<Rule['kind']>(kinds[0]!);
   const [name, setName] = useState('');
   const [threshold, setThreshold] = useState(String(ruleKinds[kind].threshold));
+  const [windowMinutes, setWindowMinutes] = useState('5');
+  const [evaluations, setEvaluations] = useState('2');
+  const [clearBelow, setClearBelow] = useState('');
+  const [quietMinutes, setQuietMinutes] = useState('15');
+  const { hasWindow, clearsBelow } = ruleKinds[kind];
   const [chosen, setChosen] = useState<readonly string[]>(channels.slice(0, 5).map(({ id }) => id));
   const make = useChange({
     queryKey: ['alert-rules', projectId],
     failed: 'The rule was not made',
-    act: () => makeRule(projectId, { name, kind, threshold: Number(threshold), channels: [...chosen] }),
+    act: () =>
+      makeRule(projectId, {
+        name,
+        kind,
+        threshold: Number(threshold),
+        evaluations: Number(evaluations),
+        quietMinutes: Number(quietMinutes),
+        ...(hasWindow && { windowMinutes: Number(windowMinutes) }),
+        ...(clearsBelow && clearBelow !== '' && { clearBelow: Number(clearBelow) }),
+        channels: [...chosen],
+      }),
     onDone: onClose,
   });
   return (
     <FormDialog
       onClose={onClose}
       title="New rule"
-      description="It fires once it is over in two evaluations in a row, and resolves when it is well below."
+      description="It is evaluated every minute, fires once, and resolves when it is well again."
       onSubmit={() => make.mutate(undefined)}
       action="Make rule"
       isPending={make.isPending}
@@ -113,21 +140,60 @@ export function NewRuleDialog({ projectId, channels, onClose }: NewRuleProps) {
             </Select>
           )}
         </Field>
-        <Field label={ruleKinds[kind].unit}>
-          {(control) => (
-            <Input
-              {...control}
-              type="number"
+        <NumberField
+          label={ruleKinds[kind].unit}
+          required
+          min={0.1}
+          max={100}
+          step="any"
+          value={threshold}
+          onValue={setThreshold}
+        />
+      </FieldRow>
+      <FieldRow>
+        <NumberField
+          label="Evaluations in a row"
+          hint="That are over before it fires"
+          required
+          min={1}
+          max={20}
+          value={evaluations}
+          onValue={setEvaluations}
+        />
+        <NumberField
+          label="Quiet minutes"
+          hint="Between the beginnings of two alerts"
+          required
+          min={1}
+          max={1440}
+          value={quietMinutes}
+          onValue={setQuietMinutes}
+        />
+      </FieldRow>
+      {clearsBelow && (
+        <FieldRow>
+          {hasWindow && (
+            <NumberField
+              label="Window in minutes"
+              hint="What each evaluation looks at"
               required
-              min={0.1}
-              max={100}
-              step="any"
-              value={threshold}
-              onChange={({ target }) => setThreshold(target.value)}
+              min={1}
+              max={1440}
+              value={windowMinutes}
+              onValue={setWindowMinutes}
             />
           )}
-        </Field>
-      </FieldRow>
+          <NumberField
+            label="Resolves below"
+            hint="Empty: four fifths of the threshold"
+            min={0.1}
+            max={100}
+            step="any"
+            value={clearBelow}
+            onValue={setClearBelow}
+          />
+        </FieldRow>
+      )}
       {channels.length === 0 && <p>There is no channel yet: what fires is in the history alone.</p>}
       {channels.map(({ id, name: title, kind: of }) => (
         <Checkbox
@@ -138,6 +204,20 @@ export function NewRuleDialog({ projectId, channels, onClose }: NewRuleProps) {
         />
       ))}
     </FormDialog>
+  );
+}
+
+interface NumberFieldProps extends Omit<ComponentPropsWithRef<'input'>, 'type' | 'onChange'> {
+  readonly label: string;
+  readonly hint?: string;
+  readonly onValue: (value: string) => void;
+}
+
+function NumberField({ label, hint, onValue, ...rest }: NumberFieldProps) {
+  return (
+    <Field label={label} {...(hint !== undefined && { hint })}>
+      {(control) => <Input {...control} {...rest} type="number" onChange={({ target }) => onValue(target.value)} />}
+    </Field>
   );
 }
 
