@@ -197,7 +197,5 @@ async function type(page: Page, label: string, text: string): Promise<void> {
   const editor = page.locator(`.cm-content[aria-label="${label}"]`);
   await editor.click();
   await page.keyboard.press('Control+a');
-  // Written over what is marked, Chromium itself would keep the look of that, which the policy refuses.
-  await page.keyboard.press('Delete');
   await page.keyboard.insertText(text);
 }

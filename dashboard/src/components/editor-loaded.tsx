@@ -42,6 +42,25 @@ const colors = HighlightStyle.define([
 
 const MIN_HEIGHT_PX = 120;
 
+/**
+ * Chromium writes over marked text by itself, in the look of what was marked: a style that the policy of the page
+ * refuses. So the editor does it; what other parts of it make of typed text, such as brackets around it, stays.
+ */
+const typeOverMarked = EditorView.domEventHandlers({
+  beforeinput(event, view) {
+    const { main } = view.state.selection;
+    if (event.inputType !== 'insertText' || event.data === null || main.empty || view.composing || view.state.readOnly)
+      return false;
+    const typed = event.data;
+    const insert = () => view.state.update(view.state.replaceSelection(typed), { userEvent: 'input.type' });
+    const isDone = view.state
+      .facet(EditorView.inputHandler)
+      .some((handler) => handler(view, main.from, main.to, typed, insert));
+    if (!isDone) view.dispatch(insert());
+    return true;
+  },
+});
+
 export default function EditorLoaded(props: EditorProps) {
   const { label, language, value, onChange, onRun, isReadOnly = false, schema, minHeight = MIN_HEIGHT_PX } = props;
   const frame = useRef<HTMLDivElement>(null);
@@ -61,6 +80,7 @@ export default function EditorLoaded(props: EditorProps) {
         extensions: [
           Prec.highest(keymap.of([{ key: 'Mod-Enter', run: () => (run(), true) }])),
           basicSetup,
+          typeOverMarked,
           languagePart.current.of([]),
           look,
           syntaxHighlighting(colors),
