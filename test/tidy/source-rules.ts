@@ -20,7 +20,7 @@ const rootModules: Readonly<Record<string, readonly string[]>> = {
 
 /** Findings of every rule of this file. */
 export function sourceFindings(sources: Sources): Finding[] {
-  const findings: Finding[] = [];
+  const findings = migrationFindings(Object.keys(sources));
   for (const [file, text] of Object.entries(sources)) {
     if (isOwnModule(file)) findings.push(...nameFindings(file), ...moduleFindings(file, text));
     if (file.endsWith('.test.ts')) findings.push(...testFindings(file, text));
@@ -52,6 +52,16 @@ const machinePath =
 const oldClosure = /(?<=^[ \t].*)\.on[A-Z]\w* = (?:async )?(?:\([^()]*\)|\w+)(?:: [^=\n]+)? =>/gm;
 const oldClosureMessage =
   'makes a closure in the old generation, with all that it holds (docs/decisions/53-closures-of-a-request.md): give it a name first';
+
+/** Two branches that each add the next migration meet in no file, and the platform starts no more (postgres/migrate.ts). */
+function migrationFindings(files: readonly string[]): Finding[] {
+  const names = files.filter((file) => /^postgres\/migrations\/[^/]+\.sql$/.test(file)).toSorted();
+  return names.flatMap((file, at) => {
+    const number = String(at + 1).padStart(6, '0');
+    if (new RegExp(`/${number}_[a-z0-9_]+\\.sql$`).test(file)) return [];
+    return [{ file, line: 0, message: `is not numbered 1, 2, 3...: call it ${number}_<words>.sql` }];
+  });
+}
 
 function nameFindings(file: string): Finding[] {
   const name = file.split('/').at(-1)!;

@@ -136,3 +136,18 @@ test('a test file asserts something and leaves no test out', () => {
     ['test/a.test.ts asserts nothing', 'test/b.test.ts:2 runs only a part of its tests: test.' + 'only('],
   );
 });
+
+test('migrations are numbered 1, 2, 3...', () => {
+  const migrations = (...names: string[]): string[] =>
+    found(Object.fromEntries(names.map((name) => [`postgres/migrations/${name}`, '-- x\n'])));
+  assert.deepEqual(migrations('000001_first.sql', '000002_second.sql', 'README.md'), []);
+  assert.deepEqual(migrations('000001_first.sql', '000002_alerts.sql', '000002_drains.sql'), [
+    'postgres/migrations/000002_drains.sql is not numbered 1, 2, 3...: call it 000003_<words>.sql',
+  ]);
+  assert.deepEqual(migrations('000001_first.sql', '000003_third.sql'), [
+    'postgres/migrations/000003_third.sql is not numbered 1, 2, 3...: call it 000002_<words>.sql',
+  ]);
+  assert.deepEqual(migrations('000001_First.sql'), [
+    'postgres/migrations/000001_First.sql is not numbered 1, 2, 3...: call it 000001_<words>.sql',
+  ]);
+});
