@@ -34,7 +34,14 @@ let platform: TestPlatform;
 before(async () => {
   platform = await startPlatform(
     { shop: worker, other: worker },
-    { HANDLER_PROCESSES: '2', LOG_LEVEL: 'debug', METRICS_DEPLOYMENTS_MAX: '1', WORKER_EGRESS_ALLOW: 'loopback' },
+    {
+      HANDLER_PROCESSES: '2',
+      LOG_LEVEL: 'debug',
+      METRICS_DEPLOYMENTS_MAX: '1',
+      WORKER_EGRESS_ALLOW: 'loopback',
+      // Nobody asks here, and engines are to record to the end.
+      LOG_UNASKED_MS: '3600000',
+    },
   );
 });
 after(() => platform.close());
@@ -197,7 +204,7 @@ test('a failure of the worker is a warning', async () => {
   await platform.fetch('shop', '/throw');
   const end = await platform.logged((entry) => entry['msg'] === 'invocation' && entry['outcome'] === 'worker_threw');
   assert.deepEqual([end['level'], end['status']], [40, 500]);
-  // Sampled, as a control plane may ask.
+  // Sampled, since a control plane may ask.
   assert.match(end['traceId'] as string, /^[0-9a-f]{32}$/);
 });
 

@@ -261,6 +261,8 @@ export async function makeScene(control: TestControl): Promise<Scene> {
       VALUES (${rows['hook']!}, ${projectId}, ${newSecret('x').hash}, 'walk', 'main')`;
     await sql`INSERT INTO control.webhook (id, organization_id, url, events, secret)
       VALUES (${rows['webhook']!}, ${org}, 'https://example.com/', ARRAY['deployment.created'], ${Buffer.alloc(8)})`;
+    await sql`INSERT INTO control.collector (project_id, url, headers, header_names, is_private)
+      VALUES (${projectId}, 'https://example.com/', ${Buffer.alloc(8)}, '{}', false)`;
     const announced = await control.call(
       'POST',
       `/projects/${projectId}/uploads`,

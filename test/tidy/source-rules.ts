@@ -53,7 +53,7 @@ const oldClosure = /(?<=^[ \t].*)\.on[A-Z]\w* = (?:async )?(?:\([^()]*\)|\w+)(?:
 const oldClosureMessage =
   'makes a closure in the old generation, with all that it holds (docs/decisions/53-closures-of-a-request.md): give it a name first';
 
-/** Two branches that each add the next migration meet in no file, and the platform starts no more (postgres/migrate.ts). */
+// Two branches that each add the next migration meet in no file, and the platform starts no more (postgres/migrate.ts).
 function migrationFindings(files: readonly string[]): Finding[] {
   const names = files.filter((file) => /^postgres\/migrations\/[^/]+\.sql$/.test(file)).toSorted();
   return names.flatMap((file, at) => {
