@@ -7,6 +7,7 @@ import { databaseBounds } from './limits/database.ts';
 import { deliveryBounds } from './limits/delivery.ts';
 import { edgeBounds } from './limits/edge.ts';
 import { engineBounds } from './limits/engine.ts';
+import { gatewayBounds } from './limits/gateway.ts';
 import { webBounds } from './limits/web.ts';
 import { telemetryBounds } from './limits/telemetry.ts';
 import { parseInteger } from './parse-integer.ts';
@@ -27,6 +28,9 @@ export type DeliveryLimits = Values<typeof deliveryBounds>;
 /** Bounds of the edge, which gets certificates. */
 export type EdgeLimits = Values<typeof edgeBounds>;
 
+/** Bounds of the AI gateway. */
+export type GatewayLimits = Values<typeof gatewayBounds>;
+
 /** Bounds of the process that serves the dashboard and the documentation. */
 export type WebLimits = Values<typeof webBounds>;
 
@@ -44,6 +48,7 @@ export interface Limits extends Values<typeof engineBounds> {
   readonly database: DatabaseLimits;
   readonly delivery: DeliveryLimits;
   readonly edge: EdgeLimits;
+  readonly gateway: GatewayLimits;
   readonly web: WebLimits;
   readonly telemetry: TelemetryLimits;
 }
@@ -86,6 +91,7 @@ export function limitsFrom(environment: Environment): Limits {
     database: readBounds(databaseBounds, environment),
     delivery: readBounds(deliveryBounds, environment),
     edge: readBounds(edgeBounds, environment),
+    gateway: readBounds(gatewayBounds, environment),
     web: readBounds(webBounds, environment),
     telemetry: readBounds(telemetryBounds, environment),
   };

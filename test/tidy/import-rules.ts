@@ -167,6 +167,8 @@ const zones: readonly Zone[] = [
     prefix: 'control/',
     may: ['core/', 'deployments/', 'postgres/', 'git/', 'operations/doctor/', 'packages/worker/', 'resources/'],
   },
+  // Free of the rest of the control plane: `platform dev` runs it too.
+  { prefix: 'control/gateway/', may: ['core/'] },
   {
     prefix: 'cli/',
     may: [

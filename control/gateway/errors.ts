@@ -1,0 +1,76 @@
+// The errors of the gateway: one table of codes, statuses and types, and how one is answered. The envelope is that of
+// the chat-completions wire, so that its clients read it.
+
+interface Row {
+  readonly status: number;
+  readonly type: string;
+  /** Whether clients that retry of themselves are told not to. */
+  readonly isFinal?: boolean;
+}
+
+/** Every code, with what is answered. */
+export const gatewayErrors = {
+  invalid_api_key: { status: 401, type: 'authentication_error' },
+  token_expired: { status: 401, type: 'authentication_error' },
+  model_not_allowed: { status: 403, type: 'permission_error' },
+  invalid_request: { status: 400, type: 'invalid_request_error' },
+  missing_required_parameter: { status: 400, type: 'invalid_request_error' },
+  loop_detected: { status: 400, type: 'invalid_request_error' },
+  request_too_large: { status: 413, type: 'invalid_request_error' },
+  model_not_found: { status: 404, type: 'invalid_request_error' },
+  route_not_found: { status: 404, type: 'invalid_request_error' },
+  method_not_allowed: { status: 405, type: 'invalid_request_error' },
+  client_gone: { status: 499, type: 'invalid_request_error' },
+  rate_limit_exceeded: { status: 429, type: 'rate_limit_error' },
+  insufficient_quota: { status: 429, type: 'insufficient_quota', isFinal: true },
+  internal_error: { status: 500, type: 'server_error' },
+  upstream_error: { status: 502, type: 'server_error' },
+  upstream_timeout: { status: 504, type: 'server_error' },
+  provider_not_configured: { status: 503, type: 'server_error', isFinal: true },
+} satisfies Record<string, Row>;
+
+export type GatewayErrorCode = keyof typeof gatewayErrors;
+
+interface Details {
+  /** The field of the body. */
+  readonly param?: string | null;
+  readonly retryAfterMs?: number | null;
+  /** What a provider said instead of our code, such as `context_length_exceeded`. */
+  readonly as?: { readonly status: number; readonly code: string | null; readonly type: string | null };
+}
+
+/** A refusal that a client reads. */
+export class GatewayError extends Error {
+  readonly code: GatewayErrorCode;
+  readonly details: Details;
+
+  constructor(code: GatewayErrorCode, message: string, details: Details = {}) {
+    super(message);
+    this.code = code;
+    this.details = details;
+  }
+
+  get status(): number {
+    return this.details.as?.status ?? gatewayErrors[this.code].status;
+  }
+}
+
+/** The envelope, as an answer or as a frame of a stream. */
+export function errorBody({ code, message, details }: GatewayError): { readonly error: Record<string, string | null> } {
+  // A body that is wrong has no code of its own on this wire.
+  const said = details.as === undefined ? (code === 'invalid_request' ? null : code) : details.as.code;
+  const type = details.as?.type ?? gatewayErrors[code].type;
+  return { error: { message, type, param: details.param ?? null, code: said } };
+}
+
+export function errorResponse(error: GatewayError): Response {
+  const headers = new Headers();
+  const { retryAfterMs } = error.details;
+  const row: Row = gatewayErrors[error.code];
+  if (row.isFinal === true) headers.set('x-should-retry', 'false');
+  if (retryAfterMs !== undefined && retryAfterMs !== null) {
+    headers.set('retry-after', String(Math.ceil(retryAfterMs / 1000)));
+    headers.set('retry-after-ms', String(Math.ceil(retryAfterMs)));
+  }
+  return Response.json(errorBody(error), { status: error.status, headers });
+}

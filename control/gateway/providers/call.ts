@@ -1,0 +1,191 @@
+// One attempt at a provider: sends, holds it to its times and sizes, and reads what it answers.
+import type { GatewayLimits } from '#core/limits.ts';
+import type { GatewayParts } from '../contract.ts';
+import { GatewayError } from '../errors.ts';
+import { nameOf } from '../routing/model-names.ts';
+import type { Pieces } from '../streams/chat-stream.ts';
+import { SseReader } from '../streams/sse-reader.ts';
+import { failureOf, outage, UpstreamFailure } from './failure.ts';
+import { answerMock } from './mock.ts';
+import type { StreamPiece, Target, Wire, WireRequest } from './wire.ts';
+
+/** Counts how many gateways a request has passed. */
+export const HOPS_HEADER = 'x-platform-ai-hops';
+
+/** What attempts of one call share. */
+export interface CallContext {
+  readonly send: GatewayParts['send'];
+  readonly limits: GatewayLimits;
+  /** Of the client. */
+  readonly signal: AbortSignal;
+  /** What the client gives each attempt; null: it does not say. */
+  readonly timeoutMs: number | null;
+  /** Gateways that the request has passed. */
+  readonly hops: number;
+}
+
+/** A provider's stream that has begun. */
+export interface OpenedStream {
+  readonly first: readonly StreamPiece[];
+  readonly rest: Pieces;
+  readonly abort: () => void;
+}
+
+/** @throws {UpstreamFailure} @throws {GatewayError} when the client is gone. */
+export async function askForJson<Answer>(
+  context: CallContext,
+  target: Target,
+  wire: Wire,
+  request: WireRequest,
+  read: (answer: unknown) => Answer,
+): Promise<Answer> {
+  const attempt = begin(context, target);
+  try {
+    const response = await attempt.send(request);
+    if (!response.ok) throw await refused(response, target, wire, context.limits);
+    return read(JSON.parse(await readText(response, context.limits.answerBytesMax)));
+  } catch (error) {
+    throw attempt.explain(error);
+  } finally {
+    attempt.end();
+  }
+}
+
+/** Resolves when the answer has begun. @throws {UpstreamFailure} @throws {GatewayError} when the client is gone. */
+export async function askForStream(
+  context: CallContext,
+  target: Target,
+  wire: Wire,
+  request: WireRequest,
+): Promise<OpenedStream> {
+  const attempt = begin(context, target);
+  try {
+    const response = await attempt.send(request);
+    if (!response.ok) throw await refused(response, target, wire, context.limits);
+    const rest = readPieces(response, wire, context.limits, attempt);
+    for (;;) {
+      const { done, value } = await rest.next();
+      if (done === true) throw outage(nameOf(target), 'the stream ended before it began');
+      if (value.length === 0) continue;
+      const [piece] = value;
+      if (piece?.kind === 'error') throw outage(nameOf(target), piece.said.message);
+      if (piece?.kind === 'done') throw outage(nameOf(target), 'the stream ended before it began');
+      return { first: value, rest, abort: attempt.abort };
+    }
+  } catch (error) {
+    const explained = attempt.explain(error);
+    attempt.abort();
+    throw explained;
+  }
+}
+
+type Attempt = ReturnType<typeof begin>;
+
+function begin({ send, limits, signal, timeoutMs, hops }: CallContext, target: Target) {
+  const name = nameOf(target);
+  const own = new AbortController();
+  const waitMs = Math.min(timeoutMs ?? limits.answerMs, limits.answerMs);
+  let lateMs: number | null = null;
+  let timer: ReturnType<typeof setTimeout>;
+  const end = (): void => clearTimeout(timer);
+  const waitFor = (ms: number): void => {
+    timer = setTimeout(() => {
+      lateMs = ms;
+      own.abort();
+    }, ms);
+  };
+  waitFor(waitMs);
+  return {
+    end,
+    abort(): void {
+      end();
+      own.abort();
+    },
+    /** The next bytes have their time from now. */
+    goesOn: () => waitFor(limits.streamIdleMs),
+    send({ path, headers, body }: WireRequest): Promise<Response> {
+      const init: RequestInit = {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers, [HOPS_HEADER]: String(hops + 1) },
+        body: JSON.stringify(body),
+        signal: AbortSignal.any([signal, own.signal]),
+        redirect: 'manual',
+      };
+      const { kind, url } = target.provider;
+      if (kind === 'mock') return answerMock(new Request(`http://mock.invalid${path}`, init));
+      return send(new Request(`${url.replace(/\/+$/, '')}${path}`, init), target.provider);
+    },
+    /** What a failure means. */
+    explain(error: unknown): UpstreamFailure | GatewayError {
+      if (error instanceof UpstreamFailure) return error;
+      if (signal.aborted) return new GatewayError('client_gone', 'The client closed the connection');
+      if (lateMs !== null) {
+        const failure = outage(name, `the provider was silent for ${lateMs} ms`, 'upstream_timeout');
+        // A client's own impatience says nothing of the provider, nor is it tried again.
+        const isOwn = timeoutMs !== null && lateMs === timeoutMs;
+        return isOwn ? new UpstreamFailure(failure.told, { isRetryable: false, isOutage: false }) : failure;
+      }
+      if (error instanceof SyntaxError) return outage(name, 'the provider answered something that is no JSON');
+      return outage(name, reasonOf(error));
+    },
+  };
+}
+
+/** Never the message of an error of the network: it names addresses. */
+function reasonOf(error: unknown): string {
+  const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };
+  const found = code ?? cause?.code;
+  const isWord = typeof found === 'string' && /^[A-Z][A-Z0-9_]{1,60}$/.test(found);
+  return isWord ? `no answer from the provider: ${found}` : 'no answer of the provider that could be read';
+}
+
+async function refused(response: Response, target: Target, wire: Wire, limits: GatewayLimits) {
+  const text = await readText(response, limits.answerBytesMax).catch(() => '');
+  let answer: unknown = null;
+  try {
+    answer = JSON.parse(text);
+  } catch {
+    // A page of a proxy in front of it: its status says enough.
+  }
+  return failureOf(nameOf(target), response, wire.said(answer));
+}
+
+async function* readPieces(
+  response: Response,
+  wire: Wire,
+  limits: GatewayLimits,
+  attempt: Attempt,
+): AsyncGenerator<readonly StreamPiece[], void, void> {
+  const events = new SseReader(limits.eventCharactersMax);
+  const read = wire.openStream();
+  const pieces: StreamPiece[] = [];
+  try {
+    for await (const bytes of response.body ?? []) {
+      // While the client takes what there is, the provider is not waited for.
+      attempt.end();
+      for (const event of events.push(bytes)) pieces.push(...read(event));
+      if (pieces.length > 0) yield pieces.splice(0);
+      attempt.goesOn();
+    }
+    const last = events.end();
+    if (last !== null) yield read(last);
+  } catch (error) {
+    const explained = attempt.explain(error);
+    // What came whole before a broken event, in the same bytes.
+    if (pieces.length > 0) yield pieces;
+    throw explained instanceof UpstreamFailure ? explained.told : explained;
+  } finally {
+    attempt.end();
+  }
+}
+
+async function readText(response: Response, bytesMax: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength;
+    if (size > bytesMax) throw Object.assign(new Error('too long'), { code: 'ANSWER_TOO_LONG' });
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

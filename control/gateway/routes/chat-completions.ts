@@ -1,0 +1,112 @@
+// POST /chat/completions: an answer as a whole or as a stream, from the first of the call's models that gives one.
+import { openBill, type Bill } from '../accounts/bill.ts';
+import { estimateChat, saidLength, tokensOfLength } from '../accounts/estimate.ts';
+import { isJson, isList, usedOf, wireUsage, type ChatRequest, type Json, type Used } from '../chat.ts';
+import { GatewayError } from '../errors.ts';
+import { askForJson, askForStream, type CallContext } from '../providers/call.ts';
+import type { Target } from '../providers/wire.ts';
+import { wires } from '../providers/wires.ts';
+import { readChat, readJson } from '../request-body.ts';
+import { tryInTurn, type Tried } from '../routing/attempts.ts';
+import { nameOf } from '../routing/model-names.ts';
+import { openChatStream, type StreamEnd } from '../streams/chat-stream.ts';
+import { sseHeaders } from '../streams/sse-writer.ts';
+import { answerHeaders, contextOf, targetsOfCall, type Call } from './call.ts';
+
+/** @throws {GatewayError} */
+export async function chatCompletions(call: Call): Promise<Response> {
+  const context = contextOf(call);
+  const body = readChat(await readJson(call.request, context.limits.bodyBytesMax));
+  const targets = await targetsOfCall(call, body);
+  const { models: fallbacks, ...request } = body;
+  void fallbacks;
+  const bill = await openBill(call.parts, {
+    ...call,
+    modelRequested: body.model,
+    isStream: body.stream === true,
+    estimate: estimateChat(body, context.limits.completionTokensDefault),
+  });
+  try {
+    const chat = { call, context, targets, request: request as ChatRequest, bill };
+    return await (body.stream === true ? stream(chat) : answer(chat));
+  } catch (error) {
+    const told = error instanceof GatewayError ? error : new GatewayError('internal_error', 'The gateway failed');
+    bill.close({ used: null, model: null, error: told, begunAt: null });
+    throw error;
+  }
+}
+
+interface Chat {
+  readonly call: Call;
+  readonly context: CallContext;
+  readonly targets: readonly Target[];
+  readonly request: ChatRequest;
+  readonly bill: Bill;
+}
+
+async function answer(chat: Chat): Promise<Response> {
+  const { call, bill } = chat;
+  const { tried, upstreamMs } = await timed(chat, (target) => {
+    const wire = wires[target.provider.kind];
+    return askForJson(chat.context, target, wire, put(chat, target), (json) => wire.chatAnswer(json));
+  });
+  const used = usedOf(tried.answer['usage']) ?? estimated(bill, tried.answer);
+  bill.close({ used, model: nameOf(tried.target), error: null, begunAt: call.parts.now() });
+  // Clients count on it.
+  const shown = used.isEstimated ? { ...tried.answer, usage: wireUsage(used) } : tried.answer;
+  return Response.json(shown, { headers: { ...bill.headers, ...answerHeaders(call, tried, upstreamMs) } });
+}
+
+async function stream(chat: Chat): Promise<Response> {
+  const { call, bill, request } = chat;
+  const { tried, upstreamMs } = await timed(chat, (target) =>
+    askForStream(chat.context, target, wires[target.provider.kind], put(chat, target)),
+  );
+  const begunAt = call.parts.now();
+  const opened = openChatStream({
+    ...tried.answer,
+    showsUsage: request.stream_options?.['include_usage'] === true,
+    promptTokens: bill.estimate.promptTokens,
+    keepAliveMs: chat.context.limits.keepAliveMs,
+    onEnd({ used, error }: StreamEnd) {
+      call.open.delete(end);
+      bill.close({ used, model: nameOf(tried.target), error, begunAt });
+    },
+  });
+  const { body, end } = opened;
+  call.open.add(end);
+  return new Response(body, {
+    headers: { ...sseHeaders, ...bill.headers, ...answerHeaders(call, tried, upstreamMs) },
+  });
+}
+
+function put({ request, bill, context }: Chat, target: Target) {
+  const tokensMax = bill.isBounded ? context.limits.completionTokensDefault : null;
+  return wires[target.provider.kind].chatRequest(target, request, tokensMax);
+}
+
+async function timed<Answer>(
+  { call, context, targets }: Chat,
+  attempt: (target: Target) => Promise<Answer>,
+): Promise<{ tried: Tried<Answer>; upstreamMs: number }> {
+  const { parts, breaker, caller, request } = call;
+  const sentAt = parts.now();
+  const { organizationId } = caller;
+  const { limits } = context;
+  const tried = await tryInTurn({ targets, attempt, breaker, organizationId, limits, signal: request.signal });
+  return { tried, upstreamMs: parts.now() - sentAt };
+}
+
+function estimated({ estimate }: Bill, body: Json): Used {
+  const choices = isList(body['choices']) ? body['choices'] : [];
+  let length = 0;
+  for (const choice of choices)
+    if (isJson(choice) && isJson(choice['message'])) length += saidLength(choice['message']);
+  return {
+    promptTokens: estimate.promptTokens,
+    completionTokens: tokensOfLength(length),
+    cachedTokens: 0,
+    reasoningTokens: 0,
+    isEstimated: true,
+  };
+}

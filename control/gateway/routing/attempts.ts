@@ -1,0 +1,72 @@
+// Tries models in turn, each several times, until one answers: only while nothing was answered, and only after failures
+// that another attempt may not have.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { GatewayLimits } from '#core/limits.ts';
+import { GatewayError } from '../errors.ts';
+import { UpstreamFailure } from '../providers/failure.ts';
+import type { Target } from '../providers/wire.ts';
+import type { CircuitBreaker } from './circuit-breaker.ts';
+import { nameOf } from './model-names.ts';
+
+/** An answer, and what it took. */
+export interface Tried<Answer> {
+  readonly target: Target;
+  readonly answer: Answer;
+  readonly attempts: number;
+}
+
+interface Parts<Answer> {
+  readonly targets: readonly Target[];
+  /** @throws {UpstreamFailure} */
+  readonly attempt: (target: Target) => Promise<Answer>;
+  readonly breaker: CircuitBreaker;
+  readonly organizationId: string;
+  readonly limits: GatewayLimits;
+  /** Of the client. */
+  readonly signal: AbortSignal;
+}
+
+/** @throws {GatewayError} of the last attempt. */
+export async function tryInTurn<Answer>(parts: Parts<Answer>): Promise<Tried<Answer>> {
+  const { targets, breaker, limits, signal } = parts;
+  let attempts = 0;
+  let told: GatewayError | null = null;
+  for (const target of targets) {
+    const circuit = `${parts.organizationId} ${target.provider.name} ${target.provider.url}`;
+    for (let retry = 0; retry <= limits.retriesMax; retry += 1) {
+      const waitMs = breaker.wait(circuit);
+      if (waitMs > 0) {
+        told ??= leftAlone(target, waitMs);
+        break;
+      }
+      attempts += 1;
+      try {
+        const answer = await parts.attempt(target);
+        breaker.succeeded(circuit);
+        return { target, answer, attempts };
+      } catch (error) {
+        if (!(error instanceof UpstreamFailure)) throw error;
+        if (error.isOutage) breaker.failed(circuit);
+        if (!error.isRetryable) throw error.told;
+        told = error.told;
+        const pauseMs = error.retryAfterMs ?? limits.retryPauseMs * 2 ** retry;
+        if (pauseMs > limits.retryAfterMsMax || retry === limits.retriesMax) break;
+        await pauseUnlessGone(pauseMs, signal);
+      }
+    }
+  }
+  throw told!;
+}
+
+function leftAlone(target: Target, waitMs: number): GatewayError {
+  const message = `${nameOf(target)}: the provider failed several times in a row and is left alone for a moment`;
+  return new GatewayError('upstream_error', message, { retryAfterMs: waitMs });
+}
+
+async function pauseUnlessGone(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await pause(ms, undefined, { signal });
+  } catch {
+    throw new GatewayError('client_gone', 'The client closed the connection');
+  }
+}

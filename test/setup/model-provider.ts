@@ -1,0 +1,192 @@
+// A provider of models on a real socket, on the wire of OpenAI, that does what the name of the model says: answers,
+// fails in one of many ways, or is silent. Keeps what it was asked.
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+
+/** What a provider was asked. */
+export interface Asked {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Record<string, unknown>;
+  /** Resolves when the connection's answer is over; whether it was cut off by who asked. */
+  readonly closed: Promise<{ readonly isCut: boolean }>;
+}
+
+export interface ModelProvider {
+  /** With the version. */
+  readonly url: string;
+  readonly asked: Asked[];
+  close(): Promise<void>;
+}
+
+type Answer = (response: ServerResponse, body: Record<string, unknown>, nth: number) => void;
+
+const usage = { prompt_tokens: 7, completion_tokens: 5, total_tokens: 12 };
+/** Of every answer. */
+export const MODEL_SAYS = 'Hello, world 🌍!';
+
+export function chunkOf(delta: unknown, finish: string | null = null, more: object = {}): string {
+  const choices = [{ index: 0, delta, finish_reason: finish }];
+  return JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'up', choices, ...more });
+}
+
+const usageChunk = JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, choices: [], usage });
+const frameOf = (data: string): string => `data: ${data}\n\n`;
+const said = [...MODEL_SAYS.matchAll(/.{1,4}/gu)].map(([piece]) => frameOf(chunkOf({ content: piece })));
+const begun = frameOf(chunkOf({ role: 'assistant', content: '' })) + said[0]!;
+const whole = [frameOf(chunkOf({ role: 'assistant', content: '' })), ...said, frameOf(chunkOf({}, 'stop'))];
+
+function wholeAnswer(more: object = { usage }): string {
+  const message = { role: 'assistant', content: MODEL_SAYS };
+  const choices = [{ index: 0, message, finish_reason: 'stop' }];
+  return JSON.stringify({ id: 'c1', object: 'chat.completion', created: 1, model: 'up', choices, ...more });
+}
+
+function open(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+}
+
+function refuse(response: ServerResponse, status: number, message: string, headers: object = {}): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  response.end(JSON.stringify({ error: { message, type: 'server_error', param: null, code: null } }));
+}
+
+const answerWell: Answer = (response, body) => {
+  if (body['stream'] !== true) {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    return void response.end(wholeAnswer());
+  }
+  open(response);
+  const asks = (body['stream_options'] as { include_usage?: boolean } | undefined)?.include_usage === true;
+  return void response.end([...whole, ...(asks ? [frameOf(usageChunk)] : []), frameOf('[DONE]')].join(''));
+};
+
+/** Bytes one by one, each in a write of its own. */
+async function trickle(response: ServerResponse, text: string): Promise<void> {
+  for (const byte of Buffer.from(text)) {
+    response.write(Buffer.of(byte));
+    await new Promise(setImmediate);
+  }
+  response.end();
+}
+
+const answers: Readonly<Record<string, Answer>> = {
+  'cut/mid': (response) => {
+    open(response);
+    response.end(begun);
+  },
+  'cut/done': (response) => {
+    open(response);
+    response.end(begun + frameOf('[DONE]'));
+  },
+  'reset/mid': (response) => {
+    open(response);
+    response.write(begun, () => response.destroy());
+  },
+  'err/mid': (response) => {
+    open(response);
+    response.end(begun + frameOf('{"error":{"message":"overloaded","type":"server_error","code":"busy"}}'));
+  },
+  'half-event': (response) => {
+    open(response);
+    response.end(`${begun}data: {"choices":[{"index":0,"del`);
+  },
+  'no-json': (response) => {
+    open(response);
+    response.end(`${begun}data: <html>\n\n`);
+  },
+  'hang/mid': (response) => {
+    open(response);
+    response.write(begun);
+  },
+  'utf8-split': (response) => {
+    open(response);
+    void trickle(response, [...whole, frameOf('[DONE]')].join(''));
+  },
+  crlf: (response) => {
+    open(response);
+    response.end(`: hello\r\n\r\n${[...whole, frameOf('[DONE]')].join('').replaceAll('\n', '\r\n')}`);
+  },
+  'no-usage': (response, body) => {
+    if (body['stream'] !== true) return void response.end(wholeAnswer({}));
+    open(response);
+    return void response.end([...whole, frameOf('[DONE]')].join(''));
+  },
+  'no-done': (response) => {
+    open(response);
+    response.end([...whole].join(''));
+  },
+  ratelimit: (response) => refuse(response, 429, 'slow down', { 'retry-after': '7' }),
+  'fail-then-ok': (response, body, nth) =>
+    nth < 2 ? refuse(response, 500, 'try again') : answerWell(response, body, nth),
+  'begins-badly-then-ok': (response, body, nth) => {
+    if (nth > 0) return answerWell(response, body, nth);
+    open(response);
+    return void response.end(': nothing\n\n');
+  },
+  fail: (response) => refuse(response, 500, 'broken'),
+  'bad-request': (response) => {
+    response.writeHead(400, { 'content-type': 'application/json' });
+    response.end(
+      '{"error":{"message":"too long","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}',
+    );
+  },
+  'bad-key': (response) => refuse(response, 401, 'Incorrect key: sk-secret'),
+  redirect: (response) => {
+    response.writeHead(302, { location: 'http://127.0.0.1:1/' });
+    response.end();
+  },
+  page: (response) => {
+    response.writeHead(200, { 'content-type': 'text/html' });
+    response.end('<html>');
+  },
+  'short-length': (response) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100000' });
+    response.write(wholeAnswer(), () => response.destroy());
+  },
+  huge: (response) => {
+    open(response);
+    response.end(
+      frameOf(chunkOf({ content: 'x'.repeat(4_000_000) })) + frameOf(chunkOf({}, 'stop')) + frameOf('[DONE]'),
+    );
+  },
+  hang: () => {},
+};
+
+export async function openModelProvider(): Promise<ModelProvider> {
+  const asked: Asked[] = [];
+  const counts = new Map<string, number>();
+  const server = createServer((request, response) => {
+    const closed = once(response, 'close').then(() => ({ isCut: !response.writableFinished }));
+    void json(request).then((value) => {
+      const body = value as Record<string, unknown>;
+      asked.push({ path: request.url!, headers: request.headers, body, closed });
+      if (request.url!.endsWith('/embeddings')) {
+        const data = [{ object: 'embedding', index: 0, embedding: [0.1, 0.2] }];
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(
+          JSON.stringify({ object: 'list', data, model: 'up', usage: { prompt_tokens: 3, total_tokens: 3 } }),
+        );
+        return;
+      }
+      const model = String(body['model']);
+      const nth = counts.get(model) ?? 0;
+      counts.set(model, nth + 1);
+      (answers[model] ?? answerWell)(response, body, nth);
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/v1`,
+    asked,
+    async close() {
+      const ended = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await ended;
+    },
+  };
+}
