@@ -2,7 +2,6 @@
 // do there. test/browser/dev.test.ts does the same under `platform dev`.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { request } from 'node:http';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import {
@@ -12,6 +11,7 @@ import {
   testBindingTasks,
   type TaskPlace,
 } from '#test/setup/binding-tasks.ts';
+import { send } from '#test/setup/handler.ts';
 import { startDashboard, type PlatformDashboard } from '#test/setup/dashboard-browser.ts';
 import type { Json } from '#test/setup/whole-platform.ts';
 
@@ -33,29 +33,20 @@ before(async () => {
   place = {
     dashboard,
     ask: (method, at, body) => platform.call(method, `/projects/${id}${at}`, body),
-    visitApp: (at, body) => visitWorker(platform.ports.handler, at, body),
+    visitApp: (at, body) => {
+      const host = `shop.localhost:${platform.ports.handler}`;
+      return send(platform.ports.handler, host, at, {
+        ...(body !== undefined && {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', origin: `http://${host}` },
+          body: JSON.stringify(body),
+        }),
+      });
+    },
   };
   await fillBindings(place);
 });
 after(() => dashboard?.close());
-
-function visitWorker(port: number, at: string, body: unknown): Promise<number> {
-  return new Promise((resolve, reject) => {
-    // As the platform calls it: sign-in takes no other origin.
-    const host = 'shop.localhost';
-    const asked = request(
-      {
-        host: '127.0.0.1',
-        port,
-        path: at,
-        method: body === undefined ? 'GET' : 'POST',
-        headers: { host, ...(body !== undefined && { 'content-type': 'application/json', origin: `http://${host}` }) },
-      },
-      (answer) => answer.resume().on('end', () => resolve(answer.statusCode ?? 0)),
-    ).on('error', reject);
-    asked.end(body === undefined ? undefined : JSON.stringify(body));
-  });
-}
 
 for (const [name, at] of [
   ['rows', '/storage/databases/DB?table=guests'],

@@ -37,14 +37,13 @@ before(async () => {
       return answer.status === 204 ? undefined : answer.json();
     },
     async visitApp(path, body) {
-      const { status } = await dev.fetch(path, {
+      return dev.fetch(path, {
         ...(body !== undefined && {
           method: 'POST',
           headers: { 'content-type': 'application/json', origin: `http://localhost:${dev.port}` },
           body: JSON.stringify(body),
         }),
       });
-      return status;
     },
   };
   await fillBindings(place);

@@ -37,8 +37,8 @@ export interface TaskPlace {
   readonly dashboard: DashboardBrowser;
   /** Asks the API for a path behind `/projects/:id`; fails where the answer is none of success. */
   ask(method: string, path: string, body?: unknown): Promise<Json>;
-  /** Asks the app itself. @returns the status */
-  visitApp(path: string, body?: unknown): Promise<number>;
+  /** Asks the app itself. */
+  visitApp(path: string, body?: unknown): Promise<{ readonly status: number; readonly text: string }>;
 }
 
 /** Puts something into every binding. */
@@ -172,7 +172,8 @@ export function testBindingTasks(place: () => TaskPlace): void {
 
   test('the session of a user is ended', async () => {
     const { ask, visitApp } = place();
-    assert.equal(await visitApp('/auth/sign-in/email', { email: 'ann@example.org', password: PASSWORD }), 200);
+    const { status, text } = await visitApp('/auth/sign-in/email', { email: 'ann@example.org', password: PASSWORD });
+    assert.equal(status, 200, text);
     const page = await visit('/users');
     await page.getByRole('row').filter({ hasText: 'ann@example.org' }).click();
     const sheet = page.getByRole('dialog').first();
