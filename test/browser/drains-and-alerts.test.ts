@@ -102,7 +102,7 @@ test('a channel of mail says that the platform sends none', async () => {
   assert.equal(await dialog.getByRole('button', { name: 'Make channel' }).isDisabled(), true);
 });
 
-test('a certificate rule asks for days alone, and the first evaluation that is over fires it', async () => {
+test('a rule of certificates asks for days, and for no window and no end', async () => {
   const page = await dashboard.visit('/operator/alerts');
   await page.getByRole('button', { name: 'New rule' }).click();
   const dialog = page.getByRole('dialog');
