@@ -21,6 +21,7 @@ const steps: readonly Step[] = [
   { name: 'types', program: tool('tsc'), args: ['-p', 'tsconfig.json'] },
   { name: 'types of the guest', program: tool('tsc'), args: ['-p', 'runtime/engine/guest/tsconfig.json'] },
   { name: 'types of packages/worker', program: tool('tsc'), args: ['-p', 'packages/worker/tsconfig.json'] },
+  { name: 'types of packages/agent', program: tool('tsc'), args: ['-p', 'packages/agent/tsconfig.json'] },
   { name: 'types of examples/guest-book', program: tool('tsc'), args: ['-p', 'examples/guest-book/tsconfig.json'] },
   { name: 'types of the dashboard', program: tool('tsc'), args: ['-p', 'dashboard/tsconfig.json'] },
   { name: 'lint', program: tool('oxlint'), args: ['--deny-warnings'] },

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { nodeFlags } from '#core/node-flags.mjs';
 import { send, type TestRequest, type TestResponse } from './handler.ts';
 
 /** A running `platform dev`. */
@@ -12,6 +13,8 @@ export interface TestDev {
   fetch(path?: string, options?: TestRequest): Promise<TestResponse>;
   /** Resolves when it has printed a match. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
+  /** Ends it at once, as `kill -9` does. */
+  kill(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -25,7 +28,8 @@ export async function startDev(
   launcher = join(import.meta.dirname, '../../cli/run.mjs'),
   environment: Readonly<Record<string, string>> = {},
 ): Promise<TestDev> {
-  const child = spawn(process.execPath, [launcher, 'dev', '-p', '0', '-h', '127.0.0.1', ...flags], {
+  // With its flags the launcher starts no process of its own, which a kill would leave behind.
+  const child = spawn(process.execPath, [...nodeFlags, launcher, 'dev', '-p', '0', '-h', '127.0.0.1', ...flags], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NO_COLOR: '1', ...environment },
@@ -58,8 +62,13 @@ export async function startDev(
     },
     fetch: (path = '/', options = {}) => send(Number(port), `localhost:${port}`, path, options),
     printed,
+    async kill() {
+      const exited = once(child, 'exit');
+      child.kill('SIGKILL');
+      await exited;
+    },
     async close() {
-      if (child.exitCode !== null) return;
+      if (child.exitCode !== null || child.signalCode !== null) return;
       const exited = once(child, 'exit');
       child.kill('SIGTERM');
       await exited;

@@ -1,0 +1,149 @@
+// `createAgent`: the exports of a worker that is an agent. Messages and timers become runs of the workflow here; what a
+// run does is in run.ts.
+import type { TimerEvent, WorkflowContext } from '@platform-run/types';
+import { createCommands } from './commands.ts';
+import type { AgentConfig, AgentContext, AgentEnv, IncomingMessage, RunHandle } from './config-types.ts';
+import { isOver, newRunId, startRun, takeIn, TEXT_CHARS_MAX, type RunInput } from './inbox.ts';
+import { createLiveMessengers } from './messengers.ts';
+import { checkEnv, createParts } from './parts.ts';
+import { onRunLost, runAgent, type RunResult } from './run.ts';
+import { masked } from './secrets.ts';
+import { taskOf, type TaskPayload } from './tools/schedules.ts';
+import type { QueuedMessage, Workspace } from './workspace-types.ts';
+import { changeWorkspace, emptyWorkspace, readWorkspace, workspaceKey } from './workspaces.ts';
+
+/** The exports of a worker that is an agent. */
+export interface AgentWorker<Env extends AgentEnv = AgentEnv> {
+  fetch(request: Request, env: Env): Promise<Response>;
+  timer(event: TimerEvent, env: Env): Promise<void>;
+  readonly workflows: {
+    readonly platform_agent_run: {
+      handler(context: WorkflowContext<RunInput, Env>): Promise<RunResult>;
+      onError(error: Error, context: WorkflowContext<RunInput, Env>): Promise<void>;
+    };
+  };
+}
+
+/** Whether a message is to be taken, decided together with storing it. */
+type Admission = (workspace: Workspace | null) => boolean;
+
+/**
+ * Makes an agent: `agentSDK: true` in platform.yaml gives its worker the bindings.
+ *
+ * @throws TypeError that names what is wrong with the configuration.
+ * @example
+ * export default createAgent<PlatformEnv>({
+ *   systemPrompt: 'You are a helpful assistant.',
+ *   messengers: { chat: (env, chatId) => myMessenger(env, chatId) },
+ *   async handle(request, env, agent) {
+ *     const { userId, text } = await request.json();
+ *     return Response.json(await agent.handleMessage({ userId, chatId: userId, platform: 'chat', text }));
+ *   },
+ * });
+ */
+export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig<Env>): AgentWorker<Env> {
+  const parts = createParts(config, createLiveMessengers());
+  const { health = { path: '/health' } } = config;
+  const healthPaths = health === false ? [] : [health.path, '/healthz'];
+
+  /** Stores a message and starts the run that answers it; null when it is not taken. */
+  async function receive(
+    env: Env,
+    { userId, chatId, platform, text }: IncomingMessage,
+    scheduled: boolean,
+    isAdmitted: Admission = () => true,
+  ): Promise<RunHandle | null> {
+    const state = env.PLATFORM_AGENT_STATE;
+    const workflow = env.PLATFORM_AGENT_WORKFLOW;
+    const before = (await readWorkspace(state, userId))?.activeRunId ?? null;
+    const lost = before !== null && (await isOver(workflow, before)) ? before : null;
+    const message: QueuedMessage = { text, timestamp: Date.now(), chatId, platform, ...(scheduled && { scheduled }) };
+    const runId = newRunId();
+    type Taken = { workspace: Workspace | null; handle: RunHandle | null };
+    const { workspace, handle } = await changeWorkspace<Taken>(state, userId, (current) => {
+      if (!isAdmitted(current)) return [undefined, { workspace: current, handle: null }];
+      const taken = current ?? emptyWorkspace(userId, chatId, platform);
+      if (lost !== null && taken.activeRunId === lost) taken.activeRunId = null;
+      const answered = takeIn(taken, message, runId, parts.isCompressed);
+      return [taken, { workspace: taken, handle: answered }];
+    });
+    // Also a run that is active: whoever made it so may have died before starting it.
+    if (workspace !== null) await startRun(workflow, workspace);
+    return handle;
+  }
+
+  function contextOf(env: Env): AgentContext<Env> {
+    return {
+      async handleMessage(message) {
+        checkMessage(message);
+        const { platform, chatId, messenger } = message;
+        if (messenger !== undefined) parts.live.keep(platform, chatId, messenger);
+        return (await receive(env, message, false))!;
+      },
+      commands: createCommands(parts, env),
+      async workspace(userId) {
+        const found = await readWorkspace(env.PLATFORM_AGENT_STATE, userId);
+        return found === null ? null : masked(found);
+      },
+      state: env.PLATFORM_AGENT_STATE,
+      env,
+    };
+  }
+
+  return {
+    async fetch(request, env) {
+      const { pathname } = new URL(request.url);
+      if (healthPaths.includes(pathname) && ['GET', 'HEAD'].includes(request.method))
+        return Response.json({ status: 'ok', agent: true, model: parts.model, tools: parts.tools.length });
+      checkEnv(env);
+      return config.handle(request, env, contextOf(env));
+    },
+    async timer(event, env) {
+      checkEnv(env);
+      const payload = event.payload as Partial<TaskPayload> | null;
+      const { userId, chatId, platform, description } = payload ?? {};
+      if ([userId, chatId, platform, description].some((value) => typeof value !== 'string')) {
+        console.warn(`The timer ${event.id} carries no task of the agent; it is left alone`);
+        return;
+      }
+      const message = { userId, chatId, platform, text: `[Scheduled task]: ${description}` } as IncomingMessage;
+      const task = taskOf(event.id, message.userId);
+      const handle = await receive(env, message, true, (workspace) => task === null || fires(workspace, task, event));
+      const isUntracked =
+        handle === null &&
+        task !== null &&
+        !(await readWorkspace(env.PLATFORM_AGENT_STATE, message.userId))?.scheduledTasks.some(({ id }) => id === task);
+      // A task that the workspace does not know, as after a reset, comes no more.
+      if (isUntracked) await env.PLATFORM_AGENT_SCHEDULER.delete(event.id);
+    },
+    workflows: {
+      platform_agent_run: {
+        handler: (context) => runAgent(parts, context),
+        onError: (error, context) => onRunLost(parts, error, context),
+      },
+    },
+  };
+}
+
+/** Whether a task is due: tracked, and not fired for this time before. Notes that it fired. */
+function fires(workspace: Workspace | null, taskId: string, event: TimerEvent): boolean {
+  const task = workspace?.scheduledTasks.find(({ id }) => id === taskId);
+  if (workspace === null || task === undefined || workspace.fired?.[taskId] === event.scheduledTime) return false;
+  if (task.recurring) {
+    if (task.intervalMs !== undefined) task.scheduledTime = event.scheduledTime + task.intervalMs;
+  } else workspace.scheduledTasks = workspace.scheduledTasks.filter(({ id }) => id !== taskId);
+  const kept = Object.entries(workspace.fired ?? {}).filter(([id]) =>
+    workspace.scheduledTasks.some((other) => other.id === id),
+  );
+  workspace.fired = { ...Object.fromEntries(kept), ...(task.recurring && { [taskId]: event.scheduledTime }) };
+  return true;
+}
+
+function checkMessage({ userId, chatId, platform, text }: IncomingMessage): void {
+  workspaceKey(userId);
+  for (const [name, value] of Object.entries({ chatId, platform, text }))
+    if (typeof value !== 'string' || value === '') throw new TypeError(`${name} must be a text that is not empty`);
+  if (chatId.length > 256 || platform.length > 256)
+    throw new TypeError('chatId and platform have at most 256 characters');
+  if (text.length > TEXT_CHARS_MAX) throw new RangeError(`text has at most ${TEXT_CHARS_MAX} characters`);
+}

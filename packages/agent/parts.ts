@@ -1,0 +1,71 @@
+// What an agent is made of, put together once by agent.ts and handed to its parts.
+import type { AgentConfig, AgentEnv } from './config-types.ts';
+import type { LiveMessengers } from './messengers.ts';
+import { artifactTools } from './tools/artifacts.ts';
+import { mcpTools } from './tools/mcp.ts';
+import { memoryTools } from './tools/memory.ts';
+import { scheduleTools } from './tools/schedules.ts';
+import { readyTool, type ReadyTool } from './tools/tool.ts';
+import type { Workspace } from './workspace-types.ts';
+
+/** An agent's configuration, ready. */
+export interface Parts<Env extends AgentEnv> {
+  readonly config: AgentConfig<Env>;
+  readonly model: string;
+  readonly maxSteps: number;
+  readonly isCompressed: boolean;
+  readonly live: LiveMessengers;
+  /** All but those of MCP servers. */
+  readonly tools: readonly ReadyTool[];
+  /** All that a user has. */
+  toolsOf(workspace: Workspace | null): readonly ReadyTool[];
+}
+
+const STEPS = 30;
+const STEPS_MAX = 100;
+
+/** @throws TypeError that names what is wrong with the configuration. */
+export function createParts<Env extends AgentEnv>(config: AgentConfig<Env>, live: LiveMessengers): Parts<Env> {
+  const { systemPrompt, handle, model = 'auto', maxSteps = STEPS, features = {}, contextCompression } = config;
+  if (typeof systemPrompt !== 'string' && typeof systemPrompt !== 'function')
+    throw new TypeError('createAgent needs systemPrompt, a text or a function');
+  if (typeof handle !== 'function') throw new TypeError('createAgent needs handle, a function that answers requests');
+  if (!Number.isInteger(maxSteps) || maxSteps < 1 || maxSteps > STEPS_MAX)
+    throw new TypeError(`maxSteps must be a whole number from 1 to ${STEPS_MAX}`);
+  const { memory = true, artifacts = true, scheduling = true, mcp = true } = features;
+  const tools = [
+    ...(memory ? memoryTools : []),
+    ...(artifacts ? artifactTools : []),
+    ...(scheduling ? scheduleTools : []),
+    ...(config.tools ?? []).map((tool) => readyTool(tool)),
+  ];
+  const names = new Set(mcp ? ['mcp_call_tool'] : []);
+  for (const { name } of tools) {
+    if (names.has(name)) throw new TypeError(`There are two tools of the name ${name}`);
+    names.add(name);
+  }
+  return {
+    config,
+    model,
+    maxSteps,
+    isCompressed: contextCompression?.enabled === true,
+    live,
+    tools,
+    toolsOf: (workspace) =>
+      mcp && workspace !== null
+        ? [...tools, ...mcpTools(workspace.mcpServers).filter(({ name }) => !tools.some((tool) => tool.name === name))]
+        : tools,
+  };
+}
+
+/** @throws an error that says what is missing where the worker lacks the bindings. */
+export function checkEnv(env: AgentEnv): void {
+  for (const name of [
+    'PLATFORM_AGENT_STATE',
+    'PLATFORM_AGENT_FILES',
+    'PLATFORM_AGENT_WORKFLOW',
+    'PLATFORM_AGENT_SCHEDULER',
+  ] as const)
+    if (env[name] === undefined)
+      throw new Error(`The agent needs the binding ${name}: write "agentSDK: true" into platform.yaml`);
+}

@@ -1,0 +1,76 @@
+// Keeps the values of secret memories out of all that is stored or shown: histories, steps of runs, debug views. In
+// their place stands `[SECRET:<key>]`, which is turned back only for the model during the run and for the tool called.
+import type { MemoryEntry, Workspace } from './workspace-types.ts';
+
+/** What stands for a value that has no key yet, and in prompts. */
+export const SECRET = '[SECRET]';
+
+/** Shorter values are no secrets that could be found in a text. */
+const LENGTH_LEAST = 4;
+
+type Memory = Readonly<Record<string, MemoryEntry>>;
+
+/** What stands for the value of a key. */
+export function placeholder(key: string): string {
+  return `[SECRET:${key}]`;
+}
+
+/** A text without the values of secrets. */
+export function conceal(text: string, memory: Memory): string {
+  let result = text;
+  const secrets = Object.entries(memory).filter(([, entry]) => entry.secret && entry.value.length >= LENGTH_LEAST);
+  // The longest first: one may be part of another.
+  for (const [key, { value }] of secrets.sort(([, a], [, b]) => b.value.length - a.value.length)) {
+    result = result.replaceAll(value, placeholder(key));
+    const escaped = JSON.stringify(value).slice(1, -1);
+    if (escaped !== value) result = result.replaceAll(escaped, placeholder(key));
+  }
+  return result;
+}
+
+/** A text with the values back. */
+export function reveal(text: string, memory: Memory): string {
+  return text.replace(/\[SECRET:([^[\]]{1,128})\]/g, (whole, key: string) =>
+    Object.hasOwn(memory, key) && memory[key]!.secret ? memory[key]!.value : whole,
+  );
+}
+
+/** The same in every text of a JSON value. */
+export function revealAll(value: unknown, memory: Memory): unknown {
+  if (typeof value === 'string') return reveal(value, memory);
+  if (Array.isArray(value)) return value.map((inner) => revealAll(inner, memory));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, revealAll(inner, memory)]));
+}
+
+/** JSON text with the values back; a text that is no JSON stays as it is. */
+export function revealJson(text: string, memory: Memory): string {
+  if (!text.includes('[SECRET:')) return text;
+  try {
+    return JSON.stringify(revealAll(JSON.parse(text), memory));
+  } catch {
+    return text;
+  }
+}
+
+/** Takes secrets out of all that a workspace has stored so far: a value may have come before it was made a secret. */
+export function sweep(workspace: Workspace): void {
+  const { memory } = workspace;
+  for (const message of workspace.messages) {
+    if (message.content !== null) message.content = conceal(message.content, memory);
+    if (message.role !== 'assistant') continue;
+    for (const call of message.tool_calls ?? []) call.function.arguments = conceal(call.function.arguments, memory);
+  }
+  for (const message of workspace.queue) message.text = conceal(message.text, memory);
+  if (workspace.conversationSummary !== null)
+    workspace.conversationSummary = conceal(workspace.conversationSummary, memory);
+}
+
+/** A workspace as people may see it. */
+export function masked(workspace: Workspace): Workspace {
+  const { pendingSecrets: _, ...rest } = workspace;
+  const memory = Object.fromEntries(
+    Object.entries(workspace.memory).map(([key, entry]) => [key, entry.secret ? { ...entry, value: SECRET } : entry]),
+  );
+  return { ...rest, memory };
+}

@@ -1,0 +1,112 @@
+// Reads an answer of the model that comes as server-sent events. A stream that ends early, or with an error frame, is
+// an error: half an answer is never taken for one. Called by model.ts.
+
+/** What a stream comes to, in the shape of an answer that came at once. */
+export interface StreamedMessage {
+  content: string | null;
+  tool_calls: Record<string, unknown>[];
+  model: string | undefined;
+}
+
+interface Delta {
+  content?: string | null;
+  tool_calls?: { index?: number; id?: string; function?: { name?: string; arguments?: string } }[];
+}
+
+interface Chunk {
+  model?: string;
+  error?: { message?: string };
+  choices?: { delta?: Delta; finish_reason?: string | null }[];
+}
+
+const ANSWER_CHARS_MAX = 1_000_000;
+
+/** Reads a stream to its end. `onText` is called with each piece of text, and waited for. */
+export async function readAnswer(
+  stream: ReadableStream<Uint8Array>,
+  onText: (piece: string) => void | Promise<void>,
+): Promise<StreamedMessage> {
+  const message: StreamedMessage = { content: null, tool_calls: [], model: undefined };
+  let finished = false;
+  let chars = 0;
+  for await (const text of eventsOf(stream)) {
+    if (text === '[DONE]') break;
+    if ((chars += text.length) > ANSWER_CHARS_MAX) throw new Error('The answer of the model is too long');
+    let chunk: Chunk;
+    try {
+      chunk = JSON.parse(text) as Chunk;
+    } catch {
+      throw new Error('The stream of the model holds something that is no JSON');
+    }
+    if (chunk.error !== undefined) throw new Error(chunk.error.message ?? 'The model failed');
+    message.model ??= chunk.model;
+    const [choice] = chunk.choices ?? [];
+    if (choice === undefined) continue;
+    finished ||= typeof choice.finish_reason === 'string';
+    const { content, tool_calls: calls = [] } = choice.delta ?? {};
+    if (typeof content === 'string' && content !== '') {
+      message.content = (message.content ?? '') + content;
+      await onText(content);
+    }
+    for (const call of calls) addCall(message.tool_calls, call);
+  }
+  if (!finished) throw new Error('The stream of the model ended before the answer did');
+  message.tool_calls = message.tool_calls.filter((call) => call !== undefined);
+  return message;
+}
+
+/** Calls come in pieces: their place says which belong together, and the text of the arguments is appended. */
+function addCall(calls: Record<string, unknown>[], piece: NonNullable<Delta['tool_calls']>[number]): void {
+  const at = piece.index ?? calls.length;
+  if (!Number.isInteger(at) || at < 0 || at > 1000) throw new Error('The stream of the model counts its calls wrongly');
+  const { index: _, function: given, ...rest } = piece;
+  const before = calls[at];
+  if (before === undefined) {
+    calls[at] = { ...rest, function: { ...given, arguments: given?.arguments ?? '' } };
+    return;
+  }
+  const known = before['function'] as { name?: string; arguments: string };
+  Object.assign(before, rest);
+  if (given?.name !== undefined) known.name = given.name;
+  known.arguments += given?.arguments ?? '';
+}
+
+/** The data of each event, also where characters or line ends come in pieces. */
+async function* eventsOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const reader = stream.getReader();
+  const decoder = new TextDecoder();
+  let rest = '';
+  let gathered: string[] = [];
+  let length = 0;
+  let isCut = false;
+  let data: string[] = [];
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      const piece = done ? decoder.decode() : decoder.decode(value, { stream: true });
+      // Pieces of a long line are only gathered: looking through all of it each time would take seconds.
+      gathered.push(piece);
+      if ((length += piece.length) > ANSWER_CHARS_MAX) throw new Error('The answer of the model is too long');
+      if (!done && !/[\r\n]/.test(piece) && !isCut) continue;
+      rest = gathered.join('');
+      // A carriage return at the end may be half of a line end.
+      const held = !done && rest.endsWith('\r') ? 1 : 0;
+      const lines = rest.slice(0, rest.length - held).split(/\r\n|\n|\r/);
+      rest = lines.pop()! + rest.slice(rest.length - held, rest.length);
+      gathered = [rest];
+      length = rest.length;
+      isCut = held === 1;
+      if (done) lines.push(rest, '');
+      for (const line of lines) {
+        if (line.startsWith('data:')) data.push(line.slice(line.startsWith('data: ') ? 6 : 5));
+        else if (line === '' && data.length > 0) {
+          yield data.join('\n');
+          data = [];
+        }
+      }
+      if (done) return;
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}

@@ -1,0 +1,209 @@
+// The built-in tools for scheduled tasks: timers of the user, tracked in the workspace. A timer whose task is not
+// tracked does nothing (events of agent.ts), so that a crash between the two leaves no task that nobody can see.
+import type { Timer } from '@platform-run/types';
+import type { ScheduledTask } from '../workspace-types.ts';
+import { builtIn, ToolError, type InnerContext, type ReadyTool } from './tool.ts';
+
+/** What a timer of the library carries. */
+export interface TaskPayload {
+  userId: string;
+  chatId: string;
+  platform: string;
+  description: string;
+}
+
+const TASKS_MAX = 100;
+const INTERVAL_SECONDS_LEAST = 60;
+
+const when = {
+  runAt: { type: 'string', description: 'First time, ISO 8601 with a time zone' },
+  delaySeconds: { type: 'number', minimum: 0, description: 'Instead of runAt: seconds from now' },
+  recurring: { type: 'boolean' },
+  intervalSeconds: { type: 'number', minimum: INTERVAL_SECONDS_LEAST, description: 'Of a recurring task' },
+  cron: { type: 'string', description: 'Instead of intervalSeconds: five or six fields' },
+  timezone: { type: 'string', description: 'IANA time zone of cron' },
+} as const;
+
+interface When {
+  runAt?: string;
+  delaySeconds?: number;
+  recurring?: boolean;
+  intervalSeconds?: number;
+  cron?: string;
+  timezone?: string;
+}
+
+/** Id of the timer of a task. The user's id is encoded: no user's prefix is the beginning of another's. */
+export function timerId(userId: string, taskId: string): string {
+  return `${timerPrefix(userId)}${taskId}`;
+}
+
+/** What the ids of a user's timers begin with. */
+export function timerPrefix(userId: string): string {
+  return `agent:${JSON.stringify(userId)}:`;
+}
+
+/** The task of a timer's id; null when the library did not set it. */
+export function taskOf(id: string, userId: string): string | null {
+  const prefix = timerPrefix(userId);
+  return id.startsWith(prefix) ? id.slice(prefix.length) : null;
+}
+
+/** `schedule_task` and the tools for what it scheduled. */
+export const scheduleTools: readonly ReadyTool[] = [
+  builtIn({
+    name: 'schedule_task',
+    description:
+      'Schedules a task for later: at its time the description comes back to you as a message. Say when with runAt or delaySeconds; recurring tasks also with intervalSeconds or cron.',
+    parameters: {
+      type: 'object',
+      properties: { description: { type: 'string', minLength: 1, maxLength: 4000 }, ...when },
+      required: ['description'],
+    },
+    async execute({ description, ...given }, ctx) {
+      const task: ScheduledTask = { id: await taskId(ctx.idempotencyKey), description, ...timing(given, null) };
+      await ctx.change((workspace) => {
+        const others = workspace.scheduledTasks.filter(({ id }) => id !== task.id);
+        if (others.length >= TASKS_MAX) throw new ToolError(`There are ${TASKS_MAX} tasks already; delete one first`);
+        workspace.scheduledTasks = [...others, task];
+      });
+      try {
+        await setTimer(task, ctx);
+      } catch (error) {
+        await forget(task.id, ctx);
+        throw error;
+      }
+      return JSON.stringify(task);
+    },
+    hook: (_args, result) => ['onTaskScheduled', JSON.parse(result)],
+  }),
+  builtIn({
+    name: 'list_scheduled_tasks',
+    description: 'The scheduled tasks of the user.',
+    parameters: { type: 'object', properties: {} },
+    execute: async (_args, ctx) => JSON.stringify((await ctx.read()).scheduledTasks),
+  }),
+  builtIn({
+    name: 'get_scheduled_task',
+    description: 'A scheduled task, with the time it is due next.',
+    parameters: { type: 'object', properties: { taskId: { type: 'string' } }, required: ['taskId'] },
+    async execute({ taskId: id }, ctx) {
+      const timer = await ctx.env.PLATFORM_AGENT_SCHEDULER.get(timerId(ctx.userId, id));
+      return timer === null ? notFound(id) : JSON.stringify(fromTimer(id, timer as Timer<TaskPayload>));
+    },
+  }),
+  builtIn({
+    name: 'update_scheduled_task',
+    description: 'Changes description, time or recurrence of a scheduled task.',
+    parameters: {
+      type: 'object',
+      properties: {
+        taskId: { type: 'string' },
+        description: { type: 'string', minLength: 1, maxLength: 4000 },
+        ...when,
+      },
+      required: ['taskId'],
+    },
+    async execute({ taskId: id, description, ...given }, ctx) {
+      const timer = (await ctx.env.PLATFORM_AGENT_SCHEDULER.get(timerId(ctx.userId, id))) as Timer<TaskPayload> | null;
+      if (timer === null) return notFound(id);
+      const before = fromTimer(id, timer);
+      const task: ScheduledTask = {
+        id,
+        description: description ?? before.description,
+        ...timing(given, before),
+      };
+      await ctx.change((workspace) => {
+        workspace.scheduledTasks = [...workspace.scheduledTasks.filter((other) => other.id !== id), task];
+      });
+      await setTimer(task, ctx);
+      return JSON.stringify(task);
+    },
+  }),
+  builtIn({
+    name: 'delete_scheduled_task',
+    description: 'Cancels a scheduled task.',
+    parameters: { type: 'object', properties: { taskId: { type: 'string' } }, required: ['taskId'] },
+    async execute({ taskId: id }, ctx) {
+      const wasThere = await forget(id, ctx);
+      await ctx.env.PLATFORM_AGENT_SCHEDULER.delete(timerId(ctx.userId, id));
+      return wasThere ? `Deleted task "${id}".` : notFound(id);
+    },
+  }),
+];
+
+/** The same id however often the call is made. */
+async function taskId(key: string): Promise<string> {
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(key)));
+  return `task_${[...digest.subarray(0, 8)].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+}
+
+function forget(id: string, ctx: InnerContext): Promise<boolean> {
+  return ctx.change((workspace) => {
+    const { length } = workspace.scheduledTasks;
+    workspace.scheduledTasks = workspace.scheduledTasks.filter((task) => task.id !== id);
+    return workspace.scheduledTasks.length < length;
+  });
+}
+
+/** When a task is due, from what the model said and, of a task that is changed, what held before. */
+function timing(given: When, before: ScheduledTask | null): Omit<ScheduledTask, 'id' | 'description'> {
+  const { runAt, delaySeconds, intervalSeconds, cron, timezone } = given;
+  if (runAt !== undefined && delaySeconds !== undefined) throw new ToolError('Give runAt or delaySeconds, not both');
+  if (intervalSeconds !== undefined && cron !== undefined)
+    throw new ToolError('Give intervalSeconds or cron, not both');
+  const recurring =
+    given.recurring ?? (intervalSeconds !== undefined || cron !== undefined || before?.recurring === true);
+  const intervalMs = intervalSeconds === undefined ? before?.intervalMs : Math.round(intervalSeconds * 1000);
+  const expression = cron ?? (intervalSeconds === undefined ? before?.cron : undefined);
+  if (recurring && intervalMs === undefined && expression === undefined)
+    throw new ToolError('A recurring task needs intervalSeconds or cron');
+  let scheduledTime = before?.scheduledTime;
+  if (runAt !== undefined) scheduledTime = Date.parse(runAt);
+  else if (delaySeconds !== undefined) scheduledTime = Date.now() + Math.round(delaySeconds * 1000);
+  else if (before === null && recurring) scheduledTime = Date.now() + (expression === undefined ? intervalMs! : 0);
+  if (scheduledTime === undefined) throw new ToolError('Say when: runAt or delaySeconds');
+  if (Number.isNaN(scheduledTime)) throw new ToolError('runAt must be a date and time as ISO 8601 has it');
+  if (runAt !== undefined && scheduledTime < Date.now()) throw new ToolError('runAt is in the past');
+  if (!recurring) return { scheduledTime, recurring };
+  const zone = timezone ?? before?.timezone;
+  return expression === undefined
+    ? { scheduledTime, recurring, intervalMs: intervalMs! }
+    : { scheduledTime, recurring, cron: expression, ...(zone !== undefined && { timezone: zone }) };
+}
+
+async function setTimer(
+  { id, description, scheduledTime, intervalMs, cron, timezone }: ScheduledTask,
+  { env, userId, chatId, platform }: InnerContext,
+): Promise<void> {
+  const payload: TaskPayload = { userId, chatId, platform, description };
+  try {
+    await env.PLATFORM_AGENT_SCHEDULER.set(timerId(userId, id), scheduledTime, {
+      payload,
+      ...(intervalMs !== undefined && { intervalMs }),
+      ...(cron !== undefined && { cron }),
+      ...(timezone !== undefined && { timezone }),
+    });
+  } catch (error) {
+    // What the model said is no schedule.
+    if ((error as { code?: unknown }).code === 'invalid_argument') throw new ToolError((error as Error).message);
+    throw error;
+  }
+}
+
+function fromTimer(id: string, timer: Timer<TaskPayload>): ScheduledTask {
+  const { scheduledTime, intervalMs, cron, timezone, payload } = timer;
+  return {
+    id,
+    description: payload.description,
+    scheduledTime,
+    recurring: intervalMs !== null || cron !== undefined,
+    ...(intervalMs !== null && { intervalMs }),
+    ...(cron !== undefined && { cron }),
+    ...(timezone !== undefined && { timezone }),
+  };
+}
+
+function notFound(id: string): string {
+  return `Task "${id}" not found.`;
+}

@@ -1,0 +1,65 @@
+// Workspaces in the state: every change is a compare-and-set, so that a run, a message and a command at the same moment
+// lose nothing of each other. Called by everything that changes one.
+import type { StateBinding } from '@platform-run/types';
+import type { Workspace } from './workspace-types.ts';
+
+/** A run whose workspace went on without it: it was reset or cancelled. The run ends, and changes nothing any more. */
+export class Superseded extends Error {
+  override readonly name = 'NonRetryableError';
+
+  constructor() {
+    super('The run was reset or cancelled');
+  }
+}
+
+/** What a change comes to: the workspace to store (undefined: leave it), and what the caller wants to know. */
+export type Change<Result> = (workspace: Workspace | null) => readonly [Workspace | undefined, Result];
+
+const ATTEMPTS_MAX = 100;
+
+/** Key of a user's workspace. @throws TypeError when the id cannot be one. */
+export function workspaceKey(userId: unknown): string {
+  if (typeof userId !== 'string' || userId === '' || new TextEncoder().encode(userId).length > 256)
+    throw new TypeError('userId must be a text of 1 to 256 bytes');
+  return `agent:workspace:${userId}`;
+}
+
+/** The workspace of a user; null when there is none. */
+export async function readWorkspace(state: StateBinding, userId: string): Promise<Workspace | null> {
+  return state.getJSON<Workspace>(workspaceKey(userId));
+}
+
+/** Changes a workspace; the function may be called again when others changed it meanwhile. */
+export async function changeWorkspace<Result>(
+  state: StateBinding,
+  userId: string,
+  change: Change<Result>,
+): Promise<Result> {
+  const key = workspaceKey(userId);
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+    const { value, version } = await state.getWithMetadata(key);
+    const [workspace, result] = change(value === null ? null : (JSON.parse(value) as Workspace));
+    if (workspace === undefined) return result;
+    if (await state.compareAndSet(key, value === null ? null : version, JSON.stringify(workspace))) return result;
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(attempt * 5, 100)));
+  }
+  throw new Error(`The workspace of ${userId} is changed by others all the time`);
+}
+
+/** A new one. */
+export function emptyWorkspace(userId: string, chatId: string, platform: string): Workspace {
+  return {
+    userId,
+    chatId,
+    platform,
+    messages: [],
+    conversationSummary: null,
+    memory: {},
+    mcpServers: [],
+    debugMode: false,
+    activeRunId: null,
+    queue: [],
+    scheduledTasks: [],
+    approvals: [],
+  };
+}
