@@ -15,7 +15,7 @@ export interface Ended {
 
 /**
  * Runs a program in the checkout's folder until it ends; `show` passes its output through instead of keeping it,
- * `show` and `keep` do both.
+ * `show` and `keep` do both. A SIGTERM is passed on, and ends this process once the program has ended.
  */
 export function runProgram(
   program: string,
@@ -31,6 +31,12 @@ export function runProgram(
       stdio: keep ? ['ignore', 'pipe', 'pipe'] : 'inherit',
     });
     let output = '';
+    let isTold = false;
+    const passOn = (): void => {
+      isTold = true;
+      child.kill('SIGTERM');
+    };
+    process.on('SIGTERM', passOn);
     for (const stream of [child.stdout, child.stderr]) {
       stream?.on('data', (chunk: Buffer) => {
         output += chunk.toString();
@@ -38,8 +44,10 @@ export function runProgram(
       });
     }
     child.on('error', reject);
-    child.on('close', (code, signal) =>
-      resolve({ code: code ?? (signal === null ? 1 : 130), output, wallMs: performance.now() - began }),
-    );
+    child.on('close', (code, signal) => {
+      process.off('SIGTERM', passOn);
+      if (isTold) process.kill(process.pid, 'SIGTERM');
+      resolve({ code: code ?? (signal === null ? 1 : 130), output, wallMs: performance.now() - began });
+    });
   });
 }

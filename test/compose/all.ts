@@ -14,9 +14,9 @@ async function run(words: readonly string[]): Promise<number> {
     return process.env['CI'] === 'true' ? 1 : 0;
   }
   const engine = await startDockerEngine();
-  // Nothing stays when its time is over.
+  // Nothing stays when its time is over. They may come twice: to the group, and from who started us.
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
-    process.once(signal, () => void engine.close().finally(() => process.exit(1)));
+    process.on(signal, () => void engine.close().finally(() => process.exit(1)));
   try {
     process.env['DOCKER_HOST'] = engine.host;
     process.env['TEST_GIT_HOST_ADDRESS'] = engine.machineAddress;

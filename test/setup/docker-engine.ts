@@ -3,7 +3,17 @@
 // that runs already.
 import assert from 'node:assert/strict';
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -14,6 +24,8 @@ import { eventually } from './whole-platform.ts';
 const runProgram = promisify(execFile);
 const CA_FILE = '/etc/ssl/certs/ca-certificates.crt';
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
+/** Of Debian's own images, too: unpacked files are not waited for on the disk, documentation is left out. */
+const DPKG_SETTINGS = 'force-unsafe-io\npath-exclude /usr/share/doc/*\npath-exclude /usr/share/man/*\n';
 
 /** What images are built on here. */
 export const BASE_IMAGE = 'platform-test-base:trixie';
@@ -52,7 +64,12 @@ export async function startDockerEngine(): Promise<DockerEngine> {
   if (given === '') {
     const log = openSync(path.join(folder, 'dockerd.log'), 'w');
     const words = ['--data-root', `${folder}/data`, '--exec-root', `${folder}/exec`, '--pidfile', `${folder}/pid`];
-    daemon = spawn('dockerd', [...words, '--bip', '172.17.0.1/16', '--host', host], { stdio: ['ignore', log, log] });
+    words.push('--bip', '172.17.0.1/16', '--host', host);
+    // In a process group of its own: `close` asks it for things when the group has been told to end. It ends with us.
+    daemon = spawn('setpriv', ['--pdeathsig', 'TERM', 'dockerd', ...words], {
+      stdio: ['ignore', log, log],
+      detached: true,
+    });
   }
   // Without BuildKit, which Debian does not have.
   const environment = { ...process.env, DOCKER_HOST: host, DOCKER_BUILDKIT: '0', COMPOSE_DOCKER_CLI_BUILD: '0' };
@@ -76,6 +93,9 @@ export async function startDockerEngine(): Promise<DockerEngine> {
   };
   async function close(): Promise<void> {
     if (daemon === null) return;
+    // Else it waits for each container as long as that may take to stop.
+    const running = (await engine.docker('ps', '--quiet').catch(() => '')).split('\n').filter(Boolean);
+    if (running.length > 0) await engine.docker('kill', ...running).catch(() => '');
     const ended = new Promise((resolve) => daemon.once('exit', resolve));
     if (daemon.exitCode === null && daemon.kill('SIGTERM')) await ended;
     const mounts = (): string[] =>
@@ -117,6 +137,7 @@ async function importBase(environment: NodeJS.ProcessEnv): Promise<void> {
     cpSync(CA_FILE, `${unfinished}${CA_FILE}`);
     rmSync(`${unfinished}/var/cache/apt/archives`, { recursive: true, force: true });
     mkdirSync(`${unfinished}/var/cache/apt/archives/partial`, { recursive: true });
+    writeFileSync(`${unfinished}/etc/dpkg/dpkg.cfg.d/container`, DPKG_SETTINGS);
     renameSync(unfinished, folder);
   }
   const changes = ['--change', `ENV NODE_EXTRA_CA_CERTS=${CA_FILE}`, '--change', 'CMD ["/bin/sh"]'];
