@@ -13,18 +13,20 @@ COPY .npmrc ./
 FROM npm AS program
 COPY package.json package-lock.json ./
 COPY packages packages
-RUN npm ci
-COPY . .
-RUN node cli/run.mjs :image platform /out \
+RUN npm ci --cache /tmp/npm \
+ && rm -rf /tmp/npm \
  && cp node_modules/node-linux-*/bin/node /node
+COPY . .
+RUN node cli/run.mjs :image platform /out
 
 # uWebSockets.js: of its package the one binary that this Node on this processor loads.
 FROM npm AS uws
 COPY bench/package.json bench/package-lock.json ./
 COPY --from=program /node /usr/local/bin/node24
-RUN npm ci --omit=optional \
+RUN npm ci --omit=optional --cache /tmp/npm \
  && mkdir -p /out/uWebSockets.js && cd node_modules/uWebSockets.js \
- && cp package.json LICENSE* uws.js "$(node24 -p '`uws_${process.platform}_${process.arch}_${process.versions.modules}.node`')" /out/uWebSockets.js
+ && cp package.json LICENSE* uws.js "$(node24 -p '`uws_${process.platform}_${process.arch}_${process.versions.modules}.node`')" /out/uWebSockets.js \
+ && rm -rf /src/node_modules /tmp/npm
 
 FROM ${BASE}
 RUN apt-get update \

@@ -13,10 +13,11 @@ COPY .npmrc ./
 FROM npm AS program
 COPY package.json package-lock.json ./
 COPY packages packages
-RUN npm ci
-COPY . .
-RUN node cli/run.mjs :image builder /out \
+RUN npm ci --cache /tmp/npm \
+ && rm -rf /tmp/npm \
  && cp node_modules/node-linux-*/bin/node /node
+COPY . .
+RUN node cli/run.mjs :image builder /out
 
 # What builds install with: npm, and corepack, which fetches pnpm and yarn as projects name them.
 FROM npm AS tools

@@ -50,8 +50,10 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('the images are built', { timeout: 900_000 }, async () => {
-  for (const files of FILES.slice(0, 2)) await compose(files, ...PROFILES, 'build', '--quiet');
+test('the images are built', { timeout: 1_200_000 }, async () => {
+  // Its layers are those of all others; what is left is built at the same time.
+  await compose(FILES[0]!, 'build', '--quiet', 'platform');
+  for (const files of FILES.slice(0, 2)) await compose(files, ...PROFILES, 'build', '--quiet', '--parallel');
   const sizes = await engine.docker('images', '--format', '{{.Repository}} {{.Size}}');
   const lines = sizes.split('\n').filter((line) => line.startsWith('platform'));
   console.log(lines.toSorted().join('\n'));
