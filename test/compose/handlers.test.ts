@@ -61,6 +61,8 @@ after(() => platform.close());
 const containerOf = async (service: string): Promise<string> =>
   (await platform.compose('ps', '--quiet', service)).trim();
 
+const operator = (...words: string[]): Promise<string> => platform.compose('run', '--rm', 'operator', ...words);
+
 /** Requests that a handler has answered, by its private port. */
 async function servedBy(service: string): Promise<number> {
   const script = `fetch('http://127.0.0.1:8081/_platform/status', { headers: { authorization: 'Bearer ' + process.env.PRIVATE_PORT_TOKEN } })
@@ -148,7 +150,7 @@ test('a deployment is known to all handlers, and each host has one of them', asy
 });
 
 test('the container of the operator backs up what lies in all volumes', async () => {
-  const said = await platform.compose('run', '--rm', 'operator', 'backup', '--out', '/data/backups/');
+  const said = await operator('backup', '--out', '/data/backups/');
   assert.match(said, new RegExp(`Backed up .* to /data/backups/[^]* ${PROJECTS.length} artifacts`));
 });
 
@@ -185,4 +187,19 @@ test('one of them is killed, and only what was in flight there is lost', async (
   assert.deepEqual(failures.slice(lost.length, lost.length + 5), []);
   const moments = lost.map((failure) => Number(failure.split(' ', 1)[0]));
   assert.ok(moments.length === 0 || Math.max(...moments) - Math.min(...moments) < 2000, lost.join('\n'));
+});
+
+test('the container of the operator restores a backup over the volumes, and sets aside what was there', async () => {
+  const { location } = JSON.parse(await operator('backup', '--out', '/data/backups/', '--json'));
+  const folder = path.join(platform.folder, 'two');
+  writeFileSync(path.join(folder, 'src/index.ts'), `export default { fetch: () => new Response('later') };\n`);
+  await platform.cli(folder, 'deploy', '--prod', '--json');
+  assert.equal((await platform.open('two')).text, 'later');
+  const parts = ['handler', 'handler-2', 'handler-3', 'internal', 'api', 'web', 'builder'];
+  await platform.compose('stop', ...parts);
+  const { aside } = JSON.parse(await operator('restore', location, '--force', '--yes', '--json'));
+  await platform.up();
+  for (const name of PROJECTS) assert.equal((await platform.open(name)).text, name);
+  const before = await platform.engine.docker('exec', await containerOf('api'), 'ls', aside);
+  assert.match(before, /^artifacts$[^]*^routes$/m);
 });

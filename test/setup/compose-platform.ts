@@ -20,6 +20,8 @@ export interface ComposePlatform extends WholePlatform {
   readonly settings: Readonly<Record<string, string | undefined>>;
   /** Runs Compose for it. */
   compose(...words: string[]): Promise<string>;
+  /** Starts what does not run of it, and waits until every container is healthy. */
+  up(): Promise<void>;
 }
 
 /**
@@ -59,6 +61,10 @@ export async function startComposePlatform(
   const words = ['--project-name', project, '--env-file', envFile, ...files.flatMap((file) => ['--file', file])];
   // The key of the Git host has line breaks, which .env files have not.
   const compose = (...rest: string[]): Promise<string> => engine.compose(variables, ...words, ...rest);
+  const up = async (): Promise<void> => {
+    await compose('up', '--detach', '--no-build');
+    await untilHealthy(engine, project);
+  };
   const close = async (): Promise<void> => {
     if (process.env['TEST_SHOW_LOG'] !== undefined) console.log((await compose('logs', '--no-color')).slice(-20_000));
     await compose('down', '--volumes', '--timeout', '5').catch(() => {});
@@ -68,8 +74,7 @@ export async function startComposePlatform(
   try {
     const built = (await engine.docker('images', '--quiet', 'platform-caddy')).trim() !== '';
     if (!built || process.env['TEST_COMPOSE_BUILT'] === undefined) await compose('build', '--quiet');
-    await compose('up', '--detach', '--no-build');
-    await untilHealthy(engine, project);
+    await up();
     const api = (
       await compose('ps', '--quiet', files.some((file) => file.includes('split')) ? 'api' : 'platform')
     ).trim();
@@ -96,6 +101,7 @@ export async function startComposePlatform(
       project,
       settings: parseEnv(readFileSync(envFile, 'utf8')),
       compose,
+      up,
     };
   } catch (error) {
     const log = await compose('logs', '--no-color', '--tail=20').catch(() => '');
