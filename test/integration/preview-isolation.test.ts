@@ -176,7 +176,7 @@ test('the bindings of each are asked from outside, by binding or by resource', a
     assert.equal((await data(preview, operation, binding))['code'], wanted, operation);
 });
 
-test('a copy of 100 MB is there within a second, and all that a branch had goes with it, counted', async (t: TestContext) => {
+test('a copy of 100 MB is whole, and all that a branch had goes with it, counted', async (t: TestContext) => {
   await platform.fetch('shop', '/fill');
   await platform.deploy('shop', worker('large'), yaml, migrations, 'large');
   const artifact = record('shop').deployments[record('shop').branches['large']!]!.artifact;
