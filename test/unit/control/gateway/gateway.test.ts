@@ -222,7 +222,7 @@ test('an organization without providers is told so, and not to retry', async () 
   await bare.close();
 });
 
-test('a provider that fails again and again is left alone for a while, then tried by one call', async () => {
+test('a provider that fails again and again is left alone for a while, then asked again', async () => {
   let at = 1_000_000;
   const careful = await startGateway({
     now: () => at,
