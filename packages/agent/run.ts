@@ -277,7 +277,14 @@ async function approvalOf<Env extends AgentEnv>(
   } catch {
     isApproved = false;
   }
-  return isApproved;
+  // Here and not in the command alone: a question that is asked again after a crash comes after its answer.
+  const settled = await durable(step, `settled_${n}`, () =>
+    changeOwn(scope, (current) => {
+      current.approvals = current.approvals.filter((pending) => pending.id !== id);
+      return true;
+    }),
+  );
+  return settled === null ? null : isApproved;
 }
 
 /** The answer and what its tools returned, together: a history never has calls without results. */

@@ -7,16 +7,8 @@ let agent: TestAgent;
 
 before(async () => {
   agent = await startAgent(`
-    streaming: { enabled: true, throttleMs: 0 },
-    contextCompression: { enabled: true, maxTokens: 400, preserveRecentMessages: 2 },
     tools: [
       { name: 'work', description: 'Works', parameters: { type: 'object' }, execute: async ({ n }, ctx) => { await effect(ctx.chatId, 'work ' + n, ctx.idempotencyKey); return 'worked ' + n; } },
-      defineTool({
-        name: 'pay', description: 'Pays',
-        parameters: { type: 'object', properties: { euros: { type: 'number' } }, required: ['euros'] },
-        approval: ({ euros }) => euros > 10,
-        execute: async ({ euros }, ctx) => { await effect(ctx.chatId, 'paid ' + euros, ctx.idempotencyKey); return 'paid'; },
-      }),
     ],
   `);
 });
