@@ -41,6 +41,8 @@ before(async () => {
       WORKER_EGRESS_ALLOW: 'loopback',
       // Nobody asks here, and engines are to record to the end.
       LOG_UNASKED_MS: '3600000',
+      // Tests send many requests at once.
+      TRACE_PER_SECOND_MAX: '1000',
     },
   );
 });
@@ -201,9 +203,10 @@ test('lines of a worker and the end of its invocation carry the same id and the 
 });
 
 test('a failure of the worker is a warning', async () => {
-  await platform.fetch('shop', '/throw');
-  const end = await platform.logged((entry) => entry['msg'] === 'invocation' && entry['outcome'] === 'worker_threw');
-  assert.deepEqual([end['level'], end['status']], [40, 500]);
+  const { headers } = await platform.fetch('shop', '/throw');
+  const id = headers['x-request-id'];
+  const end = await platform.logged((entry) => entry['msg'] === 'invocation' && entry['invocation'] === id);
+  assert.deepEqual([end['level'], end['status'], end['outcome']], [40, 500, 'worker_threw']);
   // Sampled, since a control plane may ask.
   assert.match(end['traceId'] as string, /^[0-9a-f]{32}$/);
 });
