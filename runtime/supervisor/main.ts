@@ -34,16 +34,14 @@ import { TelemetryBuffer } from './private-port/telemetry.ts';
 import { UsageLedger } from './private-port/usage.ts';
 import { privatePortSettings } from './private-port/settings.ts';
 import { EngineWatch } from './quarantine/watch.ts';
-import { isKnownDatabase, rememberDatabase } from './services/known-database.ts';
 import { Services, type ServiceHooks, type ServiceSpec } from './services/services.ts';
+import { startServices } from './services/start-services.ts';
 import { webService } from './services/web-service.ts';
 import type { SupervisorState } from './private-port/state.ts';
 
 const EXIT_CONFIGURATION = 78;
 /** Longest path of a Unix socket, and what is added to the folder's. */
 const SOCKET_PATH_MAX = 107 - '/platform-XXXXXX/1234567.link'.length;
-/** Between attempts to reach a database that is away. */
-const DATABASE_RETRY_MS = 2000;
 
 const log = openSupervisorLog();
 const script = join(import.meta.dirname, `../engine/main${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`);
@@ -360,29 +358,19 @@ async function start(config: SupervisorConfig): Promise<void> {
   }
   const databaseUrl = process.env['DATABASE_URL']?.trim() ?? '';
   let isServing = false;
-  for (;;) {
-    try {
-      await services.start();
-      break;
-    } catch (error) {
-      // A service that was asked to end before it was ready did what it should.
-      if (stopping) return;
-      if (!isKnownDatabase(folder, databaseUrl)) {
-        await services.stop();
-        throw error;
-      }
-      log.error({ reason: (error as Error).message }, 'Serving without the database, which is tried again');
-    }
-    if (!isServing) {
+  const hasStarted = await startServices({
+    services,
+    folder,
+    databaseUrl,
+    log,
+    isStopping: () => stopping,
+    serve() {
       environment['ENGINE_DATABASE_URL'] ??= engineUrlOf(databaseUrl);
       engines.start();
       isServing = true;
-    }
-    await new Promise((resolve) => setTimeout(resolve, DATABASE_RETRY_MS));
-    if (stopping) return;
-  }
-  if (stopping) return;
-  rememberDatabase(folder, databaseUrl);
+    },
+  });
+  if (!hasStarted) return;
   if (folder !== '' && parts.has('databases'))
     leavePlatformRecord(process.env, folder, { version, program: join(import.meta.dirname, '../..') });
   if (!isServing) engines.start();

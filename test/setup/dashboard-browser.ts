@@ -156,7 +156,7 @@ export async function settled(page: Page): Promise<void> {
   // By its element: what is open over a page hides the rest of it from roles.
   await page.locator('h1').first().waitFor();
   await page.waitForFunction(() => document.querySelector('[role=status][aria-label=Loading]') === null);
-  // Left or closed before, its stylesheets fail to load, and that is an error of the page.
+  // Its stylesheets too: what a test measures or photographs has their sizes.
   await page.waitForFunction(() =>
     [...document.querySelectorAll('link[rel=stylesheet]')].every(({ sheet }) => sheet !== null),
   );
