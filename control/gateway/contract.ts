@@ -1,23 +1,10 @@
 // What the parts of the AI gateway know of each other: who calls, what a call may use, what was used, and which models
 // there are. Types alone; gateway.ts joins the parts.
+import type { AiCaller } from '#core/ai-caller.ts';
 import type { GatewayLimits } from '#core/limits.ts';
-import type { Plan } from '#core/plans.ts';
 
-/** What a call comes from. */
-export type CallerKind = 'worker' | 'agent' | 'sandbox' | 'dev' | 'key';
-
-/** Who calls, as their token says. */
-export interface Caller {
-  readonly kind: CallerKind;
-  readonly organizationId: string;
-  /** Null: a key of the organization. */
-  readonly projectId: string | null;
-  readonly deploymentId: string | null;
-  readonly branch: string | null;
-  readonly plan: Plan;
-  /** The agent's run that the call belongs to; null: none. */
-  readonly runId: string | null;
-}
+/** Who calls, as their token or the platform says. */
+export type Caller = AiCaller;
 
 /** Why a token does not count; `not_allowed`: it does, and AI is not enabled. */
 export type TokenRefusal = 'invalid' | 'expired' | 'not_allowed';
