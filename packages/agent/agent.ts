@@ -1,12 +1,13 @@
 // `createAgent`: the exports of a worker that is an agent. Messages and timers become runs of the workflow here; what a
-// run does is in run.ts.
+// run does is in run/.
 import type { TimerEvent, WorkflowContext } from '@platform-run/types';
 import { createCommands } from './commands.ts';
 import type { AgentConfig, AgentContext, AgentEnv, IncomingMessage, RunHandle } from './config-types.ts';
 import { isOver, newRunId, startRun, takeIn, TEXT_CHARS_MAX, type RunInput } from './inbox.ts';
 import { createLiveMessengers } from './messengers.ts';
 import { checkEnv, createParts } from './parts.ts';
-import { onRunLost, runAgent, type RunResult } from './run.ts';
+import type { RunResult } from './run/run-end.ts';
+import { onRunLost, runAgent } from './run/run.ts';
 import { masked } from './secrets.ts';
 import { taskOf, type TaskPayload } from './tools/schedules.ts';
 import type { QueuedMessage, Workspace } from './workspace-types.ts';

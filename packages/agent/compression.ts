@@ -1,5 +1,5 @@
 // Replaces the older part of a conversation by a summary when the prompt becomes too long. A summary that fails leaves
-// the history to be cut. Called by run.ts, as a step of its own.
+// the history to be cut. Called by run/model-step.ts, as a step of its own.
 import type { Ai } from '@platform-run/types';
 import type { ContextCompression } from './config-types.ts';
 import { capHistory, estimateTokens, turnBorder } from './history.ts';

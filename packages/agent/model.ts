@@ -1,5 +1,5 @@
 // One call of the model: the request from the workspace, the answer checked and made uniform, partials while it comes.
-// Called by the steps of run.ts.
+// Called by run/model-step.ts.
 import type { Ai, AiMessage } from '@platform-run/types';
 import type { RunPartial, StreamingOptions } from './config-types.ts';
 import { reveal, revealJson, SECRET } from './secrets.ts';

@@ -1,5 +1,5 @@
 // One call of a tool in a run: arguments read and checked, the tool run with what it may use, its result bounded and
-// free of secrets. Called by the steps of run.ts.
+// free of secrets. Called by the steps of run/.
 import type { AgentEnv, Messenger } from './config-types.ts';
 import type { Parts } from './parts.ts';
 import { conceal, revealAll, SECRET } from './secrets.ts';

@@ -1,0 +1,105 @@
+// How a run ends: the last answer or the failure is stored, sent and told to the hooks, each a step, and the workspace
+// goes to the next message. Called by run.ts.
+import type { WorkflowStep } from '@platform-run/types';
+import type { AgentEnv } from '../config-types.ts';
+import { nextRunId, startRun, takeNext } from '../inbox.ts';
+import type { Parts } from '../parts.ts';
+import { conceal, reveal } from '../secrets.ts';
+import { changeOwn, ownWorkspace, type Scope } from '../tool-calls.ts';
+import { changeWorkspace, Superseded } from '../workspaces.ts';
+import { durable, optional } from './durable.ts';
+import { hookContext } from './hooks.ts';
+
+/** How a run ended. */
+export interface RunResult {
+  readonly status: 'replied' | 'max_steps' | 'failed' | 'superseded';
+}
+
+/** What the user is told of a run that failed. */
+export const FAILURE_TEXT = 'Something went wrong. Please try again.';
+
+/** The end with a reply. */
+export async function finish<Env extends AgentEnv>(
+  parts: Parts<Env>,
+  scope: Scope<Env>,
+  step: WorkflowStep,
+  n: number,
+  text: string,
+  isStopped: boolean,
+): Promise<RunResult> {
+  const { runId, chatId, messenger } = scope;
+  const saved = await durable(step, `save_final_${n}`, () =>
+    changeOwn(scope, (workspace) => {
+      const isSaved = workspace.messages.some(
+        (message) => message.role === 'assistant' && message.runId === runId && message.step === n,
+      );
+      const content = conceal(text, workspace.memory);
+      if (!isSaved) workspace.messages.push({ role: 'assistant', content, timestamp: Date.now(), runId, step: n });
+      return true;
+    }),
+  );
+  if (saved === null) return { status: 'superseded' };
+  await optional(step, `send_final_${n}`, async () => {
+    const { memory } = await ownWorkspace(scope);
+    await messenger.sendMessage(chatId, reveal(text, memory), { idempotencyKey: `${runId}:final` });
+  });
+  await optional(step, 'hook_onRunComplete', async () => {
+    const { memory } = await ownWorkspace(scope);
+    const reason = isStopped ? 'max_steps' : 'reply';
+    await parts.config.hooks?.onRunComplete?.(hookContext(parts, scope, n), reveal(text, memory), reason);
+  });
+  await step.run('release', () => release(parts, scope));
+  return { status: isStopped ? 'max_steps' : 'replied' };
+}
+
+/** The end with an error. */
+export async function fail<Env extends AgentEnv>(
+  parts: Parts<Env>,
+  scope: Scope<Env>,
+  step: WorkflowStep,
+  error: Error,
+): Promise<RunResult> {
+  const { runId, chatId, messenger } = scope;
+  const saved = await durable(step, 'save_error', () => saveFailure(scope));
+  if (saved !== true) return { status: 'superseded' };
+  await optional(step, 'send_error', () =>
+    messenger.sendMessage(chatId, FAILURE_TEXT, { idempotencyKey: `${runId}:error` }),
+  );
+  await optional(step, 'hook_onRunError', async () => {
+    await parts.config.hooks?.onRunError?.(hookContext(parts, scope, 0), error);
+  });
+  await step.run('release', () => release(parts, scope));
+  return { status: 'failed' };
+}
+
+/** Writes the failure down; false when the run has no workspace any more. */
+export async function saveFailure<Env extends AgentEnv>(scope: Scope<Env>): Promise<boolean> {
+  const { runId } = scope;
+  try {
+    return await changeOwn(scope, ({ messages }) => {
+      const isSaved = messages.some(
+        (message) => message.role === 'assistant' && message.runId === runId && message.isError,
+      );
+      if (!isSaved)
+        messages.push({ role: 'assistant', content: FAILURE_TEXT, timestamp: Date.now(), isError: true, runId });
+      return true;
+    });
+  } catch (error) {
+    if (error instanceof Superseded) return false;
+    throw error;
+  }
+}
+
+/** Frees the workspace, or gives it to the run of the next message, and starts that. Twice does nothing more. */
+export async function release<Env extends AgentEnv>(
+  parts: Parts<Env>,
+  { env, userId, runId }: Scope<Env>,
+): Promise<void> {
+  const next = nextRunId(runId);
+  const workspace = await changeWorkspace(env.PLATFORM_AGENT_STATE, userId, (current) => {
+    if (current?.activeRunId !== runId) return [undefined, current];
+    takeNext(current, next, parts.isCompressed);
+    return [current, current];
+  });
+  if (workspace?.activeRunId === next) await startRun(env.PLATFORM_AGENT_WORKFLOW, workspace);
+}

@@ -1,0 +1,83 @@
+// One run: the loop of calls of the model and of tools, each a durable step. A step that was done is not done again,
+// whichever engine goes on with the run; a workspace that went on without the run ends it. Called by agent.ts.
+import type { WorkflowContext } from '@platform-run/types';
+import type { AgentEnv } from '../config-types.ts';
+import type { RunInput } from '../inbox.ts';
+import { messengerOf } from '../messengers.ts';
+import type { Parts } from '../parts.ts';
+import type { Scope } from '../tool-calls.ts';
+import type { ToolMessage } from '../workspace-types.ts';
+import { durable, warn } from './durable.ts';
+import { hookContext, showCall } from './hooks.ts';
+import { callModel, compressHistory } from './model-step.ts';
+import { fail, FAILURE_TEXT, finish, release, saveFailure, type RunResult } from './run-end.ts';
+import { callTool, saveStep } from './tool-step.ts';
+
+const MODEL_TIMEOUT_MS = 120_000;
+
+/** Runs the loop for the message that the workspace holds. */
+export async function runAgent<Env extends AgentEnv>(
+  parts: Parts<Env>,
+  { input, step, env, log, executionId: runId }: WorkflowContext<RunInput, Env>,
+): Promise<RunResult> {
+  const scope = scopeOf(parts, env, input, runId);
+  try {
+    if (parts.isCompressed && (await durable(step, 'compress_1', () => compressHistory(parts, scope))) === null)
+      return { status: 'superseded' };
+    for (let n = 1; ; n++) {
+      const answered = await durable(step, `ai_call_${n}`, () => callModel(parts, scope, n), {
+        timeoutMs: parts.config.modelTimeoutMs ?? MODEL_TIMEOUT_MS,
+      });
+      if (answered === null) return { status: 'superseded' };
+      const { reply, isDebug } = answered;
+      const calls = reply.tool_calls ?? [];
+      if (calls.length === 0 || n >= parts.maxSteps) {
+        const isStopped = calls.length > 0;
+        const text = isStopped
+          ? `I reached the maximum number of steps (${parts.maxSteps}) and stopped.`
+          : (reply.content?.trim() ?? '') || 'The model gave no answer.';
+        return await finish(parts, scope, step, n, text, isStopped);
+      }
+      const results: ToolMessage[] = [];
+      for (const [at, call] of calls.entries()) {
+        const result = await callTool(parts, scope, step, n, at, call);
+        if (result === null) return { status: 'superseded' };
+        if (isDebug) await showCall(scope, step, n, call, result);
+        results.push({
+          role: 'tool',
+          content: result.content,
+          tool_call_id: call.id,
+          name: call.function.name,
+          timestamp: Date.now(),
+          runId,
+          ...(result.isError && { isError: true }),
+        });
+      }
+      if ((await durable(step, `save_step_${n}`, () => saveStep(scope, reply, results))) === null)
+        return { status: 'superseded' };
+    }
+  } catch (error) {
+    log('The run failed', { error: (error as Error).message });
+    return fail(parts, scope, step, error as Error);
+  }
+}
+
+/** What is left to do when the handler itself failed, outside of any step. */
+export async function onRunLost<Env extends AgentEnv>(
+  parts: Parts<Env>,
+  error: Error,
+  { input, env, executionId: runId }: WorkflowContext<RunInput, Env>,
+): Promise<void> {
+  const scope = scopeOf(parts, env, input, runId);
+  if ((await saveFailure(scope)) === true) {
+    await scope.messenger.sendMessage(scope.chatId, FAILURE_TEXT, { idempotencyKey: `${runId}:error` }).catch(warn);
+    await Promise.resolve(parts.config.hooks?.onRunError?.(hookContext(parts, scope, 0), error)).catch(warn);
+  }
+  await release(parts, scope);
+}
+
+function scopeOf<Env extends AgentEnv>(parts: Parts<Env>, env: Env, input: RunInput, runId: string): Scope<Env> {
+  const { userId, chatId, platform } = input;
+  const messenger = messengerOf(parts.config, parts.live, env, platform, chatId);
+  return { env, userId, chatId, platform, runId, messenger };
+}

@@ -1,0 +1,88 @@
+// The steps of the tools that an answer calls: one for each call, and one that stores them with the answer. Called by
+// run.ts.
+import type { WorkflowStep } from '@platform-run/types';
+import type { AgentEnv } from '../config-types.ts';
+import type { Parts } from '../parts.ts';
+import { conceal } from '../secrets.ts';
+import { argumentsOf, callKey, changeOwn, findTool, ownWorkspace, runTool, type Scope } from '../tool-calls.ts';
+import type { AssistantMessage, ToolCall, ToolMessage } from '../workspace-types.ts';
+import { approvalOf } from './approval.ts';
+import { durable } from './durable.ts';
+import { fire } from './hooks.ts';
+
+/** What became of a call; null: the run was superseded. */
+export type CallResult = { readonly content: string; readonly isError: boolean } | null;
+
+const CALLS_MAX = 32;
+const DENIED = 'Error: The user did not approve this call.';
+
+/** Runs one call, where the user approves it if that is needed. */
+export async function callTool<Env extends AgentEnv>(
+  parts: Parts<Env>,
+  scope: Scope<Env>,
+  step: WorkflowStep,
+  n: number,
+  at: number,
+  call: ToolCall,
+): Promise<CallResult> {
+  if (at >= CALLS_MAX) return failure(`An answer may call ${CALLS_MAX} tools`);
+  const key = callKey(n, at);
+  const { name } = call.function;
+  const known = parts.tools.find((tool) => tool.name === name);
+  const approved = await approvalOf(parts, scope, step, n, at, call);
+  if (approved === null) return null;
+  if (!approved) return { content: DENIED, isError: true };
+  let result: CallResult;
+  try {
+    // The name comes once for each call: the workflow counts them (`tools_1`, `tools_1#2`).
+    const content = await durable(
+      step,
+      `tools_${n}`,
+      async () => {
+        const workspace = await ownWorkspace(scope);
+        const tool = findTool(parts.toolsOf(workspace), name);
+        const args = await argumentsOf(tool, call, key, workspace);
+        return runTool(scope, tool, args, { step: n, toolCallId: call.id, key });
+      },
+      { retries: known?.retries ?? 2, timeoutMs: known?.timeoutMs ?? 60_000 },
+    );
+    if (content === null) return null;
+    result = { content, isError: false };
+  } catch (error) {
+    result = failure((error as Error).message);
+  }
+  if (!result.isError && known?.hook !== undefined) {
+    const fired = known.hook(JSON.parse(call.function.arguments || '{}') as never, result.content);
+    if (fired !== null) await fire(parts, scope, step, n, fired);
+  }
+  return result;
+}
+
+function failure(message: string): { content: string; isError: boolean } {
+  return { content: `Error: ${message}`, isError: true };
+}
+
+/** The answer and what its tools returned, together: a history never has calls without results. */
+export function saveStep<Env extends AgentEnv>(
+  scope: Scope<Env>,
+  reply: AssistantMessage,
+  results: readonly ToolMessage[],
+): Promise<true> {
+  return changeOwn(scope, (workspace) => {
+    const { memory, messages } = workspace;
+    const isSaved = messages.some(
+      (message) => message.role === 'assistant' && message.runId === scope.runId && message.step === reply.step,
+    );
+    delete workspace.pendingSecrets;
+    workspace.approvals = [];
+    if (isSaved) return true;
+    const calls = (reply.tool_calls ?? []).map((call) => ({
+      ...call,
+      function: { ...call.function, arguments: conceal(call.function.arguments, memory) },
+    }));
+    const content = reply.content === null ? null : conceal(reply.content, memory);
+    messages.push({ ...reply, content, tool_calls: calls });
+    for (const result of results) messages.push({ ...result, content: conceal(result.content, memory) });
+    return true;
+  });
+}
