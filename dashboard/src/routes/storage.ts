@@ -130,6 +130,13 @@ const workflowRoute = createRoute({
   component: lazyRouteComponent(() => import('../pages/jobs/workflows.tsx'), 'WorkflowsPage'),
 });
 
+const agentRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: '/jobs/agents/$binding',
+  validateSearch: (given: Given): WorkflowSearch => texts(given, ['branch', 'status', 'run']),
+  component: lazyRouteComponent(() => import('../pages/jobs/workflows.tsx'), 'AgentsPage'),
+});
+
 const timerRoute = createRoute({
   getParentRoute: () => projectRoute,
   path: '/jobs/timers/$binding',
@@ -160,6 +167,7 @@ export const resourceRoutes = [
   jobsRoute,
   queueRoute,
   workflowRoute,
+  agentRoute,
   timerRoute,
   scheduleRoute,
   usersRoute,

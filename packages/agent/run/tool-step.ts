@@ -35,19 +35,20 @@ export async function callTool<Env extends AgentEnv>(
   let result: CallResult;
   try {
     // The name comes once for each call: the workflow counts them (`tools_1`, `tools_1#2`).
-    const content = await durable(
+    const done = await durable(
       step,
       `tools_${n}`,
       async () => {
         const workspace = await ownWorkspace(scope);
         const tool = findTool(parts.toolsOf(workspace), name);
         const args = await argumentsOf(tool, call, key, workspace);
-        return runTool(scope, tool, args, { step: n, toolCallId: call.id, key });
+        // Whose result it is, for those who read the run.
+        return { call: call.id, content: await runTool(scope, tool, args, { step: n, toolCallId: call.id, key }) };
       },
       { retries: known?.retries ?? 2, timeoutMs: known?.timeoutMs ?? 60_000 },
     );
-    if (content === null) return null;
-    result = { content, isError: false };
+    if (done === null) return null;
+    result = { content: done.content, isError: false };
   } catch (error) {
     result = failure((error as Error).message);
   }

@@ -14,34 +14,25 @@ import { Facts } from '../../components/page.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { State } from '../../components/state.tsx';
 import { sentenceText } from '../../components/text.ts';
-import { Duration, durationText, Time } from '../../components/time.tsx';
+import { Duration, Time } from '../../components/time.tsx';
 import { branchOf, runQuery, type BindingPlace } from '../../queries/resources.ts';
 import { targetOf, useChanges } from '../storage/changes.tsx';
 import styles from '../storage/storage.module.css';
 import { jsonLine, JsonValue } from '../storage/value.tsx';
+import { AgentTimeline } from './agent-timeline.tsx';
 import { parseJson } from './json.ts';
+import { RunAxis } from './run-axis.tsx';
 import { runTones } from './run-tones.ts';
 
 interface RunSheetProps {
   readonly place: BindingPlace;
   readonly id: string;
+  /** Whether it is a run of the agent library. */
+  readonly isAgent: boolean;
   readonly onClose: () => void;
 }
 
-type Step = {
-  readonly name: string;
-  readonly kind: string;
-  readonly status: string;
-  readonly attempts: number;
-  readonly result: unknown;
-  readonly error: { readonly name: string; readonly message: string } | null;
-  readonly wakeAt: number | null;
-  readonly eventType: string | null;
-  readonly startedAt: number;
-  readonly endedAt: number | null;
-};
-
-export function RunSheet({ place, id, onClose }: RunSheetProps) {
+export function RunSheet({ place, id, isAgent, onClose }: RunSheetProps) {
   const { data: run, error } = useQuery(runQuery(place, id));
   const { change, isPending, question } = useChanges(place);
   const [asked, setAsked] = useState<{ readonly does: 'cancel' | 'restart'; readonly step: string | null } | null>(
@@ -140,7 +131,8 @@ export function RunSheet({ place, id, onClose }: RunSheetProps) {
               <span className={styles.mono}>{run.error.message}</span>
             </Notice>
           )}
-          <Axis
+          {isAgent && <AgentTimeline input={run.input} steps={run.steps} />}
+          <RunAxis
             steps={run.steps}
             from={run.startedAt ?? run.createdAt}
             to={run.completedAt}
@@ -217,113 +209,6 @@ export function RunSheet({ place, id, onClose }: RunSheetProps) {
       </Confirm>
       {sent !== null && <SendEvent place={place} run={id} type={sent} onClose={() => setSent(null)} />}
     </Sheet>
-  );
-}
-
-/** Steps below each other, each where it was in the time of the run. */
-function Axis({
-  steps,
-  from,
-  to,
-  onRestart,
-}: {
-  readonly steps: readonly Step[];
-  readonly from: number;
-  readonly to: number | null;
-  readonly onRestart: (step: string) => void;
-}) {
-  const [opened, setOpened] = useState<string | null>(null);
-  if (steps.length === 0) return <p className={styles.faint}>No step has begun yet.</p>;
-  const end = Math.max(
-    to ?? 0,
-    ...steps.map(({ endedAt, startedAt, status }) => endedAt ?? (status === 'waiting' ? startedAt + 1 : startedAt)),
-    from + 1,
-  );
-  const begin = Math.min(from, ...steps.map(({ startedAt }) => startedAt));
-  // Of a run that goes on, what waits reaches to the end of what is shown.
-  const last = to === null ? end + Math.max(1, (end - begin) * 0.15) : end;
-  const share = (at: number): number => ((at - begin) / (last - begin)) * 100;
-  return (
-    <div className={styles.block}>
-      <div className={styles.more}>
-        <span className={styles.label}>Steps</span>
-        <span>{durationText(end - begin)}</span>
-      </div>
-      <div className={styles.axis}>
-        {steps.map((step) => {
-          const isOpen = opened === step.name;
-          const left = share(step.startedAt);
-          const right = share(step.endedAt ?? last);
-          return (
-            <div key={step.name}>
-              <button
-                type="button"
-                className={styles.step}
-                style={{ width: '100%' }}
-                aria-expanded={isOpen}
-                onClick={() => setOpened(isOpen ? null : step.name)}
-              >
-                <span className={styles.line} title={step.name}>
-                  {step.name}
-                </span>
-                <span className={styles.track} aria-hidden>
-                  <span
-                    className={styles.span}
-                    data-tone={
-                      step.status === 'failed'
-                        ? 'failed'
-                        : step.status === 'waiting'
-                          ? 'waiting'
-                          : step.kind === 'run'
-                            ? 'done'
-                            : 'slept'
-                    }
-                    style={{ left: `${left}%`, width: `${Math.max(right - left, 0.5)}%` }}
-                  />
-                </span>
-                <span className={styles.took}>
-                  {step.status === 'waiting'
-                    ? 'waits'
-                    : durationText((step.endedAt ?? step.startedAt) - step.startedAt)}
-                </span>
-              </button>
-              {isOpen && (
-                <div className={styles.opened}>
-                  <Facts
-                    facts={[
-                      ['Kind', step.kind === 'run' ? 'step' : step.kind === 'sleep' ? 'sleep' : 'waits for an event'],
-                      ['Status', step.status],
-                      ['Failed attempts', step.attempts === 0 ? null : step.attempts],
-                      ['Event', step.eventType === null ? null : <span className={styles.mono}>{step.eventType}</span>],
-                      ['Begun', <Time key="begun" at={step.startedAt} isExact />],
-                      [
-                        'Goes on',
-                        step.wakeAt === null || step.endedAt !== null ? null : <Time key="wakes" at={step.wakeAt} />,
-                      ],
-                    ]}
-                  />
-                  {step.error !== null && (
-                    <Notice tone="failed" title={step.error.name}>
-                      <span className={styles.mono}>{step.error.message}</span>
-                    </Notice>
-                  )}
-                  {step.status === 'done' && step.kind !== 'sleep' && <JsonValue value={step.result} />}
-                  <div>
-                    <Button
-                      size="small"
-                      onClick={() => onRestart(step.name)}
-                      aria-label={`Run again from here: ${step.name}`}
-                    >
-                      Run again from here
-                    </Button>
-                  </div>
-                </div>
-              )}
-            </div>
-          );
-        })}
-      </div>
-    </div>
   );
 }
 

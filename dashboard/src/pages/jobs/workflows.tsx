@@ -19,7 +19,7 @@ import { branchOf, runsQuery, type BindingPlace } from '../../queries/resources.
 import type { WorkflowSearch } from '../../routes/storage.ts';
 import { AreaPage } from '../storage/binding-page.tsx';
 import { targetOf, useChanges } from '../storage/changes.tsx';
-import { jobsArea, workflowKind } from '../storage/kinds.ts';
+import { agentKind, jobsArea, workflowKind } from '../storage/kinds.ts';
 import styles from '../storage/storage.module.css';
 import { parseJson } from './json.ts';
 import { RunSheet } from './run-sheet.tsx';
@@ -33,7 +33,21 @@ export function WorkflowsPage() {
   );
 }
 
-function Workflow({ place }: { readonly place: BindingPlace }) {
+/** Runs of the agent library: started by messages and timers, never by hand. */
+export function AgentsPage() {
+  return (
+    <AreaPage area={jobsArea} kind={agentKind}>
+      {(place) => <Workflow key={`${place.binding} ${place.branch ?? ''}`} place={place} isAgent />}
+    </AreaPage>
+  );
+}
+
+interface WorkflowProps {
+  readonly place: BindingPlace;
+  readonly isAgent?: boolean;
+}
+
+function Workflow({ place, isAgent = false }: WorkflowProps) {
   const { status = '', run } = useSearch({ strict: false }) as WorkflowSearch;
   const navigate = useNavigate();
   const query = useInfiniteQuery(runsQuery(place, status));
@@ -57,17 +71,22 @@ function Workflow({ place }: { readonly place: BindingPlace }) {
           ))}
         </Select>
         <span className={styles.grow} />
-        <Button variant="primary" onClick={() => setStarting(true)}>
-          <PlayIcon />
-          Start a run
-        </Button>
+        {!isAgent && (
+          <Button variant="primary" onClick={() => setStarting(true)}>
+            <PlayIcon />
+            Start a run
+          </Button>
+        )}
       </div>
       <CursorList
         name="runs"
         query={query}
         empty={
           <EmptyState title={status === '' ? 'No runs yet' : `No run is ${status}`}>
-            {status === '' && `await env.${place.binding}.trigger({ price: 40 }) in your worker starts one.`}
+            {status === '' &&
+              (isAgent
+                ? 'A message of a user or a scheduled task starts one.'
+                : `await env.${place.binding}.trigger({ price: 40 }) in your worker starts one.`)}
           </EmptyState>
         }
       >
@@ -112,7 +131,9 @@ function Workflow({ place }: { readonly place: BindingPlace }) {
           />
         )}
       </CursorList>
-      {run !== undefined && <RunSheet key={run} place={place} id={run} onClose={() => show({ run: undefined })} />}
+      {run !== undefined && (
+        <RunSheet key={run} place={place} id={run} isAgent={isAgent} onClose={() => show({ run: undefined })} />
+      )}
       {isStarting && (
         <StartRun place={place} onClose={() => setStarting(false)} onStarted={(id) => show({ run: id })} />
       )}

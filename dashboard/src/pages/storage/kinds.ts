@@ -10,6 +10,8 @@ export interface Kind {
   readonly kind: string;
   /** It has one page, whatever bindings there are. */
   readonly isAlone: boolean;
+  /** Which bindings of the kind it shows; all of them where it does not say. */
+  readonly shows?: (binding: string) => boolean;
 }
 
 /** An entry of the navigation. */
@@ -36,7 +38,16 @@ export const stateKind = kind('state', 'State', 'state', 'state');
 export const filesKind = kind('files', 'Files', 'file storage', 'fs');
 export const cacheKind = kind('caches', 'Caches', 'cache', 'cache');
 export const queueKind = kind('queues', 'Queues', 'queue', 'queue');
-export const workflowKind = kind('workflows', 'Workflows', 'workflow', 'workflow');
+/** The workflow that the agent library runs in. */
+const AGENT_WORKFLOW = 'PLATFORM_AGENT_WORKFLOW';
+export const workflowKind: Kind = {
+  ...kind('workflows', 'Workflows', 'workflow', 'workflow'),
+  shows: (binding) => binding !== AGENT_WORKFLOW,
+};
+export const agentKind: Kind = {
+  ...kind('agents', 'Agents', 'agent', 'workflow'),
+  shows: (binding) => binding === AGENT_WORKFLOW,
+};
 export const timerKind = kind('timers', 'Timers', 'timer binding', 'timer');
 export const scheduleKind = kind('schedules', 'Schedules', 'schedule', 'cron', true);
 
@@ -52,7 +63,7 @@ export const storageArea: Area = {
 export const jobsArea: Area = {
   path: 'jobs',
   title: 'Queues & jobs',
-  kinds: [queueKind, workflowKind, timerKind, scheduleKind],
+  kinds: [queueKind, workflowKind, agentKind, timerKind, scheduleKind],
   emptyTitle: 'No queues or workflows yet',
   emptyText: 'A line of platform.yaml makes a queue that your worker sends to as env.JOBS.',
   example: 'queue: { JOBS: jobs }',
@@ -65,6 +76,8 @@ export function kindsOf(
 ): (Kind & { readonly bindings: readonly string[] })[] {
   return area.kinds.map((one) => ({
     ...one,
-    bindings: items.filter((item) => item.kind === one.kind).map(({ binding }) => binding),
+    bindings: items
+      .filter((item) => item.kind === one.kind && (one.shows?.(item.binding) ?? true))
+      .map(({ binding }) => binding),
   }));
 }

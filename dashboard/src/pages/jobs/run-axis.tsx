@@ -1,0 +1,116 @@
+// Steps of a run on an axis of its time; one that is opened says what it did, and can be run again.
+import { useState } from 'react';
+import { Button } from '../../components/button.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { Facts } from '../../components/page.tsx';
+import { durationText, Time } from '../../components/time.tsx';
+import styles from '../storage/storage.module.css';
+import { JsonValue } from '../storage/value.tsx';
+import type { RunStep } from './run-step.ts';
+
+/** Steps below each other, each where it was in the time of the run. */
+export function RunAxis({
+  steps,
+  from,
+  to,
+  onRestart,
+}: {
+  readonly steps: readonly RunStep[];
+  readonly from: number;
+  readonly to: number | null;
+  readonly onRestart: (step: string) => void;
+}) {
+  const [opened, setOpened] = useState<string | null>(null);
+  if (steps.length === 0) return <p className={styles.faint}>No step has begun yet.</p>;
+  const end = Math.max(
+    to ?? 0,
+    ...steps.map(({ endedAt, startedAt, status }) => endedAt ?? (status === 'waiting' ? startedAt + 1 : startedAt)),
+    from + 1,
+  );
+  const begin = Math.min(from, ...steps.map(({ startedAt }) => startedAt));
+  // Of a run that goes on, what waits reaches to the end of what is shown.
+  const last = to === null ? end + Math.max(1, (end - begin) * 0.15) : end;
+  const share = (at: number): number => ((at - begin) / (last - begin)) * 100;
+  return (
+    <div className={styles.block}>
+      <div className={styles.more}>
+        <span className={styles.label}>Steps</span>
+        <span>{durationText(end - begin)}</span>
+      </div>
+      <div className={styles.axis}>
+        {steps.map((step) => {
+          const isOpen = opened === step.name;
+          const left = share(step.startedAt);
+          const right = share(step.endedAt ?? last);
+          return (
+            <div key={step.name}>
+              <button
+                type="button"
+                className={styles.step}
+                style={{ width: '100%' }}
+                aria-expanded={isOpen}
+                onClick={() => setOpened(isOpen ? null : step.name)}
+              >
+                <span className={styles.line} title={step.name}>
+                  {step.name}
+                </span>
+                <span className={styles.track} aria-hidden>
+                  <span
+                    className={styles.span}
+                    data-tone={
+                      step.status === 'failed'
+                        ? 'failed'
+                        : step.status === 'waiting'
+                          ? 'waiting'
+                          : step.kind === 'run'
+                            ? 'done'
+                            : 'slept'
+                    }
+                    style={{ left: `${left}%`, width: `${Math.max(right - left, 0.5)}%` }}
+                  />
+                </span>
+                <span className={styles.took}>
+                  {step.status === 'waiting'
+                    ? 'waits'
+                    : durationText((step.endedAt ?? step.startedAt) - step.startedAt)}
+                </span>
+              </button>
+              {isOpen && (
+                <div className={styles.opened}>
+                  <Facts
+                    facts={[
+                      ['Kind', step.kind === 'run' ? 'step' : step.kind === 'sleep' ? 'sleep' : 'waits for an event'],
+                      ['Status', step.status],
+                      ['Failed attempts', step.attempts === 0 ? null : step.attempts],
+                      ['Event', step.eventType === null ? null : <span className={styles.mono}>{step.eventType}</span>],
+                      ['Begun', <Time key="begun" at={step.startedAt} isExact />],
+                      [
+                        'Goes on',
+                        step.wakeAt === null || step.endedAt !== null ? null : <Time key="wakes" at={step.wakeAt} />,
+                      ],
+                    ]}
+                  />
+                  {step.error !== null && (
+                    <Notice tone="failed" title={step.error.name}>
+                      <span className={styles.mono}>{step.error.message}</span>
+                    </Notice>
+                  )}
+                  {step.status === 'done' && step.kind !== 'sleep' && <JsonValue value={step.result} />}
+                  <div>
+                    <Button
+                      size="small"
+                      onClick={() => onRestart(step.name)}
+                      aria-label={`Run again from here: ${step.name}`}
+                    >
+                      Run again from here
+                    </Button>
+                  </div>
+                </div>
+              )}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
