@@ -12,12 +12,17 @@ export interface Listener {
 const [againMsLeast, againMsMax] = [20, 1000];
 
 /**
- * Resolves when it listens. @param channel an identifier. @throws {PostgresError} when it cannot for the first time.
+ * Resolves when it listens.
+ *
+ * @param channel an identifier.
+ * @param onGap it listens again after a loss: something may have been said meanwhile.
+ * @throws {PostgresError} when it cannot for the first time.
  */
 export async function openListener(
   options: ConnectionOptions,
   channel: string,
   onPayload: (payload: string) => void,
+  onGap: () => void = () => {},
 ): Promise<Listener> {
   const address = addressOf(options);
   let isClosed = false;
@@ -45,7 +50,7 @@ export async function openListener(
   function again(): void {
     if (isClosed) return;
     timer = setTimeout(
-      () => void listen().catch(again),
+      () => void listen().then(onGap, again),
       Math.min(againMsMax, againMsLeast * 2 ** Math.min(failures++, 10)),
     );
   }

@@ -169,6 +169,7 @@ const zones: readonly Zone[] = [
   },
   // Free of the rest of the control plane: `platform dev` runs it too.
   { prefix: 'control/gateway/', may: ['core/'] },
+  { prefix: 'control/gateway/accounts/postgres/', may: ['core/', 'postgres/', 'control/gateway/'] },
   {
     prefix: 'cli/',
     may: [

@@ -1,0 +1,42 @@
+// What was looked up a moment ago: the most used of so many, each for so long. Callers at the same moment share one
+// look.
+
+export interface Remembered<Value> {
+  get(key: string, look: () => Promise<Value>): Promise<Value>;
+  forget(key: string): void;
+  forgetAll(): void;
+}
+
+interface Kept<Value> {
+  readonly until: number;
+  readonly value: Promise<Value>;
+}
+
+export function createRemembered<Value>(options: {
+  readonly most: number;
+  readonly ms: number;
+  readonly now: () => number;
+}): Remembered<Value> {
+  /** In the order of their use. */
+  const kept = new Map<string, Kept<Value>>();
+  return {
+    get(key, look) {
+      const found = kept.get(key);
+      kept.delete(key);
+      if (found !== undefined && found.until > options.now()) {
+        kept.set(key, found);
+        return found.value;
+      }
+      const one: Kept<Value> = { until: options.now() + options.ms, value: look() };
+      kept.set(key, one);
+      // Who comes after a look that failed looks again.
+      one.value.catch(() => {
+        if (kept.get(key) === one) kept.delete(key);
+      });
+      if (kept.size > options.most) kept.delete(kept.keys().next().value!);
+      return one.value;
+    },
+    forget: (key) => void kept.delete(key),
+    forgetAll: () => kept.clear(),
+  };
+}

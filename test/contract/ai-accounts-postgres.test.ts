@@ -1,0 +1,201 @@
+// The accounts of the AI gateway in Postgres: the suite, and what several gateways at once and a dead one do.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openPostgresAccounts, type PostgresAccounts } from '#control/gateway/accounts/postgres/accounts.ts';
+import type { Limit } from '#control/gateway/accounts/accounts.ts';
+import type { Caller, Reservation } from '#control/gateway/contract.ts';
+import { openPostgres, type Postgres } from '#postgres/connection.ts';
+import { createTestDatabase } from '#test/setup/postgres.ts';
+import { testAiAccounts } from './ai-accounts.ts';
+
+interface Database {
+  readonly sql: Postgres;
+  accounts(limits: readonly Limit[], now?: () => number): Promise<PostgresAccounts>;
+  close(): Promise<void>;
+}
+
+/** A database with the organizations, projects and deployments of the suite. */
+async function open(): Promise<Database> {
+  const database = await createTestDatabase();
+  const sql = openPostgres({ url: database.url, name: 'test', connectionsMax: 2 });
+  await sql.session((session) =>
+    session.script(`
+      INSERT INTO control.organization (id, slug, name) VALUES ('acme', 'acme', 'Acme'), ('other', 'other', 'Other');
+      INSERT INTO control.project (id, organization_id, name) VALUES ('shop', 'acme', 'shop'), ('blog', 'other', 'blog');
+      INSERT INTO control.deployment (id, project_id, organization_id, target, branch, source) VALUES
+        ('d000000000001', 'shop', 'acme', 'production', 'main', 'upload'),
+        ('d000000000002', 'blog', 'other', 'production', 'main', 'upload')`),
+  );
+  const opened: PostgresAccounts[] = [];
+  return {
+    sql,
+    async accounts(limits, now = Date.now) {
+      const accounts = await openPostgresAccounts({
+        connection: { url: database.url, name: 'test gateway', connectionsMax: 8 },
+        now,
+        limitsOf: () => limits,
+        log: () => {},
+      });
+      opened.push(accounts);
+      return accounts;
+    },
+    async close() {
+      for (const accounts of opened) await accounts.close();
+      await sql.close();
+      await database.close();
+    },
+  };
+}
+
+testAiAccounts('postgres', async ({ now, limits }) => {
+  const database = await open();
+  return { ...(await database.accounts(limits, now)), close: () => database.close() };
+});
+
+const caller: Caller = {
+  kind: 'worker',
+  organizationId: 'acme',
+  projectId: 'shop',
+  deploymentId: 'd000000000001',
+  branch: 'main',
+  plan: 'free',
+  runId: null,
+};
+const AT = Date.UTC(2026, 0, 1);
+const tokens = (promptTokens: number, completionTokens = 0) => ({ promptTokens, completionTokens });
+const daily: Limit = { scope: 'organization', of: 'tokens', per: 'day', most: 1000 };
+const rpm: Limit = { scope: 'deployment', of: 'requests', per: 'minute', most: 1_000_000 };
+
+async function withDatabase(run: (database: Database) => Promise<void>): Promise<void> {
+  const database = await open();
+  try {
+    await run(database);
+  } finally {
+    await database.close();
+  }
+}
+
+test('two gateways give 50 calls at the same moment no more than a limit has', () =>
+  withDatabase(async ({ sql, accounts }) => {
+    const gateways = [await accounts([daily, rpm]), await accounts([rpm, daily])];
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, n) => gateways[n % 2]!.ledger.reserve(caller, tokens(10, 40))),
+    );
+    const rooms = answers.filter((answer): answer is Reservation => !('code' in answer));
+    assert.equal(rooms.length, 20);
+    for (const room of rooms) room.settle(tokens(10, 5));
+    await Promise.all(gateways.map((gateway) => gateway.close()));
+    const counted = await sql.all('SELECT key, used FROM control.ai_counter ORDER BY key');
+    assert.deepEqual(counted, [
+      { key: 'deployment d000000000001 requests minute', used: 20 },
+      { key: 'organization acme tokens day', used: 300 },
+    ]);
+    assert.deepEqual(await sql.all('SELECT * FROM control.ai_held'), []);
+  }));
+
+test('what one gateway has used and reserved the other sees', () =>
+  withDatabase(async ({ accounts }) => {
+    const [one, other] = [await accounts([daily]), await accounts([daily])];
+    const first = await one.ledger.reserve(caller, tokens(600));
+    assert.ok(!('code' in first));
+    const refused = await other.ledger.reserve(caller, tokens(600));
+    assert.deepEqual(refused, {
+      code: 'rate_limit_exceeded',
+      message: 'tokens per day of the organization: 0 of 1000 used, the rest is reserved for calls under way',
+      retryAfterMs: 1000,
+    });
+    first.settle(tokens(1000));
+    await one.close();
+    const over = await other.ledger.reserve(caller, tokens(1));
+    assert.ok('code' in over);
+    assert.equal(over.message, 'tokens per day of the organization: 1000 of 1000 used');
+  }));
+
+test('what a gateway held is free when it gives no sign of life any more', () =>
+  withDatabase(async ({ sql, accounts }) => {
+    const [dead, other] = [await accounts([daily]), await accounts([daily])];
+    assert.ok(!('code' in (await dead.ledger.reserve(caller, tokens(900)))));
+    assert.ok('code' in (await other.ledger.reserve(caller, tokens(200))));
+    // As time does it.
+    await sql.all(
+      `UPDATE control.ai_holder SET lease_until = now() - interval '1 s'
+       WHERE id IN (SELECT holder FROM control.ai_held WHERE amount = 900)`,
+    );
+    assert.ok(!('code' in (await other.ledger.reserve(caller, tokens(200)))));
+  }));
+
+test('a gateway forgets a token at once when another revokes it, and when its deployment or project goes', () =>
+  withDatabase(async ({ sql, accounts }) => {
+    // On a clock that stands: nothing is forgotten because its time is over.
+    const [one, other] = [await accounts([], () => AT), await accounts([], () => AT)];
+    const issue = () => one.tokens.issue(caller, null);
+    const until = async (token: string) => {
+      while ((await other.tokens.authenticate(token)) !== 'invalid') await heard(sql);
+    };
+    const revoked = await issue();
+    const [removed, kept] = [await issue(), await one.tokens.issue({ ...caller, deploymentId: null }, null)];
+    for (const token of [revoked, removed, kept]) assert.notEqual(await other.tokens.authenticate(token), 'invalid');
+    await one.tokens.revoke(revoked);
+    await until(revoked);
+    assert.deepEqual(await other.tokens.authenticate(removed), caller);
+    await sql.all(`UPDATE control.deployment SET removed_at = now() WHERE id = 'd000000000001'`);
+    await until(removed);
+    assert.notEqual(await other.tokens.authenticate(kept), 'invalid');
+    await sql.all(`UPDATE control.project SET deleted_at = now() WHERE id = 'shop'`);
+    await until(kept);
+    assert.deepEqual(await sql.all('SELECT * FROM control.ai_token'), []);
+  }));
+
+test('a token has the plan that its organization has now', () =>
+  withDatabase(async ({ sql, accounts }) => {
+    const { tokens: kept } = await accounts([], () => AT);
+    const token = await kept.issue(caller, null);
+    assert.deepEqual(await kept.authenticate(token), caller);
+    await sql.all(`UPDATE control.organization SET plan = 'pro' WHERE id = 'acme'`);
+    for (;;) {
+      const found = await kept.authenticate(token);
+      assert.ok(typeof found !== 'string');
+      if (found.plan === 'pro') break;
+      await heard(sql);
+    }
+  }));
+
+test('tokens are kept as hashes alone', () =>
+  withDatabase(async ({ sql, accounts }) => {
+    const token = await (await accounts([])).tokens.issue(caller, null);
+    const [row] = await sql.all<{ text: string }>('SELECT t::text AS text FROM control.ai_token t');
+    assert.ok(!row!.text.includes(token.slice(-43)));
+  }));
+
+test('a row that a client or a provider has spoilt is kept, and so are those beside it', () =>
+  withDatabase(async ({ accounts }) => {
+    const { usage } = await accounts([]);
+    const row = {
+      at: Date.now(),
+      caller,
+      model: 'mock/echo',
+      completionTokens: 2,
+      cachedTokens: 0,
+      reasoningTokens: 0,
+      isEstimated: false,
+      costMicros: null,
+      status: 200,
+      isStream: false,
+      firstByteMs: null,
+      totalMs: 4,
+    };
+    usage.record({ ...row, id: 'req_1', modelRequested: 'a\0b\ud800c', promptTokens: 1e300 });
+    usage.record({ ...row, id: 'req_2', modelRequested: 'x'.repeat(9999), promptTokens: Number.NaN });
+    await usage.flush();
+    const rows = await usage.rowsOf('acme', 10);
+    assert.deepEqual(
+      rows.map(({ id, modelRequested, promptTokens }) => [id, modelRequested, promptTokens]),
+      [
+        ['req_2', 'x'.repeat(500), 0],
+        ['req_1', 'ab\ufffdc', Number.MAX_SAFE_INTEGER],
+      ],
+    );
+  }));
+
+/** Everything that was told before now has been heard by whoever reads the socket next. */
+const heard = (sql: Postgres) => sql.all(`SELECT 1`);
