@@ -1,8 +1,10 @@
 // The AI gateway as a function of requests: who calls, which route, and every error as its clients read it. Knows no
 // server, no process and no database: all it needs is handed in.
 import { randomUUID } from 'node:crypto';
+import type { Json } from './chat.ts';
 import type { Caller, Gateway, GatewayParts } from './contract.ts';
 import { errorResponse, GatewayError } from './errors.ts';
+import { readJson } from './request-body.ts';
 import type { Call } from './routes/call.ts';
 import { chatCompletions } from './routes/chat-completions.ts';
 import { embeddings } from './routes/embeddings.ts';
@@ -66,8 +68,8 @@ async function callerOf(request: Request, { tokens }: GatewayParts): Promise<Cal
 async function route(call: Call): Promise<Response> {
   const { pathname } = new URL(call.request.url);
   const path = PREFIX.test(pathname) ? pathname.replace(PREFIX, '') : null;
-  if (path === '/chat/completions') return only('POST', call, () => chatCompletions(call));
-  if (path === '/embeddings') return only('POST', call, () => embeddings(call));
+  if (path === '/chat/completions') return only('POST', call, async () => chatCompletions(call, await bodyOf(call)));
+  if (path === '/embeddings') return only('POST', call, async () => embeddings(call, await bodyOf(call)));
   if (path === '/models') return only('GET', call, () => listModels(call));
   if (path?.startsWith('/models/') === true) return only('GET', call, () => oneModel(call, modelOf(path)));
   if (path !== null && unserved.has(path))
@@ -77,6 +79,8 @@ async function route(call: Call): Promise<Response> {
     'No such route: there are /ai/chat/completions, /ai/embeddings and /ai/models',
   );
 }
+
+const bodyOf = ({ request, parts }: Call): Promise<Json> => readJson(request, parts.limits.bodyBytesMax);
 
 function only(method: string, { request }: Call, answer: () => Promise<Response>): Promise<Response> {
   if (request.method === method) return answer();

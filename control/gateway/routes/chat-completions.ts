@@ -6,17 +6,17 @@ import { GatewayError } from '../errors.ts';
 import { askForJson, askForStream, type CallContext } from '../providers/call.ts';
 import type { Target } from '../providers/wire.ts';
 import { wires } from '../providers/wires.ts';
-import { readChat, readJson } from '../request-body.ts';
+import { readChat } from '../request-body.ts';
 import { tryInTurn, type Tried } from '../routing/attempts.ts';
 import { nameOf } from '../routing/model-names.ts';
 import { openChatStream, type StreamEnd } from '../streams/chat-stream.ts';
 import { sseHeaders } from '../streams/sse-writer.ts';
 import { answerHeaders, contextOf, targetsOfCall, type Call } from './call.ts';
 
-/** @throws {GatewayError} */
-export async function chatCompletions(call: Call): Promise<Response> {
+/** @param sent the body of the request, or what another wire's body is on this one. @throws {GatewayError} */
+export async function chatCompletions(call: Call, sent: Json): Promise<Response> {
   const context = contextOf(call);
-  const body = readChat(await readJson(call.request, context.limits.bodyBytesMax));
+  const body = readChat(sent);
   const targets = await targetsOfCall(call, body);
   const { models: fallbacks, ...request } = body;
   void fallbacks;

@@ -6,16 +6,15 @@ import { GatewayError } from '../errors.ts';
 import { askForJson } from '../providers/call.ts';
 import type { EmbeddingsRequest } from '../providers/wire.ts';
 import { wires } from '../providers/wires.ts';
-import { missing, readJson, wrong } from '../request-body.ts';
+import { missing, wrong } from '../request-body.ts';
 import { tryInTurn } from '../routing/attempts.ts';
 import { nameOf } from '../routing/model-names.ts';
 import { answerHeaders, contextOf, targetsOfCall, type Call } from './call.ts';
 
-/** @throws {GatewayError} */
-export async function embeddings(call: Call): Promise<Response> {
+/** @param body of the request, or what another wire's body is on this one. @throws {GatewayError} */
+export async function embeddings(call: Call, body: Json): Promise<Response> {
   const { parts, breaker, caller, request: sent } = call;
   const context = contextOf(call);
-  const body = await readJson(sent, context.limits.bodyBytesMax);
   const targets = (await targetsOfCall(call, body)).filter(
     ({ provider }) => wires[provider.kind].embeddingsRequest !== null,
   );
