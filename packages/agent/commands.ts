@@ -1,7 +1,7 @@
 // The operations that `handle` may offer its users (`/reset` and the like). Each replies with a text.
 import type { AgentCommands, AgentEnv } from './config-types.ts';
 import { nextRunId, startRun, takeNext } from './inbox.ts';
-import { fetchManifest } from './mcp-manifest.ts';
+import { findServer } from './mcp/install.ts';
 import type { Parts } from './parts.ts';
 import { listTools } from './tool-calls.ts';
 import { timerPrefix } from './tools/schedules.ts';
@@ -64,14 +64,15 @@ export function createCommands<Env extends AgentEnv>(parts: Parts<Env>, env: Env
     async listTools(userId) {
       return listTools(parts, await readWorkspace(state, userId));
     },
-    async installMcp(userId, chatId, url) {
+    async installMcp(userId, chatId, url, { headers } = {}) {
       if (parts.config.features?.mcp === false) return 'MCP servers are turned off for this agent.';
-      let server: Awaited<ReturnType<typeof fetchManifest>>;
+      let found: Awaited<ReturnType<typeof findServer>>;
       try {
-        server = await fetchManifest(url);
+        found = await findServer(url, headers);
       } catch (error) {
         return `Not installed: ${(error as Error).message}`;
       }
+      const { server, leftOut } = found;
       return changeWorkspace(state, userId, (current) => {
         const workspace = current ?? emptyWorkspace(userId, chatId, '');
         const others = workspace.mcpServers.filter(({ name }) => name !== server.name);
@@ -79,7 +80,8 @@ export function createCommands<Env extends AgentEnv>(parts: Parts<Env>, env: Env
           return [undefined, `Not installed: there are ${SERVERS_MAX} MCP servers already.`];
         workspace.mcpServers = [...others, server];
         const names = server.tools.map(({ name }) => name).join(', ');
-        return [workspace, `Installed ${server.name} with tools: ${names || 'none'}`];
+        const rest = leftOut > 0 ? ` (${leftOut} more are left out)` : '';
+        return [workspace, `Installed ${server.name} with tools: ${names || 'none'}${rest}`];
       });
     },
     uninstallMcp(userId, name) {

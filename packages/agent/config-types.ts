@@ -158,7 +158,16 @@ export interface AgentCommands {
   /** Turns debug mode on or off: the user sees each call of a tool. */
   debug(userId: string, chatId: string): Promise<string>;
   listTools(userId: string): Promise<string>;
-  installMcp(userId: string, chatId: string, url: string): Promise<string>;
+  /**
+   * Installs a server with a manifest, or one that speaks the Model Context Protocol over streamable HTTP. `headers`,
+   * such as `authorization`, go with every request to it.
+   */
+  installMcp(
+    userId: string,
+    chatId: string,
+    url: string,
+    options?: { headers?: Record<string, string> },
+  ): Promise<string>;
   uninstallMcp(userId: string, name: string): Promise<string>;
   /** Ends the active run; the next queued message is taken. */
   cancel(userId: string, chatId: string): Promise<string>;

@@ -1,8 +1,8 @@
 // What an agent is made of, put together once by agent.ts and handed to its parts.
 import type { AgentConfig, AgentEnv } from './config-types.ts';
+import { mcpTools } from './mcp/tools.ts';
 import type { LiveMessengers } from './messengers.ts';
 import { artifactTools } from './tools/artifacts.ts';
-import { mcpTools } from './tools/mcp.ts';
 import { memoryTools } from './tools/memory.ts';
 import { scheduleTools } from './tools/schedules.ts';
 import { readyTool, type ReadyTool } from './tools/tool.ts';

@@ -72,5 +72,10 @@ export function masked(workspace: Workspace): Workspace {
   const memory = Object.fromEntries(
     Object.entries(workspace.memory).map(([key, entry]) => [key, entry.secret ? { ...entry, value: SECRET } : entry]),
   );
-  return { ...rest, memory };
+  const mcpServers = workspace.mcpServers.map(({ sessionId: _id, headers, ...server }) =>
+    headers === undefined
+      ? server
+      : { ...server, headers: Object.fromEntries(Object.keys(headers).map((name) => [name, SECRET])) },
+  );
+  return { ...rest, memory, mcpServers };
 }

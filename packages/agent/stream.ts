@@ -1,5 +1,6 @@
 // Reads an answer of the model that comes as server-sent events. A stream that ends early, or with an error frame, is
 // an error: half an answer is never taken for one. Called by model.ts.
+import { eventsOf } from './sse.ts';
 
 /** What a stream comes to, in the shape of an answer that came at once. */
 export interface StreamedMessage {
@@ -29,7 +30,7 @@ export async function readAnswer(
   const message: StreamedMessage = { content: null, tool_calls: [], model: undefined };
   let finished = false;
   let chars = 0;
-  for await (const text of eventsOf(stream)) {
+  for await (const text of eventsOf(stream, ANSWER_CHARS_MAX)) {
     if (text === '[DONE]') break;
     if ((chars += text.length) > ANSWER_CHARS_MAX) throw new Error('The answer of the model is too long');
     let chunk: Chunk;
@@ -69,44 +70,4 @@ function addCall(calls: Record<string, unknown>[], piece: NonNullable<Delta['too
   Object.assign(before, rest);
   if (given?.name !== undefined) known.name = given.name;
   known.arguments += given?.arguments ?? '';
-}
-
-/** The data of each event, also where characters or line ends come in pieces. */
-async function* eventsOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
-  const reader = stream.getReader();
-  const decoder = new TextDecoder();
-  let rest = '';
-  let gathered: string[] = [];
-  let length = 0;
-  let isCut = false;
-  let data: string[] = [];
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      const piece = done ? decoder.decode() : decoder.decode(value, { stream: true });
-      // Pieces of a long line are only gathered: looking through all of it each time would take seconds.
-      gathered.push(piece);
-      if ((length += piece.length) > ANSWER_CHARS_MAX) throw new Error('The answer of the model is too long');
-      if (!done && !/[\r\n]/.test(piece) && !isCut) continue;
-      rest = gathered.join('');
-      // A carriage return at the end may be half of a line end.
-      const held = !done && rest.endsWith('\r') ? 1 : 0;
-      const lines = rest.slice(0, rest.length - held).split(/\r\n|\n|\r/);
-      rest = lines.pop()! + rest.slice(rest.length - held, rest.length);
-      gathered = [rest];
-      length = rest.length;
-      isCut = held === 1;
-      if (done) lines.push(rest, '');
-      for (const line of lines) {
-        if (line.startsWith('data:')) data.push(line.slice(line.startsWith('data: ') ? 6 : 5));
-        else if (line === '' && data.length > 0) {
-          yield data.join('\n');
-          data = [];
-        }
-      }
-      if (done) return;
-    }
-  } finally {
-    await reader.cancel().catch(() => {});
-  }
 }

@@ -91,8 +91,15 @@ export interface McpServer {
   name: string;
   url: string;
   tools: McpTool[];
-  transport: 'manifest';
+  transport: 'manifest' | 'streamable-http';
+  /** Of the Model Context Protocol, as below. */
+  protocolVersion?: string;
+  sessionId?: string;
+  /** Sent with every request; secret. */
+  headers?: Record<string, string>;
   installedAt: number;
+  /** Why its last call failed; gone with the next that does not. */
+  lastError?: string;
 }
 
 /** A call of a tool that waits for the user's word. */
@@ -122,8 +129,6 @@ export interface Workspace {
   queue: QueuedMessage[];
   scheduledTasks: ScheduledTask[];
   approvals: PendingApproval[];
-  /** The run that ended last. */
-  lastRunId?: string;
   /** When each task fired last: a timer that is delivered twice starts one run. */
   fired?: Record<string, number>;
   /** Values of `memory_set` calls under way, by `<step>:<call>`: the history of a run never has them. */

@@ -227,6 +227,7 @@ const agent = createAgent({
       case '/workspace': return Response.json(await agent.state.getJSON('agent:workspace:' + body.userId));
       case '/masked': return Response.json(await agent.workspace(body.userId));
       case '/timer': { await env.PLATFORM_AGENT_SCHEDULER.set(body.id, body.at, { payload: body.payload }); return Response.json(null); }
+      case '/move-mcp': { await agent.state.update('agent:workspace:' + body.userId, { $set: { 'mcpServers.0.url': body.url } }); return Response.json(null); }
       case '/cancel-run': { await env.PLATFORM_AGENT_WORKFLOW.cancel(body.runId); return Response.json(null); }
     }
     return new Response('nothing here', { status: 404 });

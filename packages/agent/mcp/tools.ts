@@ -1,10 +1,13 @@
 // Tools of installed MCP servers: each as `mcp__<server>__<tool>`, and all through `mcp_call_tool`.
-import { callManifestTool } from '../mcp-manifest.ts';
+import { builtIn, ToolError, type InnerContext, type ReadyTool } from '../tools/tool.ts';
 import type { McpServer } from '../workspace-types.ts';
-import { builtIn, ToolError, type InnerContext, type ReadyTool } from './tool.ts';
+import { Superseded } from '../workspaces.ts';
+import { callMcpTool } from './client.ts';
+import { callManifestTool } from './manifest.ts';
 
 /** Tools that a model is told of one by one; the rest is reached through `mcp_call_tool`. */
 const DIRECT_MAX = 256;
+const ERROR_CHARS_MAX = 1000;
 
 const callTool = builtIn({
   name: 'mcp_call_tool',
@@ -43,8 +46,31 @@ export function mcpTools(servers: readonly McpServer[]): ReadyTool[] {
   return [callTool, ...direct.values()];
 }
 
-function call(server: McpServer, tool: string, args: unknown, ctx: InnerContext): Promise<string> {
+async function call(server: McpServer, tool: string, args: unknown, ctx: InnerContext): Promise<string> {
   if (!server.tools.some(({ name }) => name === tool))
     throw new ToolError(`The MCP server "${server.name}" has no tool "${tool}"`);
-  return callManifestTool(server, tool, args, ctx.idempotencyKey);
+  const note = (change: (installed: McpServer) => void): Promise<void> =>
+    ctx.change(({ mcpServers }) => {
+      const installed = mcpServers.find(({ name, url }) => name === server.name && url === server.url);
+      if (installed !== undefined) change(installed);
+    });
+  const keep = (sessionId: string | undefined): Promise<void> =>
+    note((installed) => {
+      if (sessionId === undefined) delete installed.sessionId;
+      else installed.sessionId = sessionId;
+    });
+  try {
+    const result =
+      server.transport === 'manifest'
+        ? await callManifestTool(server, tool, args, ctx.idempotencyKey)
+        : await callMcpTool(server, tool, args, keep);
+    if (server.lastError !== undefined) await note((installed) => delete installed.lastError);
+    return result;
+  } catch (error) {
+    if (error instanceof Superseded) throw error;
+    const lastError = (error instanceof Error ? error.message : String(error)).slice(0, ERROR_CHARS_MAX);
+    await note((installed) => void (installed.lastError = lastError));
+    // A server of the protocol knows no keys: a call that may have been done is not made again.
+    throw server.transport === 'manifest' ? error : new ToolError(lastError);
+  }
 }

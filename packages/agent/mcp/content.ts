@@ -1,0 +1,20 @@
+// What a tool of a server returned, as text for the model. Called by manifest.ts and client.ts.
+
+/** @param whole what is said where the result has no content. */
+export function contentText(result: unknown, whole: string): string {
+  const { content, structuredContent, isError } = (result ?? {}) as Record<string, unknown>;
+  const parts = Array.isArray(content) ? content.map(partText) : [];
+  const said =
+    parts.length > 0 ? parts.join('\n') : structuredContent !== undefined ? JSON.stringify(structuredContent) : whole;
+  return isError === true ? `Error: ${said}` : said;
+}
+
+function partText(part: unknown): string {
+  const { type, text, mimeType, uri, resource } = (part ?? {}) as Record<string, unknown>;
+  if (typeof text === 'string') return text;
+  const inner = (resource ?? {}) as Record<string, unknown>;
+  if (typeof inner['text'] === 'string') return inner['text'];
+  // Pictures and sound are of no use to the model as base64.
+  const what = [type, mimeType ?? inner['mimeType'], uri ?? inner['uri']].filter((word) => typeof word === 'string');
+  return `[${what.join(' ') || 'something that is no text'}]`;
+}

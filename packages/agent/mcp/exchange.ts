@@ -1,0 +1,94 @@
+// One exchange with a server over HTTP, within bounds of time and bytes. Redirects lead nowhere: an address that a user
+// named is the one that is called. Where a project may connect to is the platform's affair: its egress policy refuses
+// private addresses. Called by manifest.ts and client.ts.
+import { eventsOf } from '../sse.ts';
+
+/** What is asked. */
+export interface Exchange {
+  readonly method: 'GET' | 'POST';
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  readonly timeoutMs: number;
+  readonly bytesMax: number;
+}
+
+/** What came. */
+export interface Exchanged {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The answer whole or, of a stream, the first event that was looked for. */
+  readonly text: string;
+}
+
+/** A server that answered with a status where an answer was wanted, or with none. */
+export class McpError extends Error {
+  override readonly name = 'McpError';
+  readonly status: number;
+
+  constructor(message: string, status = 0) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/**
+ * Asks, and reads the answer. @param isWanted which event of a stream is the answer; others are passed over.
+ * @throws McpError that says what is wrong with the answer, or that there is none.
+ */
+export async function exchange(asked: Exchange, isWanted?: (event: string) => boolean): Promise<Exchanged> {
+  const { method, url, headers, body, timeoutMs, bytesMax } = asked;
+  const controller = new AbortController();
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    controller.abort();
+  }, timeoutMs);
+  try {
+    const response = await fetch(url, {
+      method,
+      headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      redirect: 'manual',
+      signal: controller.signal,
+    });
+    if (response.status >= 300 && response.status < 400)
+      throw new McpError(`${url} answers with a redirect, which is not followed`, response.status);
+    const bounded = boundedBody(response, url, bytesMax);
+    const isStream = (response.headers.get('content-type') ?? '').includes('text/event-stream');
+    const text = isStream && isWanted !== undefined ? await find(bounded, isWanted, asked) : await textOf(bounded);
+    return { status: response.status, headers: response.headers, text };
+  } catch (error) {
+    if (error instanceof McpError) throw error;
+    if (isLate) throw new McpError(`${url} did not answer within ${timeoutMs} ms`);
+    throw new McpError(`${url} does not answer: ${error instanceof Error ? error.message : String(error)}`);
+  } finally {
+    clearTimeout(timer);
+    // Also what is left of a stream.
+    controller.abort();
+  }
+}
+
+async function find(
+  stream: ReadableStream<Uint8Array>,
+  isWanted: (event: string) => boolean,
+  { url, bytesMax }: Exchange,
+): Promise<string> {
+  for await (const event of eventsOf(stream, bytesMax)) if (isWanted(event)) return event;
+  throw new McpError(`${url} ended its stream before the answer`);
+}
+
+async function textOf(stream: ReadableStream<Uint8Array>): Promise<string> {
+  return new Response(stream).text();
+}
+
+function boundedBody(response: Response, url: string, bytesMax: number): ReadableStream<Uint8Array> {
+  let bytes = 0;
+  const counting = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      if ((bytes += chunk.length) > bytesMax) throw new McpError(`${url} answers with more than ${bytesMax} bytes`);
+      controller.enqueue(chunk);
+    },
+  });
+  return (response.body ?? new Blob([]).stream()).pipeThrough(counting);
+}

@@ -1,0 +1,42 @@
+// Reads server-sent events: of models (stream.ts) and of MCP servers (mcp/exchange.ts). What they hold is theirs.
+
+/** The data of each event, also where characters or line ends come in pieces. */
+export async function* eventsOf(stream: ReadableStream<Uint8Array>, charsMax: number): AsyncGenerator<string> {
+  const reader = stream.getReader();
+  const decoder = new TextDecoder();
+  let rest = '';
+  let gathered: string[] = [];
+  let length = 0;
+  let isCut = false;
+  let data: string[] = [];
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      const piece = done ? decoder.decode() : decoder.decode(value, { stream: true });
+      // Pieces of a long line are only gathered: looking through all of it each time would take seconds.
+      gathered.push(piece);
+      if ((length += piece.length) > charsMax)
+        throw new Error(`A line of the stream is too long: it may have ${charsMax} characters`);
+      if (!done && !/[\r\n]/.test(piece) && !isCut) continue;
+      rest = gathered.join('');
+      // A carriage return at the end may be half of a line end.
+      const held = !done && rest.endsWith('\r') ? 1 : 0;
+      const lines = rest.slice(0, rest.length - held).split(/\r\n|\n|\r/);
+      rest = lines.pop()! + rest.slice(rest.length - held, rest.length);
+      gathered = [rest];
+      length = rest.length;
+      isCut = held === 1;
+      if (done) lines.push(rest, '');
+      for (const line of lines) {
+        if (line.startsWith('data:')) data.push(line.slice(line.startsWith('data: ') ? 6 : 5));
+        else if (line === '' && data.length > 0) {
+          yield data.join('\n');
+          data = [];
+        }
+      }
+      if (done) return;
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}
