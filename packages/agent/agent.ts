@@ -4,6 +4,7 @@ import type { TimerEvent, WorkflowContext } from '@platform-run/types';
 import { createCommands } from './commands.ts';
 import type { AgentConfig, AgentContext, AgentEnv, IncomingMessage, RunHandle } from './config-types.ts';
 import { isOver, newRunId, startRun, takeIn, TEXT_CHARS_MAX, type RunInput } from './inbox.ts';
+import { createMcpEndpoint } from './mcp/serve/endpoint.ts';
 import { createLiveMessengers } from './messengers.ts';
 import { checkEnv, createParts } from './parts.ts';
 import type { RunResult } from './run/run-end.ts';
@@ -45,6 +46,7 @@ type Admission = (workspace: Workspace | null) => boolean;
 export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig<Env>): AgentWorker<Env> {
   const parts = createParts(config, createLiveMessengers());
   const { health = { path: '/health' } } = config;
+  const mcp = createMcpEndpoint(parts);
   const healthPaths = health === false ? [] : [health.path, '/healthz'];
 
   /** Stores a message and starts the run that answers it; null when it is not taken. */
@@ -58,7 +60,16 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
     const workflow = env.PLATFORM_AGENT_WORKFLOW;
     const before = (await readWorkspace(state, userId))?.activeRunId ?? null;
     const lost = before !== null && (await isOver(workflow, before)) ? before : null;
-    const message: QueuedMessage = { text, timestamp: Date.now(), chatId, platform, ...(scheduled && { scheduled }) };
+    const messageId = crypto.randomUUID();
+    const timestamp = Date.now();
+    const message: QueuedMessage = {
+      text,
+      timestamp,
+      chatId,
+      platform,
+      id: messageId,
+      ...(scheduled && { scheduled }),
+    };
     const runId = newRunId();
     type Taken = { workspace: Workspace | null; handle: RunHandle | null };
     const { workspace, handle } = await changeWorkspace<Taken>(state, userId, (current) => {
@@ -66,7 +77,7 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
       const taken = current ?? emptyWorkspace(userId, chatId, platform);
       if (lost !== null && taken.activeRunId === lost) taken.activeRunId = null;
       const answered = takeIn(taken, message, runId, parts.isCompressed);
-      return [taken, { workspace: taken, handle: answered }];
+      return [taken, { workspace: taken, handle: { ...answered, messageId } }];
     });
     // Also a run that is active: whoever made it so may have died before starting it.
     if (workspace !== null) await startRun(workflow, workspace);
@@ -97,6 +108,7 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
       if (healthPaths.includes(pathname) && ['GET', 'HEAD'].includes(request.method))
         return Response.json({ status: 'ok', agent: true, model: parts.model, tools: parts.tools.length });
       checkEnv(env);
+      if (pathname === mcp?.path) return mcp.answer(request, env, contextOf(env));
       return config.handle(request, env, contextOf(env));
     },
     async timer(event, env) {

@@ -149,6 +149,8 @@ export interface RunHandle {
   /** The run that answers it; the one it waits for where it is `queued`. */
   readonly runId: string;
   readonly queued: boolean;
+  /** Of the message in the history. */
+  readonly messageId: string;
 }
 
 /** Operations for `handle` to call; each resolves to the reply for the user. */
@@ -186,6 +188,21 @@ export interface AgentContext<Env = AgentEnv> {
   readonly env: Env;
 }
 
+/** How an agent is served to clients of the Model Context Protocol. */
+export interface McpServing<Env = AgentEnv> {
+  /** `/mcp` by default. */
+  path?: string;
+  /** As clients show it; `agent` by default. */
+  name?: string;
+  /**
+   * The id of the user that a request comes from; null refuses it. Without this, requests must carry the value of the
+   * project's variable `AGENT_MCP_TOKEN` as bearer token, and all come from the user `mcp`.
+   */
+  authenticate?(request: Request, env: Env): string | null | Promise<string | null>;
+  /** Names of the tools of `tools` that clients may call; all without `approval` by default. */
+  tools?: readonly string[];
+}
+
 /** What `createAgent` takes. */
 export interface AgentConfig<Env extends AgentEnv = AgentEnv> {
   /** Sent on every turn; memories and the summary are appended. */
@@ -209,6 +226,8 @@ export interface AgentConfig<Env extends AgentEnv = AgentEnv> {
   messengers?: Readonly<Record<string, (env: Env, chatId: string) => Messenger>>;
   /** Path of the health check, `/health` by default (`/healthz` too); false: `handle` gets these requests as well. */
   health?: { path: string } | false;
+  /** Serves the agent and its tools to clients of the Model Context Protocol; off by default. */
+  mcpServer?: boolean | McpServing<Env>;
   /** Milliseconds an answer of the model may take; 120,000 by default. */
   modelTimeoutMs?: number;
   /** Milliseconds a call waits for approval before it counts as denied; a day by default. */

@@ -43,6 +43,7 @@ export function takeNext(workspace: Workspace, runId: string, isCompressed: bool
     content: conceal(next.text, workspace.memory),
     timestamp: next.timestamp,
     ...(next.scheduled === true && { scheduled: true }),
+    ...(next.id !== undefined && { id: next.id }),
   });
   workspace.messages = capHistory(workspace.messages, isCompressed ? COMPRESSED_MAX : undefined);
   return runId;

@@ -9,6 +9,8 @@ export interface LiveMessengers {
 }
 
 const LIVE_MAX = 1000;
+/** Of clients of the Model Context Protocol, who fetch their answers. */
+export const MCP_PLATFORM = 'mcp';
 
 /** Those of an agent; the oldest go first. */
 export function createLiveMessengers(): LiveMessengers {
@@ -37,9 +39,11 @@ export function messengerOf<Env extends AgentEnv>(
   const found = make?.(env, chatId) ?? live.find(platform, chatId);
   if (found !== undefined) return found;
   const warn = (what: string): void =>
-    console.warn(
-      `The agent has no messenger for the platform "${platform}": ${what} was not sent. Name one in messengers of createAgent`,
-    );
+    platform === MCP_PLATFORM
+      ? undefined
+      : console.warn(
+          `The agent has no messenger for the platform "${platform}": ${what} was not sent. Name one in messengers of createAgent`,
+        );
   return {
     sendMessage: async () => warn('a message'),
     sendDocument: async (_chatId, filename) => warn(`the document ${filename}`),

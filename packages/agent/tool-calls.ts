@@ -100,7 +100,8 @@ export async function runTool<Env extends AgentEnv>(
   }
 }
 
-function bounded(text: string): string {
+/** A result, cut where it is too long. */
+export function bounded(text: string): string {
   if (text.length <= RESULT_CHARS_MAX) return text;
   return `${text.slice(0, RESULT_CHARS_MAX)}\n[The result has ${text.length} characters; the rest was left out]`;
 }

@@ -17,6 +17,8 @@ export interface UserMessage {
   timestamp: number;
   /** Of a scheduled task. */
   scheduled?: boolean;
+  /** As `handleMessage` said it. */
+  id?: string;
 }
 
 /** What the model answered. */
@@ -56,6 +58,7 @@ export interface QueuedMessage {
   chatId?: string;
   platform?: string;
   scheduled?: boolean;
+  id?: string;
 }
 
 /** Something the agent remembers of a user. */

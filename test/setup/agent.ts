@@ -65,8 +65,8 @@ export interface TestAgent {
 
 const root = join(import.meta.dirname, '../..');
 
-/** Starts one. @param config members of the configuration of `createAgent`, as code. */
-export async function startAgent(config = ''): Promise<TestAgent> {
+/** Starts one. @param config members of what `createAgent` takes, as code. @param variables of its project. */
+export async function startAgent(config = '', variables: Readonly<Record<string, string>> = {}): Promise<TestAgent> {
   const asked = new Map<string, ModelRequest[]>();
   const scripts = new Map<string, Script>();
   const posts: Posted[] = [];
@@ -117,6 +117,8 @@ export async function startAgent(config = ''): Promise<TestAgent> {
   await writeFile(join(folder, '.git/HEAD'), 'ref: refs/heads/main\n');
   await writeFile(join(folder, 'platform.yaml'), 'agentSDK: true\n');
   await writeFile(join(folder, 'package.json'), '{"type":"module"}');
+  const lines = Object.entries(variables).map(([name, value]) => `${name}=${value}\n`);
+  await writeFile(join(folder, '.env'), lines.join(''));
   await writeFile(join(folder, 'src/index.ts'), workerOf(url, config));
   let dev = await startDev(folder);
 

@@ -5,13 +5,7 @@ import { contentText } from './content.ts';
 import { exchange, McpError, type Exchanged } from './exchange.ts';
 import { paramHeaders } from './param-headers.ts';
 import { toTools, TOOLS_MAX, type Found } from './tool-list.ts';
-
-/** Where each request stands for itself. */
-export const STATELESS = '2026-07-28';
-/** With `initialize`, the newest first. */
-export const WITH_SESSION = ['2025-11-25', '2025-06-18', '2025-03-26'] as const;
-/** What the keys of `_meta` begin with, and what they say. */
-export const META = 'io.modelcontextprotocol/';
+import { META, STATELESS, WITH_SESSION } from './versions.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const CALL_TIMEOUT_MS = 55_000;
