@@ -71,7 +71,6 @@ export async function build(options: BuildOptions): Promise<Artifact> {
   // Before anything is looked for: the command may make the entry as well as the files.
   const made = options.made === undefined ? await runBuild(root, options.config, options) : options.made;
   const project = findEntry(root, options.config);
-  if (options.config.ai) options.onWarning?.('There is no AI gateway yet: env.AI is there, and throws when it is used');
   const bundling = bundleOf(project, root, options);
   const [worker, assets] = await Promise.all([bundling, assetsOf(project, root, options, made, bundling)]);
   const migrations = await readMigrations(containmentOf(root, options.workspace), options.config.bindings.db);

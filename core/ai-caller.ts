@@ -5,6 +5,10 @@ import { plans, type Plan } from './plans.ts';
 /** The header that names the caller; dropped where it comes from outside. */
 export const AI_CALLER_HEADER = 'x-platform-ai-caller';
 
+/** What a worker with AI has among its variables. */
+export const AI_URL_VARIABLE = 'PLATFORM_AI_URL';
+export const AI_TOKEN_VARIABLE = 'PLATFORM_AI_TOKEN';
+
 /** What a call comes from. */
 export const aiCallerKinds = ['worker', 'agent', 'sandbox', 'dev', 'key'] as const;
 export type AiCallerKind = (typeof aiCallerKinds)[number];

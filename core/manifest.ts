@@ -115,11 +115,19 @@ export interface RouteProtection {
   readonly bypassHash?: string;
 }
 
+/** Whose a project is, by ids of the control plane. */
+export interface RouteOwner {
+  readonly organization: string;
+  readonly project: string;
+}
+
 /** `routes/<project>.json` under `FS_PATH`: everything the handler needs to route to a project. */
 export interface RouteRecord {
   readonly version: 1;
   readonly project: string;
   readonly plan: Plan;
+  /** For the AI gateway; absent where no deployment calls it, and in records that no control plane wrote. */
+  readonly owner?: RouteOwner;
   /** Variables of production: `env.vars.KEY`. Previews never see them. */
   readonly vars: Readonly<Record<string, string>>;
   /** Variables of all previews. */

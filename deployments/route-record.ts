@@ -12,6 +12,12 @@ const schema = Compile(
       version: Type.Literal(1),
       project: Type.String(),
       plan: Type.Union(plans.map((plan) => Type.Literal(plan))),
+      owner: Type.Optional(
+        Type.Object(
+          { organization: Type.String({ minLength: 1 }), project: Type.String({ minLength: 1 }) },
+          { additionalProperties: false },
+        ),
+      ),
       vars: Type.Record(Type.String(), Type.String()),
       previewVars: Type.Optional(Type.Record(Type.String(), Type.String())),
       branchVars: Type.Optional(Type.Record(Type.String(), Type.Record(Type.String(), Type.String()))),

@@ -5,6 +5,9 @@ import { defineCommand } from 'citty';
 import { timesText } from '#core/invocation-times.ts';
 import type { DevEngine, DevOptions, DevRequest, startDev } from '#runtime/dev/dev.ts';
 import { wholeNumber } from '../terminal/arguments.ts';
+import { defaultLimits } from '#core/limits.ts';
+import { openAi } from '../dev/ai.ts';
+import { readVariables } from '../project/variables.ts';
 import { chooseProjects, choiceFlags } from '../project/choose-projects.ts';
 import { startSession, type SessionEvents } from '../dev/session.ts';
 import { CliError, formatFailure } from '../terminal/failure.ts';
@@ -112,6 +115,12 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
     return project;
   };
   warnOfAgentFlag(shell, load);
+  const ai = openAi({
+    environment: { ...readVariables(folder), ...shell.env },
+    project: projectNameFrom(folder),
+    limits: defaultLimits,
+    log: (level, message) => printLog(shell, { level, message }, verbose),
+  });
   const { port, host } = addressFrom(load, { port: portFlag, host: flags.host ?? null }, watching);
   const engine = await openEngine(open, {
     host,
@@ -120,6 +129,7 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
     stateFolder: path.join(workspaceFolder(folder), '.platform', 'dev'),
     // Tells its timers and schedules from those of the other projects of its workspace.
     project: projectNameFrom(folder),
+    ai,
     log: (record) => printLog(shell, record, verbose),
     onRequest: (record) => shell.out(requestLine(shell, record)),
   });
@@ -131,12 +141,19 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
       load,
       watching,
       stopped,
-      events: sessionEvents(shell, { url, dashboardUrl: engine.dashboardUrl ?? null, began, verbose }),
+      events: sessionEvents(shell, {
+        url,
+        dashboardUrl: engine.dashboardUrl ?? null,
+        ai: () => (load().config.ai ? ai.said : null),
+        began,
+        verbose,
+      }),
     });
     await stopped;
     await session.close();
   } finally {
     await engine.close();
+    await ai.close();
   }
   return 0;
 }
@@ -188,11 +205,14 @@ function dashboardPortOf(port: number): number {
 interface Announced {
   readonly url: string;
   readonly dashboardUrl: string | null;
+  /** Where answers of models come from; null: nobody asks, or there is nothing to say. */
+  readonly ai: () => string | null;
   readonly began: number;
   readonly verbose: boolean;
 }
 
-function sessionEvents(shell: Shell, { url, dashboardUrl, began, verbose }: Announced): SessionEvents {
+function sessionEvents(shell: Shell, { url, dashboardUrl, ai, began, verbose }: Announced): SessionEvents {
+  let toldOfAi = false;
   return {
     served({ first, cause, buildMs }) {
       const readyMs = first ? performance.now() - began : buildMs;
@@ -205,6 +225,9 @@ function sessionEvents(shell: Shell, { url, dashboardUrl, began, verbose }: Anno
       );
       if (first && dashboardUrl !== null)
         shell.out(`${shell.paint('dim', 'Dashboard')} ${shell.paint('cyan', dashboardUrl)}`);
+      const said = toldOfAi ? null : ai();
+      if (said !== null) shell.out(`${shell.paint('dim', 'AI')} ${said}`);
+      toldOfAi ||= said !== null;
     },
     built(text) {
       // What a failing build says is part of its error.

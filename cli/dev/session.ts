@@ -50,6 +50,12 @@ interface Session {
   close(): Promise<void>;
 }
 
+/** Keys of model providers are the gateway's, here as in production. */
+function ofWorker(variables: Readonly<Record<string, string>>): Record<string, string> {
+  const own = Object.entries(variables).filter(([name]) => !/^(?:AI_PROVIDER_|PLATFORM_DEV_AI_)/.test(name));
+  return Object.fromEntries(own);
+}
+
 /**
  * Starts a session; resolves after the first build was served or has failed, or when it is to end. Rejects only when
  * nothing watches for its repair.
@@ -124,7 +130,7 @@ export async function startSession({
     }));
     await engine.deploy({
       artifactFolder: built.folder,
-      vars: readVariables(project.folder),
+      vars: ofWorker(readVariables(project.folder)),
       migrations,
       config: project.config,
     });

@@ -1,5 +1,6 @@
 // What the database says of a project -> its route record. Called by project-routes.ts. Pure: the same rows give the
 // same text, so that a record which is right already is not written again.
+import { AI_TOKEN_VARIABLE } from '#core/ai-caller.ts';
 import type { EncryptionKeys } from '#core/encryption.ts';
 import type { DeploymentRecord, RouteRecord } from '#core/manifest.ts';
 import type { Plan } from '#core/plans.ts';
@@ -104,7 +105,9 @@ export function toRouteRecord(keys: EncryptionKeys, rows: ProjectRows): RouteRec
     const own = previewOf(bare, id) === null ? frozen.production : frozen.preview;
     if (own !== null && !isSame(own, variablesOf(bare, id))) deployments[id] = { ...deployments[id]!, vars: own };
   }
-  return { ...bare, deployments };
+  const callsModels = Object.values(deployments).some(({ vars }) => vars !== undefined && AI_TOKEN_VARIABLE in vars);
+  if (!callsModels) return { ...bare, deployments };
+  return { ...bare, owner: { organization: project.organization_id, project: project.id }, deployments };
 }
 
 function hostsOf(domains: ProjectRows['domains']): Pick<RouteRecord, 'domains' | 'branchDomains' | 'redirects'> {

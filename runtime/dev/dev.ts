@@ -4,9 +4,11 @@ import { mkdirSync, statfsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { FreeSpace } from '#core/process/free-space.ts';
 import { limitsFrom, type Limits } from '#core/limits.ts';
+import { AI_TOKEN_VARIABLE, AI_URL_VARIABLE, type AiCaller } from '#core/ai-caller.ts';
 import type { InvocationKind } from '#core/plans.ts';
 import { createAuthRoutes } from '../engine/auth/routes.ts';
 import { createUsers } from '../engine/auth/users.ts';
+import { createAiFunction } from '../engine/bindings/ai-transport.ts';
 import { createEngine } from '../engine/engine.ts';
 import { changesPath, createChangeStream } from './failures/change-stream.ts';
 import { createActivity } from './dashboard/activity.ts';
@@ -80,8 +82,20 @@ export interface DevOptions {
   readonly onRequest: (request: DevRequest) => void;
   /** Name of the project, which tells its timers and schedules from those of others in its workspace; default `dev`. */
   readonly project?: string;
+  /** Answers what is asked of the AI gateway; absent: there is none. */
+  readonly ai?: DevAi;
   /** Port of the dashboard, 0 = a free one; absent: none. One that is taken is warned of, and dev goes on without. */
   readonly dashboardPort?: number;
+}
+
+/** The AI gateway of `platform dev`. */
+export interface DevAi {
+  /** @param caller null where a token says who calls. */
+  fetch(request: Request, caller: AiCaller | null): Promise<Response>;
+  /** `PLATFORM_AI_TOKEN`. */
+  readonly token: string;
+  /** `PLATFORM_AI_URL`; null: the dashboard's address. */
+  readonly url: string | null;
 }
 
 /** A running engine with one deployment. */
@@ -96,6 +110,8 @@ export interface DevEngine {
   close(): Promise<void>;
 }
 
+/** Workers without a dashboard reach the gateway all the same; nobody else does. */
+const NO_DASHBOARD = 'http://platform.invalid';
 /** Projects of a workspace share what they declare. */
 const namespace = 'local';
 /** Requests whose headers are remembered before they have ended. */
@@ -139,6 +155,8 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
   /** Requests that came before there was anything to answer with. */
   let waiting: Exchange[] | null = [];
   let broken: readonly ShownError[] = [];
+  const { ai } = options;
+  const aiUrl = (): string => ai?.url ?? `${dashboard?.url ?? NO_DASHBOARD}/ai`;
   const changes = createChangeStream();
   const failures = createDevFailures(options.host, changes);
   const engine = await createEngine({
@@ -147,6 +165,7 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     egress: { loopback: true, private: false },
     cacheFolder: cacheFolder(process.env),
     blanks: 2,
+    ...(ai === undefined ? {} : { ai: { transport: createAiFunction(ai.fetch), url: aiUrl } }),
   });
   const project = options.project ?? 'dev';
   const cache = createMemoryCache({ bytesMax: limits.cacheBytesMax });
@@ -264,6 +283,7 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
       },
       address: { host: options.host, port: options.dashboardPort },
       url: urlOf(options.host, listener.port),
+      ai: ai === undefined ? null : (request) => ai.fetch(request, null),
       serveHere: (key, exchange) => handler.serveHere(key, exchange),
     });
   }
@@ -274,17 +294,22 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
       for (const { resource, files } of migrations) await databases.migrate({ namespace, resource }, files);
       const artifact = basename(artifactFolder);
       folder = dirname(dirname(artifactFolder));
+      const opened = openArtifact(folder, artifact);
       route = {
         project,
         deployment: `d${artifact.slice(0, 12)}`,
         artifact,
         plan: 'free',
-        vars: { ...vars, ...dashboard?.vars },
+        vars: {
+          ...vars,
+          ...dashboard?.vars,
+          ...(ai !== undefined && opened.manifest.ai && { [AI_URL_VARIABLE]: aiUrl(), [AI_TOKEN_VARIABLE]: ai.token }),
+        },
+        owner: { organization: namespace, project },
         branch: 'dev',
         // Its migrations are applied above, before it is there.
         preview: null,
       };
-      const opened = openArtifact(folder, artifact);
       handler.retain([route, ...(dashboard?.show(route, opened, config) ?? [])]);
       handler.warm(route);
       await events.deploy(route.deployment, opened.manifest);

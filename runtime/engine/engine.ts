@@ -3,11 +3,13 @@
 import { availableParallelism } from 'node:os';
 import { createOwnAddresses, type EgressPolicy } from '#core/egress.ts';
 import type { Limits } from '#core/limits.ts';
+import { noAiGateway, type AiAddress, type AiTransport } from './bindings/ai-transport.ts';
 import { EgressMeter } from './bindings/egress-meter.ts';
 import { createCompressionCalls } from './bindings/compression.ts';
 import { createCryptoCalls } from './bindings/crypto.ts';
 import { createFetch } from './bindings/fetch.ts';
 import { guardedLookup } from './bindings/host-names.ts';
+import { OpenFetches } from './bindings/open-fetches.ts';
 import { createNodeCryptoCalls } from './bindings/node-crypto.ts';
 import { createNodeZlibCalls } from './bindings/node-zlib.ts';
 import { createWebSockets } from './bindings/web-socket.ts';
@@ -32,6 +34,8 @@ interface EngineOptions {
   readonly egress: EgressPolicy;
   /** Name servers of workers' requests; those of the system by default. */
   readonly nameServers?: readonly string[];
+  /** The AI gateway; absent: there is none. */
+  readonly ai?: AiAddress;
   /** Private folder for the snapshot. */
   readonly cacheFolder: string;
   /** Isolates kept ready for the next deployment that starts. */
@@ -49,6 +53,9 @@ export interface Engine {
   readonly compileAhead: CompileAhead;
   readonly hostFunctions: HostFunctions;
   readonly work: HostWork;
+  readonly ai: AiTransport;
+  /** Places of fetches and of calls of the AI gateway. */
+  readonly openFetches: OpenFetches;
   readonly scheduler: EntryScheduler;
   readonly counters: EngineCounters;
   readonly usage: EngineUsage;
@@ -104,7 +111,9 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const egressBytes = new EgressMeter();
   const policy: EgressPolicy = { isOwn: createOwnAddresses(), ...options.egress };
   const lookup = guardedLookup(policy, { servers: options.nameServers ?? [] });
-  const fetch = createFetch(policy, lookup, egressBytes, options.limits.subrequestsOpenMax);
+  const ai = options.ai ?? { transport: noAiGateway, url: () => null };
+  const openFetches = new OpenFetches(options.limits.subrequestsOpenMax);
+  const fetch = createFetch({ policy, lookup, meter: egressBytes, places: openFetches, ai });
   const webSockets = createWebSockets({
     policy,
     lookup,
@@ -128,6 +137,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       turns: work.turns,
     },
     work,
+    ai: ai.transport,
+    openFetches,
     scheduler,
     counters,
     usage: new EngineUsage(),
@@ -145,6 +156,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       compileAhead.close();
       await compiledForms.close();
       await fetch.close();
+      await ai.transport.close();
       await work.close();
     },
   };

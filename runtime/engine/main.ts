@@ -2,6 +2,7 @@
 import { createEngine } from './engine.ts';
 import { openEngineStores, type EngineStores } from './process/stores.ts';
 import { openEngineLog, type EngineLog } from './process/log.ts';
+import { createAiSocket, type AiAddress } from './bindings/ai-transport.ts';
 import { Forwarder } from './cluster/forwarder.ts';
 import { Placement } from './cluster/placement.ts';
 import { createEngineReports } from './process/reports.ts';
@@ -91,6 +92,7 @@ async function start(): Promise<void> {
     limits: config.limits,
     egress: config.egress,
     nameServers: config.nameServers,
+    ...aiOf(config),
     cacheFolder: cacheFolder(process.env),
     blanks: 2,
     crashDescriptor: config.supervision?.crashFd ?? -1,
@@ -327,6 +329,10 @@ async function start(): Promise<void> {
   process.on('disconnect', stop);
   // A supervisor that was killed while this engine started has nobody to tell it.
   if (config.supervision !== null && !process.connected) stop();
+}
+
+function aiOf({ ai }: EngineConfig): { readonly ai?: AiAddress } {
+  return ai === null ? {} : { ai: { transport: createAiSocket(ai.socket), url: () => ai.url } };
 }
 
 function answerFailure(exchange: Exchange, outcome: Outcome & { kind: 'failed' }): void {

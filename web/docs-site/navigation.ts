@@ -41,6 +41,7 @@ export const chapters: readonly Chapter[] = [
       ['timer', 'Timers'],
       ['cron', 'Schedules'],
       ['workflow', 'Workflows'],
+      ['ai', 'AI models'],
     ],
   },
   {

@@ -22,6 +22,8 @@ interface LocalDashboardParts {
   readonly address: { readonly host: string; readonly port: number };
   /** Where the project answers. */
   readonly url: string;
+  /** The AI gateway, with a token in the request; null: there is none. */
+  readonly ai: ((request: Request) => Promise<Response>) | null;
   /** As of a handler. */
   readonly serveHere: (key: string, exchange: Exchange) => boolean;
 }

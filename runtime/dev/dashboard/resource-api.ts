@@ -3,13 +3,12 @@
 import { mkdirSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { errorMessage, errorTable, isErrorCode, PlatformError } from '#core/errors.ts';
 import type { ResourceAccess } from '#resources/access.ts';
 import { refusalOf, refusalStatuses } from '#resources/refusals.ts';
 import type { Asked, ResourceParts } from '../../engine/resources/asked.ts';
 import { askResource } from '../../engine/resources/resources.ts';
+import { answerWith } from './web-answer.ts';
 
 /** What it is made of. */
 export interface ResourceApiParts {
@@ -34,23 +33,8 @@ export function createResourceApi(parts: ResourceApiParts): ResourceApi {
   let app: Promise<(request: Request) => Promise<Response>> | null = null;
   return async (path, request, response) => {
     app ??= open(parts);
-    const hasBody = request.method !== 'GET' && request.method !== 'HEAD';
-    const asked = new Request(`http://dashboard${path}`, {
-      method: request.method ?? 'GET',
-      headers: new Headers(Object.entries(request.headers).filter(isPlain)),
-      ...(hasBody && { body: Readable.toWeb(request) as ReadableStream, duplex: 'half' }),
-    });
-    const answer = await (await app)(asked);
-    // What was not read of the request's body stays in its connection, which ends.
-    const ending = request.readableEnded || !hasBody ? {} : { connection: 'close' };
-    response.writeHead(answer.status, { ...HEADERS, ...Object.fromEntries(answer.headers), ...ending });
-    if (answer.body === null) response.end();
-    else await pipeline(Readable.fromWeb(answer.body as Parameters<typeof Readable.fromWeb>[0]), response);
+    await answerWith(await app, request, response, path, HEADERS);
   };
-}
-
-function isPlain(header: [string, string | string[] | undefined]): header is [string, string] {
-  return typeof header[1] === 'string' && !header[0].startsWith(':');
 }
 
 async function open(parts: ResourceApiParts): Promise<(request: Request) => Promise<Response>> {

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { errorMessage, errorTable, isErrorCode, PlatformError } from '#core/errors.ts';
 import { answered, parseObject, type Asked, type DashboardParts, type Route } from './api.ts';
 import { objectionTo } from './guard.ts';
+import { answerWith } from './web-answer.ts';
 import { createPage } from './page.ts';
 import { createResourceApi, type ResourceApiParts } from './resource-api.ts';
 import { projectRoutes } from './project.ts';
@@ -26,7 +27,7 @@ const CONNECTIONS_MAX = 200;
 
 /** Opens the port; rejects with the system's error when it cannot be had. */
 export async function openDashboard(
-  parts: DashboardParts & ResourceApiParts,
+  parts: DashboardParts & ResourceApiParts & { readonly ai: ((request: Request) => Promise<Response>) | null },
   address: { readonly host: string; readonly port: number },
 ): Promise<Dashboard> {
   const page = createPage(process.env);
@@ -46,6 +47,7 @@ export async function openDashboard(
     );
     if (objection !== null) throw new PlatformError('dashboard_forbidden', { reason: objection });
     const url = new URL(`http://dashboard${request.url?.startsWith('/') === true ? request.url : '/'}`);
+    if (parts.ai !== null && /^\/ai(?:\/|$)/.test(url.pathname)) return answerWith(parts.ai, request, response);
     const isPage = request.method === 'GET' || request.method === 'HEAD';
     const file = isPage ? await page(url.pathname, isNavigation(request)) : null;
     if (file !== null) {

@@ -2,22 +2,19 @@
 // Everything in `args` comes from a worker and is checked here.
 import { isIP, type LookupFunction } from 'node:net';
 import { PassThrough, type Readable } from 'node:stream';
-import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Agent, Dispatcher } from 'undici';
 import { mayConnect, type EgressPolicy } from '#core/egress.ts';
 import { PlatformError } from '#core/errors.ts';
-import type { GuestStream, HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
-import type { Hold } from '../bridge/host-memory.ts';
-import { codecBytes, type CodecBytes } from './codec-memory.ts';
-import { EgressMeter } from './egress-meter.ts';
+import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
+import { pathOnGateway, type AiAddress } from './ai-transport.ts';
+import type { EgressMeter } from './egress-meter.ts';
 import { loadFetchLibrary } from './fetch-agent.ts';
-import { OpenFetches } from './open-fetches.ts';
+import { reply, requestOf, type FetchedResponse } from './fetched-response.ts';
+import type { OpenFetches } from './open-fetches.ts';
 import { receiveBody } from './streamed-body.ts';
 import { withTrace } from './trace-headers.ts';
 
 export const REDIRECTS_MAX = 20;
-/** Bodies that are complete by then and not larger cross as one part. */
-const PART_BYTES_MAX = 64 * 1024;
 
 interface FetchArguments {
   method: string;
@@ -27,17 +24,24 @@ interface FetchArguments {
   stream: number | null;
 }
 
+/** What `fetch` is made of. */
+interface FetchParts {
+  readonly policy: EgressPolicy;
+  readonly lookup: LookupFunction;
+  readonly meter: EgressMeter;
+  readonly places: OpenFetches;
+  readonly ai: AiAddress;
+}
+
 /** The handlers of `fetch` under a policy. `close` ends its connections. */
-export function createFetch(
-  policy: EgressPolicy,
-  lookup: LookupFunction,
-  meter: EgressMeter = new EgressMeter(),
-  openMax = 1000,
-): { calls: Readonly<Record<string, HostFunction>>; close(): Promise<void> } {
+export function createFetch(parts: FetchParts): {
+  calls: Readonly<Record<string, HostFunction>>;
+  close(): Promise<void>;
+} {
+  const { lookup, meter } = parts;
   /** Each isolate's own: on a connection that it shares with nobody, what it sent cannot answer another's request. */
   const agents = new Map<object, Agent>();
   let library: Promise<() => Agent> | null = null;
-  const places = new OpenFetches(openMax);
   const load = (): Promise<() => Agent> =>
     (library ??= loadFetchLibrary().then((undici) => {
       const open = undici.buildConnector({ lookup, allowH2: false });
@@ -67,7 +71,7 @@ export function createFetch(
         const target = parse(call.args);
         // Before anything is awaited: the stream's first chunk may come in the same answer of the isolate.
         const body = target.stream === null ? (call.parts[0] ?? null) : receiveBody(call, target.stream);
-        const answer = run(agentOf(call.isolate), policy, places, call, target, body);
+        const answer = run(agentOf(call.isolate), parts, call, target, body);
         // Where it failed before anybody read it.
         if (body instanceof PassThrough) answer.catch(() => body.destroy());
         return answer;
@@ -81,8 +85,7 @@ export function createFetch(
 
 async function run(
   connecting: Promise<Agent>,
-  policy: EgressPolicy,
-  places: OpenFetches,
+  { policy, places, ai }: FetchParts,
   call: HostCall,
   { method, url, headers, redirect }: FetchArguments,
   body: Uint8Array | string | Readable | null,
@@ -97,9 +100,15 @@ async function run(
   const agent = await connecting;
   for (let redirects = 0; ; redirects++) {
     call.owner.countSubrequest();
-    check(target, policy);
+    const path = pathOnGateway(target, ai);
+    if (path === null) check(target, policy);
     const leave = places.take(call.isolate);
-    const response = await request(agent, target, verb, list, body, call.signal).catch((error: unknown) => {
+    const { signal } = call;
+    const asked =
+      path === null
+        ? requestOf(agent, placeOf(target, verb), { headers: list, body, signal }, target.host)
+        : ai.transport.request({ method: verb, path, headers: list, body, caller: null, signal });
+    const response = await asked.catch((error: unknown) => {
       leave();
       throw error;
     });
@@ -177,49 +186,10 @@ export function check(target: URL, policy: EgressPolicy): void {
     throw new PlatformError('egress_forbidden', { address: target.hostname });
 }
 
-async function request(
-  agent: Agent,
-  target: URL,
-  method: string,
-  headers: string[],
-  body: Uint8Array | string | Readable | null,
-  signal: AbortSignal,
-): Promise<Dispatcher.ResponseData> {
-  try {
-    const response = await agent.request({
-      origin: target.origin,
-      path: target.pathname + target.search,
-      method: method as Dispatcher.HttpMethod,
-      headers,
-      body,
-      signal,
-      responseHeaders: 'raw',
-    });
-    // A body that is given up says so as an error, which nobody may be listening for by then.
-    response.body.on('error', () => {});
-    return response;
-  } catch (error) {
-    if (error instanceof PlatformError) throw error;
-    const { code, message, cause } = error as { code?: string; message: string; cause?: unknown };
-    if (cause instanceof PlatformError) throw cause;
-    throw new PlatformError(
-      'fetch_failed',
-      { reason: `fetch failed: ${code === undefined ? message : `${code} ${target.host}`}` },
-      { cause: error },
-    );
-  }
-}
-
-function raw(response: Dispatcher.ResponseData): string[] {
-  return (response.headers as unknown as (string | Buffer)[]).map((field) =>
-    typeof field === 'string' ? field : field.toString('latin1'),
-  );
-}
-
 /** Where a response redirects to; null when it does not. */
-export function redirectTarget(response: Dispatcher.ResponseData, from: URL): URL | null {
+export function redirectTarget(response: FetchedResponse, from: URL): URL | null {
   if (![301, 302, 303, 307, 308].includes(response.statusCode)) return null;
-  const headers = raw(response);
+  const { headers } = response;
   for (let at = 0; at < headers.length; at += 2) {
     if ((headers[at] as string).toLowerCase() !== 'location') continue;
     const location = URL.parse(headers[at + 1] as string, from.href);
@@ -231,157 +201,13 @@ export function redirectTarget(response: Dispatcher.ResponseData, from: URL): UR
   return null;
 }
 
+function placeOf(target: URL, method: string): Pick<Dispatcher.RequestOptions, 'origin' | 'path' | 'method'> {
+  return { origin: target.origin, path: target.pathname + target.search, method: method as Dispatcher.HttpMethod };
+}
+
 function changesToGet(status: number, method: string): boolean {
   return (
     ((status === 301 || status === 302) && method === 'POST') ||
     (status === 303 && method !== 'GET' && method !== 'HEAD')
   );
-}
-
-/** What a millisecond decodes. */
-const DECODED_BYTES_PER_MS = 500_000;
-
-const decoderBytes: Readonly<Record<string, CodecBytes>> = {
-  gzip: codecBytes('gunzip'),
-  'x-gzip': codecBytes('gunzip'),
-  deflate: codecBytes('inflate'),
-  br: codecBytes('brotliDecompress'),
-};
-
-const decoders: Record<string, () => NodeJS.ReadWriteStream & Readable> = {
-  gzip: () => createGunzip({ flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH }),
-  'x-gzip': () => createGunzip({ flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH }),
-  deflate: () => createInflate({ flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH }),
-  br: () =>
-    createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH, finishFlush: constants.BROTLI_OPERATION_FLUSH }),
-};
-
-// The body crosses decoded, so the headers that describe its encoded form do not.
-export async function reply(
-  call: HostCall,
-  response: Dispatcher.ResponseData,
-  target: URL,
-  redirected: boolean,
-): Promise<HostReply> {
-  const fields = raw(response);
-  let encoding = '';
-  for (let at = 0; at < fields.length; at += 2)
-    if ((fields[at] as string).toLowerCase() === 'content-encoding')
-      encoding = (fields[at + 1] as string).trim().toLowerCase();
-  const bytesOf = decoderBytes[encoding];
-  let hold: Hold | null = null;
-  try {
-    if (bytesOf !== undefined) hold = call.isolate.memory.hold(bytesOf(0), 'A decoder of a fetched body');
-  } catch (error) {
-    response.body.destroy();
-    throw error;
-  }
-  const decoder = decoders[encoding]?.();
-  if (hold !== null && decoder !== undefined) holdFor(decoder, response.body, hold, bytesOf!);
-  let block = '';
-  for (let at = 0; at < fields.length; at += 2) {
-    const name = (fields[at] as string).toLowerCase();
-    if (decoder !== undefined && (name === 'content-encoding' || name === 'content-length')) continue;
-    if (name === 'connection' || name === 'keep-alive' || name === 'transfer-encoding') continue;
-    block += `${name}\0${fields[at + 1] as string}\0`;
-  }
-  const head = {
-    status: response.statusCode,
-    statusText: response.statusText ?? '',
-    headers: block,
-    url: target.href,
-    redirected,
-  };
-  const body: Readable =
-    decoder === undefined
-      ? response.body
-      : response.body.on('error', (error: Error) => decoder.destroy(error)).pipe(decoder);
-  // Decoded on the thread pool, by what comes out: a small body may become a large one.
-  const paid = (chunk: Uint8Array): void => {
-    if (decoder !== undefined) call.owner.settleCpu(0, chunk.byteLength / DECODED_BYTES_PER_MS);
-  };
-  const { chunks, ended } = await firstChunks(body);
-  chunks.forEach(paid);
-  if (ended)
-    return {
-      value: { ...head, stream: null, part: chunks.length > 0 },
-      parts: chunks.length > 0 ? [concat(chunks)] : [],
-      transfer: true,
-    };
-  let stream: GuestStream;
-  try {
-    stream = call.isolate.openStream({ resume: () => body.resume(), cancel: () => body.destroy() });
-  } catch (error) {
-    body.destroy();
-    response.body.destroy();
-    throw error;
-  }
-  let failure: Error | null = null;
-  const broken = (error: Error): void =>
-    stream.break({ code: 'fetch_failed', name: 'TypeError', message: `terminated: ${error.message}` });
-  const keep = (error: Error): void => void (failure = error);
-  body.on('error', keep);
-  // The answer, which names the stream, has to be on its way before the first chunk.
-  setImmediate(() => {
-    let open = true;
-    for (const chunk of chunks) open = stream.write(chunk, true);
-    body.off('error', keep);
-    if (failure !== null) {
-      broken(failure);
-      return;
-    }
-    body.on('data', (chunk: Uint8Array) => {
-      paid(chunk);
-      if (!stream.write(chunk, true)) body.pause();
-    });
-    body.on('end', () => stream.end());
-    body.on('error', broken);
-    // It was paused by hand, which a listener alone does not undo.
-    if (open) body.resume();
-  });
-  return { value: { ...head, stream: stream.id, part: false } };
-}
-
-/** What a decoder takes is known when the first bytes come, and over when it is closed. */
-function holdFor(decoder: Readable, encoded: Readable, hold: Hold, bytesOf: CodecBytes): void {
-  decoder.once('close', () => hold.release());
-  encoded.once('data', (first: Uint8Array) => {
-    try {
-      hold.grow(bytesOf(0, first));
-    } catch (error) {
-      decoder.destroy(error as Error);
-    }
-  });
-}
-
-/** What has come of a body within one turn after its first chunk: small answers need no stream. */
-function firstChunks(body: Readable): Promise<{ chunks: Uint8Array[]; ended: boolean }> {
-  return new Promise((resolve, reject) => {
-    const chunks: Uint8Array[] = [];
-    let bytes = 0;
-    let waiting = false;
-    const finish = (ended: boolean): void => {
-      body.pause();
-      body.off('data', onChunk).off('end', onEnd).off('error', onError);
-      resolve({ chunks, ended });
-    };
-    const onChunk = (chunk: Uint8Array): void => {
-      chunks.push(chunk);
-      bytes += chunk.byteLength;
-      if (bytes > PART_BYTES_MAX) finish(false);
-      else if (!waiting) {
-        waiting = true;
-        setImmediate(() => setImmediate(() => body.listeners('data').includes(onChunk) && finish(false)));
-      }
-    };
-    const onEnd = (): void => finish(true);
-    const onError = (error: Error): void => {
-      reject(new PlatformError('fetch_failed', { reason: `terminated: ${error.message}` }, { cause: error }));
-    };
-    body.on('data', onChunk).on('end', onEnd).on('error', onError);
-  });
-}
-
-function concat(chunks: readonly Uint8Array[]): Uint8Array {
-  return chunks.length === 1 ? new Uint8Array(chunks[0] as Uint8Array) : new Uint8Array(Buffer.concat(chunks));
 }

@@ -2,14 +2,14 @@
 // handed to the bridge. Everything in `args` comes from a worker and is checked here.
 import type { IncomingMessage } from 'node:http';
 import type { LookupFunction } from 'node:net';
-import type { Dispatcher } from 'undici';
 import type { WebSocket } from 'ws';
 import type { EgressPolicy } from '#core/egress.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { HostCall, HostFunction, HostReply, SyncHostFunction } from '../bridge/host-calls.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { withTrace } from './trace-headers.ts';
-import { check, FORBIDDEN, redirectTarget, REDIRECTS_MAX, reply } from './fetch.ts';
+import { check, FORBIDDEN, redirectTarget, REDIRECTS_MAX } from './fetch.ts';
+import { reply, type FetchedResponse } from './fetched-response.ts';
 
 /** What these calls are made of. */
 interface WebSocketParts {
@@ -63,7 +63,7 @@ async function connect(parts: WebSocketParts, call: HostCall): Promise<HostReply
     check(target, parts.policy);
     const answer = await handshake(parts, call, target, list, socket);
     if (answer.response === null) return { value: answer.value };
-    const response = toDispatched(answer.response);
+    const response = toFetched(answer.response);
     const location = redirect === 'manual' ? null : redirectTarget(response, target);
     if (location === null) return reply(call, response, target, redirects > 0);
     answer.response.destroy();
@@ -193,11 +193,11 @@ function toPlatformError(error: Error & { code?: string }, target: URL): Platfor
   return new PlatformError('fetch_failed', { reason }, { cause: error });
 }
 
-function toDispatched(response: IncomingMessage): Dispatcher.ResponseData {
+function toFetched(response: IncomingMessage): FetchedResponse {
   return {
-    statusCode: response.statusCode,
-    statusText: response.statusMessage,
+    statusCode: response.statusCode!,
+    statusText: response.statusMessage ?? '',
     headers: response.rawHeaders,
     body: response,
-  } as unknown as Dispatcher.ResponseData;
+  };
 }

@@ -10,5 +10,6 @@ export const freeOwner: CallOwner = {
   settleCpu() {},
   countSubrequest() {},
   host: () => null,
+  run: () => null,
   atEnd() {},
 };

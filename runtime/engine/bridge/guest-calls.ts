@@ -55,6 +55,10 @@ class WaitingOwner implements CallOwner {
     return this.#of.host();
   }
 
+  run(): ReturnType<CallOwner['run']> {
+    return this.#of.run();
+  }
+
   countSubrequest(): void {
     this.#of.countSubrequest();
   }

@@ -247,6 +247,7 @@ export class RecordReader {
 
 /** Kind of a binding in platform.yaml -> the name of its modules and of its calls on both sides. */
 export const bindingNames = {
+  ai: 'ai',
   auth: 'auth',
   cache: 'cache',
   db: 'database',
@@ -303,6 +304,8 @@ export const hostCalls = {
   'cache.get': 'async',
   'cache.set': 'async',
   'cache.remove': 'async',
+  /** The AI binding: `{model, method, url, headers}` and the body as a part -> as fetch. */
+  'ai.fetch': 'async',
   /** Bindings (bindings/<kind>.ts has the shapes); every one takes `{binding, ...}`. */
   /** `{op, transaction}` and the request as a part -> the answer as a part (core/database-request.ts). */
   'database.run': 'async',

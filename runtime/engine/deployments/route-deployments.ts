@@ -5,6 +5,7 @@ import { ofPreview } from '#core/preview.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
 import type { AssetAnswer } from '../assets/asset-answers.ts';
 import type { AssetServer } from '../assets/assets.ts';
+import { createAiCalls } from '../bindings/ai.ts';
 import { createAssetCalls } from '../bindings/assets.ts';
 import { createBindingCalls, type BindingStores, type BindingTools } from '../bindings/bindings.ts';
 import { createCacheCalls, type CacheStore } from '../bindings/cache.ts';
@@ -104,8 +105,18 @@ export function createRouteDeployments(
       cache: parts.cache,
       cacheEntryBytesMax: parts.limits.cacheEntryBytesMax,
     });
-    const own = counters.calls.count({ ...cache, ...bindings, ...assetCalls(artifact) });
+    const own = counters.calls.count({ ...cache, ...bindings, ...assetCalls(artifact), ...aiCalls(route, artifact) });
     return { ...hostFunctions, async: { ...hostFunctions.async, ...own } };
+  }
+
+  function aiCalls(route: Route, artifact: OpenArtifact): HostFunctions['async'] {
+    if (!artifact.manifest.ai) return {};
+    const { owner, deployment: deploymentId, branch, plan } = route;
+    const caller =
+      owner === undefined
+        ? null
+        : { organizationId: owner.organization, projectId: owner.project, deploymentId, branch, plan };
+    return createAiCalls({ transport: engine.ai, places: engine.openFetches, caller });
   }
 
   function signUrlOf({ project }: Route): BindingTools['signUrl'] {

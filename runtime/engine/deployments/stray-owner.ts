@@ -53,6 +53,10 @@ export class StrayOwner implements CallOwner {
     return null;
   }
 
+  run(): null {
+    return null;
+  }
+
   atEnd(run: () => void): void {
     run();
   }

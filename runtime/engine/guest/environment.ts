@@ -55,11 +55,9 @@ function notBuiltYet(name: string, kind: string): unknown {
   return new Proxy(Object.freeze({}), {
     get(_target, property) {
       if (typeof property === 'symbol' || property === 'then') return undefined;
-      const why =
-        kind === 'ai'
-          ? "this platform has no AI gateway yet. Call the API of a model's provider with fetch"
-          : `${kind} bindings are not supported by this version of the platform yet`;
-      throw new Error(`env.${name}.${property} is not available: ${why}`);
+      throw new Error(
+        `env.${name}.${property} is not available: ${kind} bindings are not supported by this version of the platform yet`,
+      );
     },
   });
 }

@@ -32,7 +32,7 @@ import { copyEventsOf, defineEventHandler, dispatchTrusted, Event, EventTarget }
 import { Headers } from './web/headers.ts';
 import { isRequest, Request, takeRequest } from './web/request.ts';
 import { provideStreams, streamModule } from './web/streams.ts';
-import { fetch, newStreamId } from './web/fetch.ts';
+import { createFetcher, fetch, newStreamId } from './web/fetch.ts';
 import {
   decodeWhole,
   isAnyArrayBuffer,
@@ -96,6 +96,7 @@ export const lazyParts = {
   clearTimeout,
   copyEventsOf,
   createBlob,
+  createFetcher,
   currentContext,
   currentInvocation,
   decodeUtf8,

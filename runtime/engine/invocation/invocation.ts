@@ -4,6 +4,7 @@ import { PlatformError } from '#core/errors.ts';
 import type { InvocationKind } from '#core/plans.ts';
 import type { Exchange } from '../http/listener.ts';
 import type { Delivery } from './delivery.ts';
+import { eventRecord } from './event-record.ts';
 import type { InvocationIds } from './invocation-id.ts';
 import type { InvocationSpans } from '../telemetry/invocation-spans.ts';
 import { parseTraceparent, traceFrom, type TraceContext } from './trace.ts';
@@ -92,6 +93,14 @@ export class Invocation<Answer> {
   /** Host that the request came to; null for an event that is none. */
   host(): string | null {
     return (this.answer as { readonly host?: string }).host ?? null;
+  }
+
+  /** The run of a workflow that it is an attempt of; null: none. */
+  run(): { readonly workflow: string; readonly id: string } | null {
+    if (this.kind !== 'workflow') return null;
+    const { kind, event } = this.answer as unknown as Delivery;
+    const { name, id } = eventRecord(kind, event.head);
+    return { workflow: name, id };
   }
 
   countSubrequest(): void {

@@ -33,6 +33,8 @@ export interface EngineConfig {
   readonly traceSampleRate: number;
   /** `EDGE_TOKEN`: by it requests over the edge are known; '': there is none. */
   readonly edgeToken: string;
+  /** `ENGINE_AI_SOCKET`, and `ENGINE_AI_URL`, as workers have it in PLATFORM_AI_URL; null: there is no AI gateway. */
+  readonly ai: { readonly socket: string; readonly url: string | null } | null;
   /** What the supervisor starts an engine with; null when it stands alone. */
   readonly supervision: Supervision | null;
 }
@@ -98,6 +100,7 @@ export function engineConfig(environment: Readonly<Record<string, string | undef
     trustedProxies,
     traceSampleRate: rate('TRACE_SAMPLE_RATE', get('TRACE_SAMPLE_RATE')),
     edgeToken: get('EDGE_TOKEN'),
+    ai: get('ENGINE_AI_SOCKET') === '' ? null : { socket: get('ENGINE_AI_SOCKET'), url: get('ENGINE_AI_URL') || null },
     supervision:
       get('ENGINE_SOCKETS') === ''
         ? null

@@ -1,6 +1,6 @@
 // Host -> deployment, rebuilt whenever a record changes and only looked up per request. Pure: records come in, routes
 // go out.
-import type { RouteProtection, RouteRecord } from '#core/manifest.ts';
+import type { RouteOwner, RouteProtection, RouteRecord } from '#core/manifest.ts';
 import { branchSlug } from '#core/names.ts';
 import type { Plan } from '#core/plans.ts';
 import { previewOf, variablesOf } from '#core/preview.ts';
@@ -20,6 +20,8 @@ export interface Route {
   readonly branch: string;
   /** Slug of the branch whose own resources it has; null: production's. */
   readonly preview: string | null;
+  /** Whose project it is, where it calls the AI gateway. */
+  readonly owner?: RouteOwner;
 }
 
 /** What stands between a host and what serves it: of previews, of production while it is split, of a redirect. */
@@ -104,6 +106,7 @@ export function createRouteTable(domains: readonly string[]): RouteTable {
           vars: variablesOf(record, deployment.id),
           branch: deployment.branch,
           preview: previewOf(record, deployment.id),
+          ...(record.owner === undefined ? {} : { owner: record.owner }),
         };
         const key = JSON.stringify(made);
         const same = nextKnown.get(key) ?? known.get(key) ?? made;

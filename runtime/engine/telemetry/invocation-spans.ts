@@ -7,7 +7,7 @@ import type { TraceContext } from '../invocation/trace.ts';
 import type { DeploymentTelemetry } from './recorder.ts';
 
 /** Calls that go somewhere; the rest is work of the host for the worker's code. */
-const TRACED = /^(?:fetch|socket\.connect|cache|database|state|files|auth|queue|timer|workflow)\b/;
+const TRACED = /^(?:ai|fetch|socket\.connect|cache|database|state|files|auth|queue|timer|workflow)\b/;
 const PRODUCERS = /^(?:queue\.send|database\.send|timer\.set|workflow\.trigger)$/;
 /** Of them, those that are steps of a run: they say when the step began. */
 const STEPS = /^workflow\.(?:stepDone|stepFailed|sleep|waitForEvent)$/;

@@ -150,6 +150,7 @@ workflow: { ORDER: order }
 cache: { CACHE: pages }
 auth: { binding: PLATFORM_AUTH }
 cron: { NIGHTLY: '0 3 * * *' }
+ai: true
 `;
 
 const isModule = ({ text }: Block): boolean => /^export /m.test(text);

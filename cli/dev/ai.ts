@@ -1,0 +1,123 @@
+// The AI gateway of `platform dev`: that of the platform in this process, with accounts in memory, or the one that
+// PLATFORM_DEV_AI_URL names. commands/dev.ts opens it; it is loaded with the first call.
+import { randomBytes } from 'node:crypto';
+import type { AiCaller } from '#core/ai-caller.ts';
+import type { Gateway } from '#control/gateway/contract.ts';
+import { newToken } from '#control/gateway/accounts/token.ts';
+import type { Limits } from '#core/limits.ts';
+import type { DevAi } from '#runtime/dev/dev.ts';
+import { CliError } from '../terminal/failure.ts';
+
+/** The gateway of a session. */
+export interface SessionAi extends DevAi {
+  /** Where answers come from, for people; null: from whom the variables say. */
+  readonly said: string | null;
+  close(): Promise<void>;
+}
+
+interface AiParts {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly project: string;
+  readonly limits: Limits;
+  readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
+}
+
+const URL_VARIABLE = 'PLATFORM_DEV_AI_URL';
+const TOKEN_VARIABLE = 'PLATFORM_DEV_AI_TOKEN';
+
+/** @throws {CliError} for variables that cannot be used. */
+export function openAi(parts: AiParts): SessionAi {
+  const { environment } = parts;
+  const url = environment[URL_VARIABLE]?.trim() ?? '';
+  const token = environment[TOKEN_VARIABLE]?.trim() ?? '';
+  if (url === '' && token === '') return openOwn(parts);
+  const missing = url === '' ? URL_VARIABLE : token === '' ? TOKEN_VARIABLE : null;
+  if (missing !== null)
+    throw new CliError(
+      `${missing} is not set, although ${missing === URL_VARIABLE ? TOKEN_VARIABLE : URL_VARIABLE} is`,
+      {
+        advice: 'Set both, or none: with none, the AI gateway runs in platform dev',
+      },
+    );
+  const base = URL.parse(url);
+  if (base === null || !/^https?:$/.test(base.protocol) || base.search !== '' || base.hash !== '')
+    throw new CliError(`${URL_VARIABLE} must be an address such as https://api.example.com/ai, but is "${url}"`);
+  return openOther(url.replace(/\/+$/, ''), token);
+}
+
+function openOwn({ project, limits, log }: AiParts): SessionAi {
+  const token = newToken(`dev${randomBytes(4).toString('hex')}`);
+  let opening: Promise<Gateway> | null = null;
+  const open = async (): Promise<Gateway> => {
+    const [{ createGateway }, { createMemoryAccounts }, { mockModels }, { hashOf, isSame }] = await Promise.all([
+      import('#control/gateway/gateway.ts'),
+      import('#control/gateway/accounts/memory.ts'),
+      import('#control/gateway/providers/mock.ts'),
+      import('#control/gateway/accounts/token.ts'),
+    ]);
+    const mock = { name: 'mock', kind: 'mock', url: '', key: '', isPrivate: false, models: mockModels } as const;
+    const table = { providers: [mock], aliases: {}, auto: ['mock/echo'] };
+    const withToken: AiCaller = {
+      kind: 'dev',
+      organizationId: 'local',
+      projectId: project,
+      deploymentId: null,
+      branch: 'dev',
+      plan: 'free',
+      runId: null,
+    };
+    const hash = hashOf(token);
+    return createGateway({
+      ...createMemoryAccounts({ now: Date.now, limitsOf: () => [] }),
+      tokens: {
+        authenticate: (given) => Promise.resolve(isSame(hashOf(given), hash) ? withToken : ('invalid' as const)),
+      },
+      models: () => Promise.resolve(table),
+      price: () => null,
+      send: (request) => fetch(request, { redirect: 'manual' }),
+      log: (level, message) => log(level, `AI gateway: ${message}`),
+      now: Date.now,
+      limits: limits.gateway,
+    });
+  };
+  return {
+    url: null,
+    token,
+    said: 'from the mock provider, the same for the same question',
+    async fetch(request, caller) {
+      const gateway = await (opening ??= open());
+      return caller === null ? gateway.fetch(request) : gateway.fetch(request, { ...caller, kind: 'dev' });
+    },
+    async close() {
+      await (await opening)?.close();
+    },
+  };
+}
+
+/** All that is asked goes there. */
+function openOther(url: string, token: string): SessionAi {
+  return {
+    url,
+    token,
+    said: `from ${url}`,
+    async fetch(request, caller) {
+      const { pathname, search } = new URL(request.url);
+      const headers = new Headers(request.headers);
+      if (caller !== null) headers.set('authorization', `Bearer ${token}`);
+      const response = await fetch(`${url}${pathname.slice('/ai'.length)}${search}`, {
+        method: request.method,
+        headers,
+        body: request.body,
+        duplex: 'half',
+        redirect: 'manual',
+        signal: request.signal,
+      } as RequestInit);
+      // The body comes decoded.
+      const answered = new Headers(response.headers);
+      answered.delete('content-encoding');
+      answered.delete('content-length');
+      return new Response(response.body, { status: response.status, headers: answered });
+    },
+    close: () => Promise.resolve(),
+  };
+}

@@ -1,0 +1,81 @@
+// The host half of the AI binding: a request to the gateway in the name of the deployment, which the host says and the
+// worker cannot. Bodies are made and read inside the isolate; here they only pass, as those of fetch do.
+import type { AiCaller } from '#core/ai-caller.ts';
+import { PlatformError } from '#core/errors.ts';
+import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
+import { noAiGateway, type AiTransport } from './ai-transport.ts';
+import { invalid, toRecord } from './arguments.ts';
+import { reply } from './fetched-response.ts';
+import type { OpenFetches } from './open-fetches.ts';
+import { withTrace } from './trace-headers.ts';
+
+/** The workflow of the agent library: what its runs ask is asked by an agent. */
+const AGENT_WORKFLOW = 'platform_agent_run';
+/** What a worker may say beside the body; the rest is the host's. */
+const ALLOWED_HEADERS = /^(?:accept|content-type|user-agent|idempotency-key|traceparent|tracestate)$/;
+const GATEWAY_HEADERS = /^x-platform-(?:cache-ttl|timeout-ms|fallbacks)$/;
+const OTHER_HEADERS = /^x-(?!platform-|forwarded-)[a-z0-9-]{1,64}$/;
+
+/** What it is made of. */
+export interface AiParts {
+  readonly transport: AiTransport;
+  readonly places: OpenFetches;
+  /** The deployment; null: nobody's, so that nobody could be billed. */
+  readonly caller: Omit<AiCaller, 'kind' | 'runId'> | null;
+}
+
+/** The handlers of one deployment's AI binding. Arguments: `{model, method, url, headers}`, the body as a part. */
+export function createAiCalls(parts: AiParts): Readonly<Record<string, HostFunction>> {
+  return { 'ai.fetch': (call) => run(parts, call) };
+}
+
+async function run({ transport, places, caller }: AiParts, call: HostCall): Promise<HostReply> {
+  const { model, method, url, headers } = toRecord(call.args);
+  if (method !== 'GET' && method !== 'POST') throw invalid('The method must be GET or POST');
+  const target = typeof url === 'string' ? URL.parse(url) : null;
+  if (target === null || typeof headers !== 'string') throw invalid('The request to the AI gateway is not valid');
+  const { span, owner } = call;
+  span?.set('http.request.method', method);
+  if (typeof model === 'string') span?.set('gen_ai.request.model', model);
+  owner.countSubrequest();
+  if (caller === null && transport !== noAiGateway)
+    throw new PlatformError('binding_unavailable', {
+      kind: 'ai',
+      reason: 'this deployment belongs to no organization; deploy it through the API of the platform',
+    });
+  const leave = places.take(call.isolate);
+  const agentRun = owner.run();
+  const isAgent = agentRun?.workflow === AGENT_WORKFLOW;
+  const gone = new AbortController();
+  // Nobody is left to read the answer, and going on costs money.
+  owner.atEnd(() => gone.abort());
+  const response = await transport
+    .request({
+      method,
+      path: `/ai${target.pathname}`,
+      headers: withTrace(toList(headers), owner.trace, span?.id),
+      body: call.parts[0] ?? null,
+      caller: caller && { ...caller, kind: isAgent ? 'agent' : 'worker', runId: isAgent ? agentRun.id : null },
+      signal: AbortSignal.any([call.signal, gone.signal]),
+    })
+    .catch((error: unknown) => {
+      leave();
+      throw error;
+    });
+  response.body.once('close', leave);
+  span?.set('http.response.status_code', response.statusCode);
+  return reply(call, response, target, false);
+}
+
+/** @throws {PlatformError} `invalid_argument` for a header that is not the worker's to say. */
+function toList(block: string): string[] {
+  const list: string[] = [];
+  const fields = block.split('\0');
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const name = fields[at]!;
+    if (!ALLOWED_HEADERS.test(name) && !GATEWAY_HEADERS.test(name) && !OTHER_HEADERS.test(name))
+      throw invalid(`extraHeaders may not have ${name.slice(0, 64)}`);
+    list.push(name, fields[at + 1]!);
+  }
+  return list;
+}
