@@ -5,11 +5,13 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { build } from '#builder/build.ts';
 import { defaultLimits, type Limits } from '#core/limits.ts';
-import type { RouteRecord } from '#core/manifest.ts';
+import type { EgressPolicy } from '#core/egress.ts';
+import type { RouteOwner, RouteRecord } from '#core/manifest.ts';
 import type { Plan } from '#core/plans.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
 import type { RequestRecord } from '#runtime/engine/deployments/deployment.ts';
 import type { AuthRoutes } from '#runtime/engine/auth/routes.ts';
+import type { AiAddress } from '#runtime/engine/bindings/ai-transport.ts';
 import { noStores, type BindingStores } from '#runtime/engine/bindings/bindings.ts';
 import { createEngine, type Engine } from '#runtime/engine/engine.ts';
 import { createHandler, type Handler } from '#runtime/engine/handler.ts';
@@ -44,6 +46,7 @@ export interface WorkerSource {
   readonly yaml?: string;
   readonly vars?: Readonly<Record<string, string>>;
   readonly plan?: Plan;
+  readonly owner?: RouteOwner;
 }
 
 /** A handler under test. */
@@ -75,6 +78,8 @@ export async function startHandler(
     readonly stores?: BindingStores;
     readonly authRoutes?: AuthRoutes;
     readonly publicPort?: number;
+    readonly ai?: AiAddress;
+    readonly egress?: EgressPolicy;
   } = {},
 ): Promise<TestHandler> {
   const folder = await mkdtemp(join(tmpdir(), 'platform-test-'));
@@ -103,6 +108,7 @@ export async function startHandler(
       version: 1,
       project: name,
       plan: source.plan ?? 'free',
+      ...(source.owner === undefined ? {} : { owner: source.owner }),
       vars: source.vars ?? {},
       domains: [],
       production: id,
@@ -116,7 +122,8 @@ export async function startHandler(
   const waiting: { project: string; pattern: RegExp; resolve: (line: LogLine) => void }[] = [];
   const engine = await createEngine({
     limits,
-    egress: { loopback: true, private: false },
+    egress: options.egress ?? { loopback: true, private: false },
+    ...(options.ai === undefined ? {} : { ai: options.ai }),
     cacheFolder: cacheFolder(process.env),
     blanks: 1,
   });

@@ -49,8 +49,15 @@ const textOf = (value: unknown): string | null => (typeof value === 'string' ? v
 export default function createAi({ createFetcher }: LazyParts): { create(name: string): object } {
   type Answer = Awaited<ReturnType<ReturnType<typeof createFetcher>['fetch']>>;
 
-  const ask = (path: string, model: string, init: Fields): Promise<Answer> =>
-    createFetcher('ai.fetch', { model }).fetch(`http://gateway${path}`, init);
+  async function ask(path: string, model: string, init: Fields): Promise<Answer> {
+    try {
+      return await createFetcher('ai.fetch', { model }).fetch(`http://gateway${path}`, init);
+    } catch (error) {
+      if ((error as { code?: unknown } | null)?.code !== 'fetch_failed') throw error;
+      const message = 'The AI gateway cannot be reached';
+      throw new AiError(502, { message, type: 'server_error', code: 'upstream_error' }, null);
+    }
+  }
 
   async function refusalOf(response: Answer): Promise<AiError> {
     const text = await response.text();
