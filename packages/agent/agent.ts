@@ -3,7 +3,8 @@
 import type { TimerEvent, WorkflowContext } from '@platform-run/types';
 import { createCommands } from './commands.ts';
 import type { AgentConfig, AgentContext, AgentEnv, IncomingMessage, RunHandle } from './config-types.ts';
-import { isOver, newRunId, startRun, takeIn, TEXT_CHARS_MAX, type RunInput } from './inbox.ts';
+import { newRunId, startRun, takeIn, TEXT_CHARS_MAX, type RunInput } from './inbox.ts';
+import { freeLost, lookAfter, watch, watchedBy } from './lost-runs.ts';
 import { createMcpEndpoint } from './mcp/serve/endpoint.ts';
 import { createLiveMessengers } from './messengers.ts';
 import { checkEnv, createParts } from './parts.ts';
@@ -58,8 +59,7 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
   ): Promise<RunHandle | null> {
     const state = env.PLATFORM_AGENT_STATE;
     const workflow = env.PLATFORM_AGENT_WORKFLOW;
-    const before = (await readWorkspace(state, userId))?.activeRunId ?? null;
-    const lost = before !== null && (await isOver(workflow, before)) ? before : null;
+    await Promise.all([freeLost(parts, env, userId), watch(env, userId)]);
     const messageId = crypto.randomUUID();
     const timestamp = Date.now();
     const message: QueuedMessage = {
@@ -75,7 +75,6 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
     const { workspace, handle } = await changeWorkspace<Taken>(state, userId, (current) => {
       if (!isAdmitted(current)) return [undefined, { workspace: current, handle: null }];
       const taken = current ?? emptyWorkspace(userId, chatId, platform);
-      if (lost !== null && taken.activeRunId === lost) taken.activeRunId = null;
       const answered = takeIn(taken, message, runId, parts.isCompressed);
       return [taken, { workspace: taken, handle: { ...answered, messageId } }];
     });
@@ -113,6 +112,8 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
     },
     async timer(event, env) {
       checkEnv(env);
+      const watched = watchedBy(event);
+      if (watched !== null) return lookAfter(parts, env, watched);
       const payload = event.payload as Partial<TaskPayload> | null;
       const { userId, chatId, platform, description } = payload ?? {};
       if ([userId, chatId, platform, description].some((value) => typeof value !== 'string')) {

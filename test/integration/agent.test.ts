@@ -219,7 +219,50 @@ test('a run that an operator ended holds up no message', async () => {
   assert.equal((await agent.say('operator', 'two')).queued, false);
   await agent.idle('operator');
   held.open();
-  assert.deepEqual(texts('operator'), ['answer 1']);
+  assert.deepEqual(texts('operator'), ['Something went wrong. Please try again.', 'answer 1']);
+});
+
+test('a run that an operator ended is noticed without a next message, and those that wait are answered', async () => {
+  const held = gate();
+  agent.script('watched', async (_request, count) => {
+    if (count === 0) await held.opened;
+    return `answer ${count}`;
+  });
+  const { runId } = await agent.say('watched', 'one');
+  await agent.came(() => agent.requests('watched').length === 1);
+  await agent.say('watched', 'two');
+  await agent.dev.fetch('/cancel-run', { method: 'POST', body: JSON.stringify({ runId }) });
+  // The timer that looks after the run, as it would be due in five minutes.
+  const timer = { id: 'agent-watch:"watched"', at: Date.now(), payload: { userId: 'watched' } };
+  await agent.dev.fetch('/timer', { method: 'POST', body: JSON.stringify(timer) });
+  await agent.came(() => agent.posted('watched').length === 2);
+  const { messages } = await agent.idle('watched');
+  held.open();
+  assert.deepEqual(texts('watched'), ['Something went wrong. Please try again.', 'answer 1']);
+  assert.deepEqual(
+    messages.map(({ content }) => content),
+    ['one', 'Something went wrong. Please try again.', 'two', 'answer 1'],
+  );
+});
+
+test('the timer that looks after a run leaves one that goes on alone', async () => {
+  const held = gate();
+  agent.script('healthy', async () => {
+    await held.opened;
+    return 'done';
+  });
+  const { runId } = await agent.say('healthy', 'one');
+  await agent.came(() => agent.requests('healthy').length === 1);
+  const at = Date.now();
+  const timer = { id: 'agent-watch:"healthy"', at, payload: { userId: 'healthy' } };
+  await agent.dev.fetch('/timer', { method: 'POST', body: JSON.stringify(timer) });
+  await agent.came(() => agent.posted('healthy', 'timer').length === 1);
+  const set = await agent.dev.fetch('/get-timer', { method: 'POST', body: JSON.stringify({ id: timer.id }) });
+  assert.ok((set.json() as { scheduledTime: number }).scheduledTime > at + 60_000);
+  assert.equal((await agent.workspace('healthy'))!.activeRunId, runId);
+  held.open();
+  await agent.idle('healthy');
+  assert.deepEqual(texts('healthy'), ['done']);
 });
 
 test('what is secret is in the memory and nowhere else', async () => {
@@ -336,6 +379,89 @@ test('a scheduled task fires once, as a message, and is gone then', async () => 
     'Error: A recurring task needs intervalSeconds or cron',
   ]);
   assert.equal(texts('later', 'hook')[0], '["onTaskScheduled","water the plants"]');
+});
+
+test('a cron task fires again and again until it is deleted', async () => {
+  const at = Date.now();
+  agent.script('cron', ({ messages }, count) => {
+    const last = messages.at(-1)!;
+    if (count === 0)
+      return {
+        calls: [
+          ['schedule_task', { description: 'tick', cron: '* * * * * *', timezone: 'Europe/Zurich' }],
+          ['schedule_task', { description: 'x', cron: 'every day' }],
+          ['schedule_task', { description: 'hourly', cron: '0 * * * *' }],
+        ],
+      };
+    const ticks = messages.filter(({ content }) => content === '[Scheduled task]: tick').length;
+    if (ticks === 2 && last.role === 'user') {
+      const [first] = messages.filter(({ role }) => role === 'tool');
+      return { calls: [['delete_scheduled_task', { taskId: (JSON.parse(first!.content!) as { id: string }).id }]] };
+    }
+    return `tick ${ticks}`;
+  });
+  await agent.say('cron', 'go');
+  await agent.came(() => texts('cron').includes('tick 2'));
+  const { messages, scheduledTasks } = await agent.idle('cron');
+  assert.ok(Date.now() - at >= 1000, 'two ticks are a second apart');
+  const [, refused, hourly] = messages.filter(({ role }) => role === 'tool').map(({ content }) => content!);
+  assert.match(refused!, /^Error: .*cron/);
+  assert.equal((JSON.parse(hourly!) as { recurring: boolean }).recurring, true);
+  assert.deepEqual(
+    scheduledTasks.map(({ description, cron }) => [description, cron]),
+    [['hourly', '0 * * * *']],
+  );
+});
+
+test('a timer that is delivered twice starts one run, of a recurring task and of a one-time task', async () => {
+  agent.script('again', (_request, count) =>
+    count === 0
+      ? {
+          calls: [
+            ['schedule_task', { description: 'weekly', delaySeconds: 604_800, intervalSeconds: 604_800 }],
+            ['schedule_task', { description: 'once', delaySeconds: 604_800 }],
+          ],
+        }
+      : 'ok',
+  );
+  await agent.say('again', 'go');
+  const { scheduledTasks } = await agent.idle('again');
+  const at = Date.now() - 1000;
+  for (const { id, description } of scheduledTasks) {
+    const payload = { userId: 'again', chatId: 'again', platform: 'test', description };
+    const timer = { id: `agent:"again":${id}`, at, payload };
+    for (const round of [1, 2]) {
+      await agent.dev.fetch('/timer', { method: 'POST', body: JSON.stringify(timer) });
+      await agent.came(() => agent.posted('again', 'timer').filter(({ text }) => text === timer.id).length === round);
+      const said = (await agent.idle('again')).messages.filter(({ content }) => content?.endsWith(`: ${description}`));
+      assert.equal(said.length, 1, `${description}, delivery ${round}`);
+    }
+  }
+  const { scheduledTasks: left } = await agent.idle('again');
+  assert.deepEqual(
+    left.map(({ description }) => description),
+    ['weekly'],
+  );
+});
+
+test('a conversation at rest has 50 messages at most, and no result of a tool without its call', async () => {
+  agent.script('long', ({ messages }) =>
+    messages.at(-1)!.role === 'user' ? { calls: [['echo', {}]] } : `to ${messages.at(-2)!.role}`,
+  );
+  for (let turn = 1; turn <= 15; turn++) {
+    await agent.say('long', `turn ${turn}`);
+    await agent.idle('long');
+  }
+  const sent = agent.requests('long').at(-1)!.messages.slice(1);
+  const { messages } = await agent.idle('long');
+  assert.deepEqual([messages.length, messages[0]!.content, messages.at(-4)!.content], [48, 'turn 4', 'turn 15']);
+  for (const history of [messages, sent] as { role: string }[][]) {
+    assert.equal(history[0]!.role, 'user');
+    assert.deepEqual(
+      history.filter(({ role }, at) => role === 'tool' && history[at - 1]!.role !== 'assistant'),
+      [],
+    );
+  }
 });
 
 test('a scheduled task can be read, changed and deleted', async () => {

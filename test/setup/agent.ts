@@ -32,7 +32,7 @@ export type Script = (request: ModelRequest, count: number) => ModelReply | Prom
 
 /** What the chat or a tool of the test was sent. */
 export interface Posted {
-  readonly kind: 'message' | 'document' | 'partial' | 'effect' | 'hook';
+  readonly kind: 'message' | 'document' | 'partial' | 'effect' | 'hook' | 'timer';
   readonly chatId: string;
   readonly text: string;
   readonly key?: string;
@@ -230,6 +230,7 @@ const agent = createAgent({
       case '/masked': return Response.json(await agent.workspace(body.userId));
       case '/timer': { await env.PLATFORM_AGENT_SCHEDULER.set(body.id, body.at, { payload: body.payload }); return Response.json(null); }
       case '/move-mcp': { await agent.state.update('agent:workspace:' + body.userId, { $set: { 'mcpServers.0.url': body.url } }); return Response.json(null); }
+      case '/get-timer': return Response.json(await env.PLATFORM_AGENT_SCHEDULER.get(body.id));
       case '/cancel-run': { await env.PLATFORM_AGENT_WORKFLOW.cancel(body.runId); return Response.json(null); }
     }
     return new Response('nothing here', { status: 404 });
@@ -240,7 +241,10 @@ const agent = createAgent({
 const { handler, onError } = agent.workflows.platform_agent_run;
 export default {
   fetch: (request, env) => agent.fetch(request, withModel(env)),
-  timer: (event, env) => agent.timer(event, withModel(env)),
+  async timer(event, env) {
+    await agent.timer(event, withModel(env));
+    await post({ kind: 'timer', chatId: event.payload.userId, text: event.id });
+  },
   workflows: {
     platform_agent_run: {
       handler: (context) => handler({ ...context, env: withModel(context.env) }),

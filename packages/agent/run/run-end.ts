@@ -2,6 +2,7 @@
 // goes to the next message. Called by run.ts.
 import type { WorkflowStep } from '@platform-run/types';
 import type { AgentEnv } from '../config-types.ts';
+import { capHistory } from '../history.ts';
 import { nextRunId, startRun, takeNext } from '../inbox.ts';
 import type { Parts } from '../parts.ts';
 import { conceal, reveal } from '../secrets.ts';
@@ -35,6 +36,7 @@ export async function finish<Env extends AgentEnv>(
       );
       const content = conceal(text, workspace.memory);
       if (!isSaved) workspace.messages.push({ role: 'assistant', content, timestamp: Date.now(), runId, step: n });
+      if (!parts.isCompressed) workspace.messages = capHistory(workspace.messages);
       return true;
     }),
   );

@@ -1,0 +1,56 @@
+// Runs that ended without freeing their workspace: an operator cancelled one, or whoever made it active died before it
+// was started. Noticed with the next message, and by a timer of the user that looks while a run is active. Called by
+// agent.ts.
+import type { TimerEvent } from '@platform-run/types';
+import type { AgentEnv } from './config-types.ts';
+import { isOver, nextRunId, startRun, takeNext } from './inbox.ts';
+import { messengerOf } from './messengers.ts';
+import type { Parts } from './parts.ts';
+import { warn } from './run/durable.ts';
+import { FAILURE_TEXT } from './run/run-end.ts';
+import type { Workspace } from './workspace-types.ts';
+import { changeWorkspace, readWorkspace } from './workspaces.ts';
+
+const WATCH_MS = 5 * 60_000;
+const PREFIX = 'agent-watch:';
+
+/** Has the user's workspace looked at later. Without it a run that is lost is noticed with the next message. */
+export async function watch({ PLATFORM_AGENT_SCHEDULER: scheduler }: AgentEnv, userId: string): Promise<void> {
+  const id = `${PREFIX}${JSON.stringify(userId)}`;
+  await scheduler.set(id, Date.now() + WATCH_MS, { payload: { userId } }).catch(warn);
+}
+
+/** Whether a timer is one of these: the id of its user. */
+export function watchedBy({ id, payload }: TimerEvent): string | null {
+  const { userId } = (payload ?? {}) as { userId?: unknown };
+  return typeof userId === 'string' && id === `${PREFIX}${JSON.stringify(userId)}` ? userId : null;
+}
+
+/** Looks after the run of a user, and goes on looking while there is one. */
+export async function lookAfter<Env extends AgentEnv>(parts: Parts<Env>, env: Env, userId: string): Promise<void> {
+  await freeLost(parts, env, userId);
+  const workspace = await readWorkspace(env.PLATFORM_AGENT_STATE, userId);
+  if (workspace === null || workspace.activeRunId === null) return;
+  await startRun(env.PLATFORM_AGENT_WORKFLOW, workspace);
+  await watch(env, userId);
+}
+
+/** Where the active run is lost, tells the user, and takes the next message. */
+export async function freeLost<Env extends AgentEnv>(parts: Parts<Env>, env: Env, userId: string): Promise<void> {
+  const state = env.PLATFORM_AGENT_STATE;
+  const before = await readWorkspace(state, userId);
+  const lost = before?.activeRunId ?? null;
+  if (before === null || lost === null || !(await isOver(env.PLATFORM_AGENT_WORKFLOW, lost))) return;
+  const { chatId, platform } = before;
+  const freed = await changeWorkspace<Workspace | null>(state, userId, (current) => {
+    if (current?.activeRunId !== lost) return [undefined, null];
+    const timestamp = Date.now();
+    current.messages.push({ role: 'assistant', content: FAILURE_TEXT, timestamp, isError: true, runId: lost });
+    takeNext(current, nextRunId(lost), parts.isCompressed);
+    return [current, current];
+  });
+  if (freed === null) return;
+  const messenger = messengerOf(parts.config, parts.live, env, platform, chatId);
+  await messenger.sendMessage(chatId, FAILURE_TEXT, { idempotencyKey: `${lost}:error` }).catch(warn);
+  await startRun(env.PLATFORM_AGENT_WORKFLOW, freed);
+}
