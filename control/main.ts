@@ -18,6 +18,7 @@ import { openGitPush } from './git-push/git-push.ts';
 import { startGitHost } from './git-host/start.ts';
 import type { Parts } from './parts.ts';
 import { readConfiguration } from './process/configuration.ts';
+import { openAiHop } from './process/ai-hop.ts';
 import { openPrivatePort } from './process/private-port.ts';
 import { RequestCounts } from './process/request-counts.ts';
 import { createTurns } from './process/turns.ts';
@@ -97,11 +98,12 @@ async function start(): Promise<() => Promise<void>> {
   const counts = new RequestCounts();
   const api = createApi();
   const gitPush = await openGitPush(parts);
+  const aiHop = openAiHop(config.aiSocket);
   const { host, apiPort } = config.listeners;
   const server = await serveApi({
     host,
     port: apiPort,
-    fetch: counts.counted((request) => gitPush.fetch(request) ?? api.fetch(request, parts)),
+    fetch: counts.counted((request) => gitPush.fetch(request) ?? aiHop.fetch(request) ?? api.fetch(request, parts)),
   });
   const forPages = { ...parts, clientAddress: createClientAddress(config.trustedProxies, webClient, config.edgeToken) };
   const ui =
@@ -119,7 +121,7 @@ async function start(): Promise<() => Promise<void>> {
   return async () => {
     stopping.abort();
     clearInterval(sweeping);
-    await Promise.all([server.close(), ui?.close(), gitPush.close()]);
+    await Promise.all([server.close(), ui?.close(), gitPush.close(), aiHop.close()]);
     await Promise.allSettled(running);
     await parts.signIn.sessions.close();
     await sql.end({ timeout: 5 });

@@ -108,6 +108,7 @@ export const limitVariables: readonly string[] = [
     databaseBounds,
     deliveryBounds,
     edgeBounds,
+    gatewayBounds,
     webBounds,
     telemetryBounds,
   ].flatMap(variablesOf),
@@ -122,6 +123,7 @@ export const limitRows: readonly (readonly [variable: string, value: number, wha
   databaseBounds,
   deliveryBounds,
   edgeBounds,
+  gatewayBounds,
   webBounds,
   telemetryBounds,
 ].flatMap((section) =>

@@ -2,6 +2,7 @@
 // (`:env` writes both; test/unit/docs/env-example.test.ts compares). Not packed.
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { aiLimitVariables, aiProviderKinds } from '#core/ai-settings.ts';
 import { limitRows, limitsFrom, limitVariables } from '#core/limits.ts';
 import { secretVariables } from '#core/process/secret-variables.ts';
 import { root } from './processes.ts';
@@ -118,6 +119,20 @@ export const variableGroups: readonly Group[] = [
       ['AUTH_MAIL_URL', '', 'Gets letters of sign-in to apps, and of alerts'],
       ['BUILD_EXECUTOR', 'local', 'Where builds run'],
       ['BUILD_WORK_DIR', '', 'Folder of checkouts; default: in FS_PATH'],
+    ],
+  },
+  {
+    title: 'AI gateway (docs/ai-gateway.md); for providers of other names, replace OPENAI',
+    isNotForAll: true,
+    rows: [
+      ['AI_PROVIDER_OPENAI_KIND', '', `What the provider openai speaks: ${aiProviderKinds.join(', ')}`],
+      ['AI_PROVIDER_OPENAI_URL', '', 'Its base URL, with the version; default: the usual one of the kind'],
+      ['AI_PROVIDER_OPENAI_KEY', '', 'Its key'],
+      ['AI_PROVIDER_OPENAI_MODELS', '', 'Models that /ai/models lists, with commas; others work too'],
+      ['AI_ALIASES', '', 'Names for models: fast=openai/gpt-x, with commas'],
+      ['AI_AUTO', '', 'What the model auto tries in turn, with commas'],
+      ['AI_PRICES_FILE', '', 'Table of prices, JSON'],
+      ...aiLimitVariables.map((name): Row => [name, '0', 'Of an organization of the plan; 0: no limit']),
     ],
   },
   {

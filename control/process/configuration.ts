@@ -28,6 +28,8 @@ export interface Configuration {
   readonly listeners: { readonly host: string; readonly apiPort: number };
   /** `API_WEB_LISTEN`, `WEB_TOKEN`: where the web process (web/) asks; null: there is none. */
   readonly web: { readonly address: WebAddress; readonly token: string } | null;
+  /** `API_AI_SOCKET`: where the AI gateway is; null: there is none. */
+  readonly aiSocket: string | null;
   readonly git: GitConfiguration;
   readonly gitHost: GitHostSettings;
   /** `SIGN_UP`: whether people sign in whom nobody has invited. */
@@ -138,6 +140,7 @@ export function readConfiguration(environment: Environment): Configuration {
       apiPort,
     },
     web: webListener(get, demand),
+    aiSocket: get('API_AI_SOCKET') || null,
     git: checked(() => gitConfigurationFrom(environment), { gitHost: null, webhookSecret: null, privateHosts: [] }),
     gitHost: checked(() => gitHostSettings(environment), { url: '', apiUrl: '', oauth: null }),
     signUp: choice('SIGN_UP', ['invited', 'open']),

@@ -7,6 +7,8 @@ import { serve } from 'srvx/node';
 interface ApiServer {
   /** 0 on a Unix socket. */
   readonly port: number;
+  /** Takes no connection any more; resolves when the last one has ended. */
+  drain(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -40,12 +42,13 @@ export async function serveApi(options: ApiServerOptions): Promise<ApiServer> {
     },
   });
   const node = server.node!.server as Server;
+  const drain = (): Promise<void> => new Promise((resolve) => node.close(() => resolve()));
   if ('socket' in options) {
     // Left by a process that was killed.
     rmSync(options.socket, { force: true });
     await new Promise<void>((resolve, reject) => node.once('error', reject).listen(options.socket, resolve));
     chmodSync(options.socket, 0o600);
-    return { port: 0, close: () => server.close(true) };
+    return { port: 0, drain, close: () => server.close(true) };
   }
   try {
     await server.ready();
@@ -53,5 +56,5 @@ export async function serveApi(options: ApiServerOptions): Promise<ApiServer> {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
     throw new Error(`Port ${options.port} is taken: stop what listens there, or set ${variable}`, { cause: error });
   }
-  return { port: (node.address() as AddressInfo).port, close: () => server.close(true) };
+  return { port: (node.address() as AddressInfo).port, drain, close: () => server.close(true) };
 }

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { publicAiUrl } from '#core/ai-settings.ts';
 import { logFormatFrom, logLevelFrom } from '#core/log/log-level.ts';
 import { lastBackup } from '#core/process/backup-runs.ts';
 import { cacheFolder } from '#core/process/cache-folder.ts';
@@ -22,6 +23,7 @@ import { builderService } from './services/builder-service.ts';
 import { controlService, hasControl, type ControlState } from './services/control-service.ts';
 import { edgeService, edgeToken } from './services/edge-service.ts';
 import { eventServices } from './services/event-services.ts';
+import { gatewayService, gatewaySockets, hasGateway } from './services/gateway-service.ts';
 import { privatePortToken } from './data-folder/private-port-token.ts';
 import { removeLocalRecord, writeLocalRecord } from './data-folder/local-record.ts';
 import { checkDataFolder, leaveRecord as leavePlatformRecord } from './data-folder/platform-record.ts';
@@ -41,7 +43,7 @@ import type { SupervisorState } from './private-port/state.ts';
 
 const EXIT_CONFIGURATION = 78;
 /** Longest path of a Unix socket, and what is added to the folder's. */
-const SOCKET_PATH_MAX = 107 - '/platform-XXXXXX/1234567.link'.length;
+const SOCKET_PATH_MAX = 107 - '/platform-XXXXXX/ai-engines.sock'.length;
 
 const log = openSupervisorLog();
 const script = join(import.meta.dirname, `../engine/main${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`);
@@ -179,9 +181,8 @@ async function start(config: SupervisorConfig): Promise<void> {
     token: settings!.token,
   });
   const hasDatabase = parts.has('broker') || parts.has('api');
-  const specs: ServiceSpec[] = [
-    ...(parts.has('databases') ? [databaseService(process.env, folder, sockets)] : []).filter((spec) => spec !== null),
-    ...(hasDatabase || (serves && process.env['DATABASE_URL'])
+  const ofDatabase =
+    hasDatabase || (serves && process.env['DATABASE_URL'])
       ? eventServices({
           environment: process.env,
           folder,
@@ -190,6 +191,24 @@ async function start(config: SupervisorConfig): Promise<void> {
           delivers: settings !== null && parts.has('broker'),
           handlers,
         })
+      : [];
+  const aiSockets = gatewaySockets(sockets);
+  const runsGateway = ofDatabase.length > 0 && (serves || parts.has('api')) && hasGateway(process.env);
+  if (runsGateway)
+    Object.assign(environment, { ENGINE_AI_SOCKET: aiSockets.engines, ENGINE_AI_URL: publicAiUrl(process.env) });
+  const specs: ServiceSpec[] = [
+    ...(parts.has('databases') ? [databaseService(process.env, folder, sockets)] : []).filter((spec) => spec !== null),
+    ...ofDatabase,
+    ...(runsGateway
+      ? [
+          gatewayService({
+            environment: process.env,
+            folder,
+            sockets: aiSockets,
+            databaseUrl: () => ownerUrl,
+            drainMs: limits.gateway.drainMs,
+          }),
+        ]
       : []),
   ];
   const hooks: ServiceHooks = {
@@ -234,6 +253,7 @@ async function start(config: SupervisorConfig): Promise<void> {
         ? [
             controlService({
               webHop: web === null ? null : webHop,
+              aiSocket: runsGateway ? aiSockets.tokens : null,
               edgeToken: edgeSecret,
               environment: process.env,
               folder,

@@ -3,10 +3,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openPostgresAccounts, type PostgresAccounts } from '#control/gateway/accounts/postgres/accounts.ts';
 import type { Limit } from '#control/gateway/accounts/accounts.ts';
+import { encryptionKeys, seal } from '#core/encryption.ts';
+import { providerContext } from '#control/gateway/accounts/postgres/settings.ts';
 import type { Caller, Reservation } from '#control/gateway/contract.ts';
 import { openPostgres, type Postgres } from '#postgres/connection.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
 import { testAiAccounts } from './ai-accounts.ts';
+
+const KEYS = encryptionKeys('0123456789abcdef0123456789abcdef');
 
 interface Database {
   readonly sql: Postgres;
@@ -34,6 +38,9 @@ async function open(): Promise<Database> {
         connection: { url: database.url, name: 'test gateway', connectionsMax: 8 },
         now,
         limitsOf: () => limits,
+        table: { providers: [], aliases: {}, auto: [] },
+        keys: KEYS,
+        usageDays: 1,
         log: () => {},
       });
       opened.push(accounts);
@@ -195,6 +202,44 @@ test('a row that a client or a provider has spoilt is kept, and so are those bes
         ['req_1', 'ab\ufffdc', Number.MAX_SAFE_INTEGER],
       ],
     );
+  }));
+
+test('an organization has its own providers, names and limits beside those of the operator, from when they are set', () =>
+  withDatabase(async ({ sql, accounts }) => {
+    const { models, ledger } = await accounts([], () => AT);
+    assert.deepEqual(await models('acme'), { providers: [], aliases: {}, auto: [] });
+    const key = seal(KEYS, 'sk-own', providerContext('acme', 'own'));
+    await sql.all(
+      `INSERT INTO control.ai_provider (organization_id, name, kind, url, key, models)
+       VALUES ('acme', 'own', 'openai', 'https://models.example/v1', $1, '{small}')`,
+      key,
+    );
+    await sql.all(
+      `INSERT INTO control.ai_settings (organization_id, project_id, aliases, auto, limits) VALUES
+         ('acme', NULL, '{"fast": "own/small"}', '{own/small}', '[{"of": "requests", "per": "day", "most": 2}]'),
+         ('acme', 'shop', '{}', '{}', '[{"of": "requests", "per": "day", "most": 1}]')`,
+    );
+    while ((await models('acme')).providers.length === 0) await heard(sql);
+    assert.deepEqual(await models('acme'), {
+      providers: [
+        {
+          name: 'own',
+          kind: 'openai',
+          url: 'https://models.example/v1',
+          key: 'sk-own',
+          isPrivate: false,
+          models: ['small'],
+        },
+      ],
+      aliases: { fast: 'own/small' },
+      auto: ['own/small'],
+    });
+    assert.deepEqual((await models('other')).providers, []);
+    assert.ok(!('code' in (await ledger.reserve(caller, tokens(1)))));
+    const refused = await ledger.reserve(caller, tokens(1));
+    assert.ok('code' in refused);
+    assert.equal(refused.message, 'requests per day of the project: 1 of 1 used');
+    assert.ok(!('code' in (await ledger.reserve({ ...caller, projectId: null }, tokens(1)))));
   }));
 
 /** Everything that was told before now has been heard by whoever reads the socket next. */

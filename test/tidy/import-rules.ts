@@ -169,6 +169,12 @@ const zones: readonly Zone[] = [
   },
   // Free of the rest of the control plane: `platform dev` runs it too.
   { prefix: 'control/gateway/', may: ['core/'] },
+  // The process joins the gateway with its database, its sockets and the way out.
+  { prefix: 'control/gateway/main.ts', may: ['core/', 'control/gateway/', 'control/process/servers.ts'] },
+  {
+    prefix: 'control/gateway/process/',
+    may: ['core/', 'postgres/', 'control/gateway/', 'control/outbound/post.ts'],
+  },
   { prefix: 'control/gateway/accounts/postgres/', may: ['core/', 'postgres/', 'control/gateway/'] },
   {
     prefix: 'cli/',
@@ -225,7 +231,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   aws4fetch: ['runtime/stores/', 'control/outbound/'],
   rolldown: ['builder/', 'runtime/engine/isolates/', 'cli/tasks/'],
   unenv: ['builder/'],
-  undici: ['runtime/'],
+  undici: ['runtime/', 'control/gateway/process/', 'control/process/'],
   citty: ['cli/', 'web/docs-site/'],
   pino: ['core/', 'runtime/', 'control/', 'builder/service/', 'web/'],
   typebox: ['core/', 'deployments/', 'packages/', 'control/', 'operations/', 'resources/', 'web/'],

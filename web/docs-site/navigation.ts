@@ -55,6 +55,7 @@ export const chapters: readonly Chapter[] = [
       ['domains', 'Domains'],
       ['webhooks', 'Webhooks'],
       ['drains', 'Log drains'],
+      ['ai-gateway', 'AI gateway'],
       ['alerts', 'Alerts'],
     ],
   },

@@ -126,6 +126,9 @@ export const families = {
   platform_api_requests_total: { type: 'counter', help: 'Requests that the API has answered, by class of status' },
   platform_api_milliseconds_total: { type: 'counter', help: 'Time that the requests of the API took, added up' },
   platform_api_requests_in_flight: { type: 'gauge', help: 'Requests of the API that are under way' },
+  platform_ai_calls_total: { type: 'counter', help: 'Calls that the AI gateway has answered, by class of status' },
+  platform_ai_calls_in_flight: { type: 'gauge', help: 'Calls of the AI gateway that are under way' },
+  platform_ai_tokens_total: { type: 'counter', help: 'Tokens that calls of the AI gateway have used, by kind' },
   platform_web_requests_total: { type: 'counter', help: 'Requests that the web process has answered, by site' },
   platform_telemetry_records_total: {
     type: 'counter',

@@ -36,6 +36,8 @@ interface ControlServiceParts {
   readonly handlers: () => { readonly urls: string; readonly token: string };
   /** Where it listens for the web process; null: as the environment says. */
   readonly webHop: WebHop | null;
+  /** Of the AI gateway, for what has a token; null: there is none. */
+  readonly aiSocket: string | null;
   readonly onReady: (state: ControlState) => void;
   /** It asks for another service, such as the builder. */
   readonly onWant: (service: string) => void;
@@ -72,6 +74,7 @@ export function controlService(parts: ControlServiceParts): ServiceSpec {
           API_HANDLER_URL: urls,
           PRIVATE_PORT_TOKEN: token,
           ...(parts.webHop !== null && { API_WEB_LISTEN: parts.webHop.socket, WEB_TOKEN: parts.webHop.token }),
+          ...(parts.aiSocket !== null && { API_AI_SOCKET: parts.aiSocket }),
           ...(parts.edgeToken !== '' && { EDGE_TOKEN: parts.edgeToken }),
         },
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

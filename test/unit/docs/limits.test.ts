@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { aiLimitVariables, aiSettingsFrom } from '#core/ai-settings.ts';
 import { cpuLimitVariable, defaultLimits, limitRows } from '#core/limits.ts';
 import { invocationKinds, plans } from '#core/plans.ts';
 import { hostCalls } from '#runtime/engine/bridge/protocol.ts';
@@ -18,13 +19,13 @@ test('each bound is there once, with what it bounds and its default', () => {
   const sorted = <Row extends readonly unknown[]>(list: readonly Row[]): Row[] =>
     list.toSorted(([one], [other]) => (String(one) < String(other) ? -1 : 1));
   const found = rows
-    .filter(([name]) => !name.endsWith('<PLAN>'))
+    .filter(([name]) => !name.includes('<PLAN>'))
     .map(([name, cells]) => [name, Number(cells.at(-1)), cells[0]] as const);
   assert.deepEqual(sorted(found), sorted(limitRows));
 });
 
 test('the CPU of each kind and plan is there', () => {
-  const found = rows.filter(([name]) => name.endsWith('<PLAN>'));
+  const found = rows.filter(([name]) => name.startsWith('WORKER_') && name.includes('<PLAN>'));
   assert.deepEqual(
     found.flatMap(([name, cells]) =>
       plans.map((plan, index) => [name.replace('<PLAN>', plan.toUpperCase()), Number(cells[index])]),
@@ -33,6 +34,16 @@ test('the CPU of each kind and plan is there', () => {
       plans.map((plan) => [cpuLimitVariable(kind, plan), defaultLimits.cpu[kind][plan]]),
     ),
   );
+});
+
+test('the limits of the AI gateway of each plan are there, and off', () => {
+  const found = rows.filter(([name]) => name.startsWith('AI_') && name.includes('<PLAN>'));
+  assert.deepEqual(
+    found.flatMap(([name, cells]) => plans.map((plan, at) => [name.replace('<PLAN>', plan.toUpperCase()), cells[at]])),
+    aiLimitVariables.map((name) => [name, '0']),
+  );
+  const { limits } = aiSettingsFrom({});
+  for (const plan of plans) assert.deepEqual(new Set(Object.values(limits[plan])), new Set([0]));
 });
 
 test('each call of the host is in one table of what runs on the main thread, synchronous ones with a row of their own', () => {

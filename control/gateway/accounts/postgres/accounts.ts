@@ -1,13 +1,14 @@
 // The accounts in Postgres, shared by every gateway of an installation: of the process `gateway`. They hear at once of
 // tokens that are revoked.
+import type { EncryptionKeys } from '#core/encryption.ts';
 import { openPostgres, type ConnectionOptions } from '#postgres/connection.ts';
 import { openListener } from '#postgres/listener.ts';
-import type { GatewayParts } from '../../contract.ts';
-import type { Accounts, Limit } from '../accounts.ts';
+import type { GatewayParts, ModelTable, ModelTables } from '../../contract.ts';
+import type { Accounts, LimitsOf } from '../accounts.ts';
 import { createPostgresLedger } from './ledger.ts';
+import { createSettings } from './settings.ts';
 import { createTokens } from './tokens.ts';
 import { createUsage } from './usage.ts';
-import type { Caller } from '../../contract.ts';
 
 /** What becomes of them is told on this channel: triggers of the tables do so. */
 const CHANNEL = 'control_ai';
@@ -15,13 +16,20 @@ const CHANNEL = 'control_ai';
 interface Parts {
   readonly connection: ConnectionOptions;
   readonly now: () => number;
-  readonly limitsOf: (caller: Caller) => readonly Limit[] | Promise<readonly Limit[]>;
+  /** Of plans: organizations and projects may set themselves more. */
+  readonly limitsOf: LimitsOf;
+  /** Of the operator: organizations may have more. */
+  readonly table: ModelTable;
+  /** Opens the keys of organizations' providers. */
+  readonly keys: EncryptionKeys;
+  readonly usageDays: number;
   readonly log: GatewayParts['log'];
-  /** Called when the settings or the providers of an organization have changed; null: of any. */
-  readonly onSettings?: (organizationId: string | null) => void;
 }
 
-export type PostgresAccounts = Accounts & { close(): Promise<void> };
+export interface PostgresAccounts extends Accounts {
+  readonly models: ModelTables;
+  close(): Promise<void>;
+}
 
 /** @throws {PostgresError} when the database is away. */
 export async function openPostgresAccounts(parts: Parts): Promise<PostgresAccounts> {
@@ -29,27 +37,34 @@ export async function openPostgresAccounts(parts: Parts): Promise<PostgresAccoun
   // What is counted may be lost with the server, for a moment's worth: no call waits for a disk.
   const sql = openPostgres({ ...connection, settings: { ...connection.settings, synchronous_commit: 'off' } });
   const tokens = createTokens(sql, now);
-  const usage = createUsage(sql, log);
+  const usage = createUsage({ sql, log, now, days: parts.usageDays });
+  const settings = createSettings({ ...parts, sql });
   const listener = await openListener(
     connection,
     CHANNEL,
     (payload) => {
       const [what, of = ''] = payload.split(' ');
       if (what === 'token') tokens.forget(of);
-      else if (what === 'organization') parts.onSettings?.(of);
+      else if (what === 'organization') settings.forget(of);
       else tokens.forgetAll();
     },
     () => {
       tokens.forgetAll();
-      parts.onSettings?.(null);
+      settings.forget(null);
     },
   );
   try {
-    const ledger = await createPostgresLedger({ sql, now, limitsOf: parts.limitsOf, log });
+    const ledger = await createPostgresLedger({
+      sql,
+      now,
+      limitsOf: async (caller) => [...parts.limitsOf(caller), ...(await settings.limitsOf(caller))],
+      log,
+    });
     return {
       tokens,
       ledger,
       usage,
+      models: settings.table,
       async close() {
         await listener.close();
         await Promise.all([usage.close(), ledger.close()]);

@@ -13,7 +13,7 @@ import { count } from './usage.ts';
 interface Parts {
   readonly sql: Postgres;
   readonly now: () => number;
-  readonly limitsOf: (caller: Caller) => readonly Limit[] | Promise<readonly Limit[]>;
+  readonly limitsOf: (caller: Caller) => Promise<readonly Limit[]>;
   readonly log: GatewayParts['log'];
   /** How long what a gateway holds outlives its last sign of life. */
   readonly leaseMs?: number;

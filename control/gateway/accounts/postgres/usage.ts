@@ -10,6 +10,9 @@ const TOGETHER_MS = 250;
 const TOGETHER_MAX = 500;
 const WAITING_MAX = 50_000;
 const TEXT_MAX = 500;
+const SWEEP_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+const SWEPT_MAX = 10_000;
 
 /** A row of the table, with its times in ms since 1970. */
 interface Row {
@@ -51,12 +54,31 @@ const SELECT = `
   SELECT ${COLUMNS.replace(' at,', ' (extract(epoch FROM at) * 1000)::double precision AS at,')}
   FROM control.ai_usage WHERE organization_id = $1 ORDER BY control.ai_usage.at DESC, id DESC LIMIT $2`;
 
-export function createUsage(sql: Postgres, log: GatewayParts['log']): UsageBook & { close(): Promise<void> } {
+const SWEEP = `
+  DELETE FROM control.ai_usage WHERE ctid IN (
+    SELECT ctid FROM control.ai_usage WHERE at < to_timestamp($1::double precision / 1000) LIMIT ${SWEPT_MAX})
+  RETURNING id`;
+
+interface Parts {
+  readonly sql: Postgres;
+  readonly log: GatewayParts['log'];
+  readonly now: () => number;
+  /** That rows are kept. */
+  readonly days: number;
+}
+
+export function createUsage({ sql, log, now, days }: Parts): UsageBook & { close(): Promise<void> } {
   let waiting: UsageRow[] = [];
   let timer: NodeJS.Timeout | null = null;
   let writing: Promise<void> = Promise.resolve();
   let dropped = 0;
 
+  const sweep = async (): Promise<void> => {
+    while ((await sql.all(SWEEP, now() - days * DAY_MS)).length === SWEPT_MAX);
+  };
+  const sweeping = setInterval(() => {
+    sweep().catch((error: unknown) => log('warn', 'old rows of AI usage stay', { code: sqlState(error) }));
+  }, SWEEP_MS).unref();
   const later = (): void => {
     timer ??= setTimeout(() => void write().catch(() => {}), TOGETHER_MS);
   };
@@ -99,6 +121,7 @@ export function createUsage(sql: Postgres, log: GatewayParts['log']): UsageBook 
       return (await sql.all<Row>(SELECT, organizationId, most)).map(fromRow);
     },
     async close() {
+      clearInterval(sweeping);
       await write().catch(() => {});
       if (timer !== null) clearTimeout(timer);
     },

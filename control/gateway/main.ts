@@ -1,0 +1,80 @@
+// Root of the process `gateway`: the AI gateway over two Unix sockets, one for tokens and one for engines. The only
+// process that has the keys of providers. Started by the supervisor, which hears `{type: 'ready'}`.
+import { setTimeout as pause } from 'node:timers/promises';
+import { openLog } from '#core/log/log.ts';
+import { tellFigures } from '#core/process/figures.ts';
+import { serveApi } from '../process/servers.ts';
+import { openPostgresAccounts } from './accounts/postgres/accounts.ts';
+import type { GatewayParts } from './contract.ts';
+import { createGateway } from './gateway.ts';
+import { readConfiguration } from './process/configuration.ts';
+import { createCallCounts } from './process/counts.ts';
+import { createDoor } from './process/door.ts';
+import { openPrices } from './process/prices.ts';
+import { operatorTable } from './process/operator-table.ts';
+import { openOutlet } from './process/send.ts';
+
+const CONNECTIONS_MAX = 8;
+/** For the last frames of streams that are ended. */
+const LAST_FRAMES_MS = 1000;
+
+const pino = openLog('gateway', process.env);
+const log: GatewayParts['log'] = (level, message, details) => pino[level](details, message);
+
+async function start(): Promise<() => Promise<void>> {
+  const config = readConfiguration(process.env);
+  const { limits, planLimits, settings } = config;
+  const prices = openPrices(settings.pricesFile, log);
+  const outlet = openOutlet();
+  const accounts = await openPostgresAccounts({
+    connection: { url: config.databaseUrl, name: 'platform gateway', connectionsMax: CONNECTIONS_MAX },
+    now: Date.now,
+    limitsOf: ({ plan }) => planLimits[plan],
+    table: operatorTable(settings),
+    keys: config.keys,
+    usageDays: limits.usageDays,
+    log,
+  });
+  const counts = createCallCounts();
+  const gateway = createGateway({
+    ...accounts,
+    usage: counts.counted(accounts.usage),
+    price: prices.price,
+    send: outlet.send,
+    log,
+    now: Date.now,
+    limits,
+  });
+  const door = { gateway, counts, callsMax: limits.callsMax };
+  const servers = [
+    await serveApi({ socket: config.socket, fetch: createDoor({ ...door, isForEngines: false }) }),
+    await serveApi({ socket: config.enginesSocket, fetch: createDoor({ ...door, isForEngines: true }) }),
+  ];
+  process.send?.({ type: 'ready' });
+  tellFigures(() => counts.figures());
+  return async () => {
+    const drained = Promise.all(servers.map((server) => server.drain()));
+    await Promise.race([drained, pause(limits.drainMs)]);
+    await gateway.close().catch((error: unknown) => pino.error({ err: error }, 'Usage was not kept'));
+    await Promise.race([drained, pause(LAST_FRAMES_MS)]);
+    await Promise.all(servers.map((server) => server.close()));
+    prices.close();
+    await accounts.close();
+    await outlet.close();
+  };
+}
+
+let close: (() => Promise<void>) | null = null;
+async function stop(): Promise<never> {
+  await close?.();
+  process.exit(0);
+}
+process.on('SIGTERM', () => void stop());
+process.on('SIGINT', () => {});
+process.on('disconnect', () => void stop());
+try {
+  close = await start();
+} catch (error) {
+  pino.fatal((error as Error).message);
+  process.exit(78);
+}

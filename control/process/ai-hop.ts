@@ -1,0 +1,85 @@
+// Passes what comes for /ai on to the AI gateway's process, over its socket: bodies and answers stream, and who hangs
+// up on either side ends the other. The gateway checks the token and counts the call.
+import { Readable } from 'node:stream';
+import type { ReadableStream as WebStream } from 'node:stream/web';
+import { Pool, type Dispatcher } from 'undici';
+import { AI_CALLER_HEADER } from '#core/ai-caller.ts';
+
+/** Answers what is for the gateway; null: it is for somebody else. */
+export interface AiHop {
+  fetch(request: Request): Promise<Response> | null;
+  close(): Promise<void>;
+}
+
+const PATH = /^\/ai(?:\/|$)/;
+const CONNECTIONS_MAX = 2048;
+/** Of one connection, and what no client may say. */
+const DROPPED = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'expect',
+  'host',
+  'cookie',
+  AI_CALLER_HEADER,
+]);
+
+/** @param socket null: there is no gateway. */
+export function openAiHop(socket: string | null): AiHop {
+  if (socket === null)
+    return {
+      fetch: (request) => (isOurs(request) ? Promise.resolve(away('This platform runs no AI gateway', true)) : null),
+      close: () => Promise.resolve(),
+    };
+  const pool = new Pool('http://gateway', {
+    connect: { socketPath: socket },
+    connections: CONNECTIONS_MAX,
+    allowH2: false,
+    bodyTimeout: 0,
+    headersTimeout: 0,
+  });
+  return {
+    fetch: (request) => (isOurs(request) ? passOn(pool, request) : null),
+    close: () => pool.destroy(),
+  };
+}
+
+const isOurs = (request: Request): boolean => PATH.test(new URL(request.url).pathname);
+
+async function passOn(pool: Pool, request: Request): Promise<Response> {
+  const { pathname, search } = new URL(request.url);
+  let answer: Dispatcher.ResponseData;
+  try {
+    answer = await pool.request({
+      path: `${pathname}${search}`,
+      method: request.method as Dispatcher.HttpMethod,
+      headers: [...request.headers].filter(([name]) => !DROPPED.has(name)).flat(),
+      body: request.body === null ? null : Readable.fromWeb(request.body as WebStream<Uint8Array>),
+      signal: request.signal,
+    });
+  } catch {
+    return away('The AI gateway cannot be reached: try again', false);
+  }
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(answer.headers)) {
+    if (DROPPED.has(name)) continue;
+    for (const one of Array.isArray(value) ? value : [value ?? '']) headers.append(name, one);
+  }
+  const body = Readable.toWeb(answer.body) as unknown as ReadableStream<Uint8Array>;
+  return new Response(body, { status: answer.statusCode, headers });
+}
+
+/** As the gateway itself says it. */
+function away(message: string, isFinal: boolean): Response {
+  const code = isFinal ? 'provider_not_configured' : 'upstream_error';
+  return Response.json(
+    { error: { message, type: 'server_error', param: null, code } },
+    { status: 503, headers: isFinal ? { 'x-should-retry': 'false' } : { 'retry-after': '1' } },
+  );
+}
