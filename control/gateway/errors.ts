@@ -63,7 +63,8 @@ export function errorBody({ code, message, details }: GatewayError): { readonly 
   return { error: { message, type, param: details.param ?? null, code: said } };
 }
 
-export function errorResponse(error: GatewayError): Response {
+/** @param body on another wire than that of chat completions. */
+export function errorResponse(error: GatewayError, body: unknown = errorBody(error)): Response {
   const headers = new Headers();
   const { retryAfterMs } = error.details;
   const row: Row = gatewayErrors[error.code];
@@ -72,5 +73,5 @@ export function errorResponse(error: GatewayError): Response {
     headers.set('retry-after', String(Math.ceil(retryAfterMs / 1000)));
     headers.set('retry-after-ms', String(Math.ceil(retryAfterMs)));
   }
-  return Response.json(errorBody(error), { status: error.status, headers });
+  return Response.json(body, { status: error.status, headers });
 }

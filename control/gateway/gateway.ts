@@ -9,11 +9,25 @@ import type { Call } from './routes/call.ts';
 import { chatCompletions } from './routes/chat-completions.ts';
 import { embeddings } from './routes/embeddings.ts';
 import { listModels, oneModel } from './routes/models.ts';
+import { embeddingModel } from './routes/sdk/embedding-model.ts';
+import { languageModel } from './routes/sdk/language-model.ts';
+import { sdkModels, unservedModel } from './routes/sdk/models.ts';
+import { modelOf } from './routes/sdk/sdk-call.ts';
+import { sdkErrorBody } from './routes/sdk/sdk-errors.ts';
 import { createCircuitBreaker } from './routing/circuit-breaker.ts';
 
 const PREFIX = /^\/ai(?:\/v1)?(?=\/|$)/;
-/** Wires that clients may expect here. */
-const unserved = new Set(['/messages', '/responses', '/completions', '/images/generations', '/audio/transcriptions']);
+/** The gateway wire of the AI SDK. */
+const SDK = '/sdk/';
+const SDK_MODEL = /^\/sdk\/([a-z]+)-model$/;
+/** Wires that clients may expect here, and what to use instead. */
+const unserved: Readonly<Record<string, string>> = {
+  '/messages': 'send chat completions, to models of Anthropic too, to /ai/chat/completions',
+  '/responses': 'use /ai/chat/completions: client.chat.completions of openai, openai.chat() of the AI SDK',
+  '/completions': 'send the prompt as a message to /ai/chat/completions',
+  '/images/generations': 'there are /ai/chat/completions and /ai/embeddings',
+  '/audio/transcriptions': 'there are /ai/chat/completions and /ai/embeddings',
+};
 
 export function createGateway(parts: GatewayParts): Gateway {
   const { breakerFailuresMax: failuresMax, breakerOpenMs: openMs } = parts.limits;
@@ -28,7 +42,9 @@ export function createGateway(parts: GatewayParts): Gateway {
         const caller = known ?? (await callerOf(request, parts));
         response = await route({ id, request, caller, startedAt, parts, breaker, open });
       } catch (error) {
-        response = errorResponse(told(error, id, request));
+        const failure = told(error, id, request);
+        const isSdk = pathOf(request)?.startsWith(SDK) === true;
+        response = errorResponse(failure, isSdk ? sdkErrorBody(failure, modelOf(request)) : undefined);
       }
       response.headers.set('x-request-id', id);
       return response;
@@ -65,15 +81,25 @@ async function callerOf(request: Request, { tokens }: GatewayParts): Promise<Cal
   return caller;
 }
 
+/** Behind the prefix; null: of another. */
+function pathOf(request: Request): string | null {
+  const { pathname } = new URL(request.url);
+  return PREFIX.test(pathname) ? pathname.replace(PREFIX, '') : null;
+}
+
 async function route(call: Call): Promise<Response> {
-  const { pathname } = new URL(call.request.url);
-  const path = PREFIX.test(pathname) ? pathname.replace(PREFIX, '') : null;
+  const path = pathOf(call.request);
   if (path === '/chat/completions') return only('POST', call, async () => chatCompletions(call, await bodyOf(call)));
   if (path === '/embeddings') return only('POST', call, async () => embeddings(call, await bodyOf(call)));
   if (path === '/models') return only('GET', call, () => listModels(call));
-  if (path?.startsWith('/models/') === true) return only('GET', call, () => oneModel(call, modelOf(path)));
-  if (path !== null && unserved.has(path))
-    throw new GatewayError('route_not_found', `${path} is not served here: use /ai/chat/completions`);
+  if (path?.startsWith('/models/') === true) return only('GET', call, () => oneModel(call, nameIn(path)));
+  if (path === `${SDK}language-model`) return only('POST', call, () => languageModel(call));
+  if (path === `${SDK}embedding-model`) return only('POST', call, () => embeddingModel(call));
+  if (path === `${SDK}config`) return only('GET', call, () => sdkModels(call));
+  const [, kind] = SDK_MODEL.exec(path ?? '') ?? [];
+  if (kind !== undefined) unservedModel(call, kind);
+  if (path !== null && Object.hasOwn(unserved, path))
+    throw new GatewayError('route_not_found', `/ai${path} is not served here: ${unserved[path]}`);
   throw new GatewayError(
     'route_not_found',
     'No such route: there are /ai/chat/completions, /ai/embeddings and /ai/models',
@@ -88,7 +114,7 @@ function only(method: string, { request }: Call, answer: () => Promise<Response>
 }
 
 /** Clients send the slash of a model's name as it is, or encoded. */
-function modelOf(path: string): string {
+function nameIn(path: string): string {
   try {
     return decodeURIComponent(path.slice('/models/'.length));
   } catch {

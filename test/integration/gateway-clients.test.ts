@@ -1,111 +1,164 @@
-// Clients as their users install them, against the gateway with the mock provider: what they read is what it said.
+// Clients as their users install them against the gateway: each feature with each client, as the table of
+// docs/ai-clients.md, which this prints.
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { after, before, test } from 'node:test';
-import { startGateway, type TestGateway } from '#test/setup/gateway.ts';
+import { aiClients, type AiClient } from '#test/setup/ai-clients.ts';
+import { mockProvider, providerAt, startGateway, type TestGateway } from '#test/setup/gateway.ts';
+import { MODEL_SAYS, openModelProvider, type ModelProvider } from '#test/setup/model-provider.ts';
 import { skipPackages } from '#test/setup/packages.ts';
-
-const require = createRequire(join(import.meta.dirname, '../packages/package.json'));
-/** A package of test/packages: none of the repository's own dependencies. */
-const load = async (name: string): Promise<any> => import(pathToFileURL(require.resolve(name)).href);
+import { until } from '#test/setup/until.ts';
 
 const options = { skip: skipPackages };
+const PAGE = join(import.meta.dirname, '../../docs/ai-clients.md');
+const PICTURE = 'data:image/png;base64,iVBORw0KGgo=';
+
+let provider: ModelProvider;
 let gateway: TestGateway;
 before(async () => {
-  gateway = await startGateway();
+  provider = await openModelProvider();
+  gateway = await startGateway({
+    table: { providers: [mockProvider, providerAt(provider.url)] },
+    limits: { retriesMax: 0 },
+  });
 });
-after(() => gateway.close());
+after(async () => {
+  await gateway.close();
+  await provider.close();
+});
 
-const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
+const prompt = 'Say hello';
 
-test('openai: chat, stream with usage, tools, embeddings, models, errors', options, async () => {
-  const { default: OpenAI } = await load('openai');
-  for (const baseURL of [gateway.url, `${gateway.url}/v1`]) {
-    const client = new OpenAI({ baseURL, apiKey: gateway.token });
-    const messages = [{ role: 'user', content: 'Say hello' }];
-    const answer = await client.chat.completions.create({ model: 'mock/echo', messages });
-    assert.equal(answer.choices[0].message.content, 'Say hello');
-    assert.match(answer._request_id, /^req_/);
-    const stream_options = { include_usage: true };
-    const stream = await client.chat.completions.create({ model: 'mock/echo', messages, stream: true, stream_options });
-    let text = '';
-    let usage: { total_tokens: number } | null = null;
-    for await (const chunk of stream) {
-      text += chunk.choices[0]?.delta.content ?? '';
-      usage = chunk.usage ?? usage;
-    }
-    assert.equal(text, 'Say hello');
-    assert.equal(usage!.total_tokens, answer.usage.total_tokens);
-    const tools = [{ type: 'function', function: { name: 'weather', parameters } }];
-    const called = await client.chat.completions.create({ model: 'mock/tools', messages, tools });
-    assert.equal(called.choices[0].message.tool_calls[0].function.arguments, '{"city":"x"}');
-    const embedded = await client.embeddings.create({ model: 'mock/embed', input: ['a', 'b'] });
+/** What is looked at; null: the client has no such function. */
+type Feature = (client: AiClient, stranger: AiClient) => Promise<void> | null;
+
+/** The newest one. */
+const rowOf = async (model: string) => (await gateway.rows()).find((row) => row.modelRequested === model);
+
+async function failureOf(client: AiClient, run: Promise<unknown>) {
+  const error: unknown = await run.then(
+    () => assert.fail('no error'),
+    (reason: unknown) => reason,
+  );
+  return client.told(error);
+}
+
+const features: Readonly<Record<string, Feature>> = {
+  'text, tokens': async (client) => {
+    const { text, tokens } = await client.text('mock/echo', { prompt });
+    assert.equal(text, prompt);
+    const row = await rowOf('mock/echo');
+    assert.equal(tokens, row!.promptTokens + row!.completionTokens);
+  },
+  'streamed text, tokens': async (client) => {
+    const { text, tokens } = await client.stream('up/utf8-split', { prompt });
+    assert.equal(text, MODEL_SAYS);
+    const row = await rowOf('up/utf8-split');
+    assert.equal(row!.isStream, true);
+    assert.equal(tokens, row!.promptTokens + row!.completionTokens);
+  },
+  'thoughts of the model': (client) =>
+    client.reasons
+      ? (async () => {
+          for (const said of [
+            await client.text('mock/reasoning', { prompt }),
+            await client.stream('mock/reasoning', { prompt }),
+          ])
+            assert.deepEqual([said.reasoning, said.text], [`The user says: ${prompt}`, prompt]);
+        })()
+      : null,
+  'tools, in steps': async (client) => {
+    assert.deepEqual(await client.work('mock/tools', prompt), { inputs: [{ city: 'x' }], text: 'The tool says: rain' });
+  },
+  'streamed tools, in steps': async (client) => {
+    const worked = await client.workStreamed('mock/tools', prompt);
+    assert.deepEqual(worked, { inputs: [{ city: 'x' }], text: 'The tool says: rain' });
+  },
+  'answer by a schema': async (client) => {
+    const properties = { n: { type: 'number', minimum: 4 }, name: { type: 'string' } };
+    const schema = { type: 'object', properties, required: ['n', 'name'], additionalProperties: false };
+    assert.deepEqual(await client.object('mock/json', schema), { n: 4, name: 'x' });
+  },
+  pictures: async (client) => {
+    await client.text('up/echo', { prompt, picture: PICTURE });
+    const [message] = provider.asked.at(-1)!.body['messages'] as { content: { type: string }[] }[];
+    const image = message!.content.find(({ type }) => type === 'image_url') as unknown;
+    assert.deepEqual(image, { type: 'image_url', image_url: { url: PICTURE } });
+  },
+  embeddings: async (client) => {
+    const vectors = await client.embed('mock/embed', ['a', 'b']);
     assert.deepEqual(
-      embedded.data.map(({ embedding }: { embedding: number[] }) => embedding.length),
+      vectors.map(({ length }) => length),
       [32, 32],
     );
-    assert.equal((await client.models.retrieve('mock/echo')).owned_by, 'mock');
-    await assert.rejects(client.chat.completions.create({ model: 'mock/none', messages }), {
-      status: 404,
-      code: 'model_not_found',
-      param: 'model',
-    });
-    await assert.rejects(new OpenAI({ baseURL, apiKey: 'x' }).models.list(), { status: 401, code: 'invalid_api_key' });
-  }
-});
+    assert.notDeepEqual(vectors[0], vectors[1]);
+  },
+  'list of models': ({ models }) =>
+    models === null
+      ? null
+      : (async () => {
+          const names = await models();
+          assert.ok(names.includes('mock/echo') && names.includes('up/echo'), names.join());
+        })(),
+  'next model when one fails': async (client) => {
+    const { text } = await client.text('mock/fail', { prompt, fallbacks: ['up/echo'] });
+    assert.equal(text, MODEL_SAYS);
+  },
+  'unknown model: 404': async (client) => {
+    for (const run of [() => client.text('mock/none', { prompt }), () => client.stream('nobody/x', { prompt })]) {
+      const { status, word } = await failureOf(client, run());
+      assert.equal(status, 404);
+      assert.match(word, /model_?not_?found/i);
+    }
+  },
+  'wrong token: refused': async (_, stranger) => {
+    const { word } = await failureOf(stranger, stranger.text('mock/echo', { prompt }));
+    assert.match(word, /invalid_api_key|auth/i);
+  },
+  'broken stream: an error': async (client) => {
+    for (const model of ['up/cut/mid', 'up/reset/mid', 'up/err/mid'])
+      await failureOf(client, client.stream(model, { prompt }));
+  },
+  'abort ends the provider’s work': async (client) => {
+    for (const isStream of [false, true]) {
+      const before = provider.asked.length;
+      const gone = new AbortController();
+      const asked = { prompt, signal: gone.signal };
+      const run = isStream ? client.stream('up/hang/mid', asked) : client.text('up/hang', asked);
+      await until(() => provider.asked.length > before);
+      gone.abort();
+      // Some clients end an aborted stream without an error.
+      await run.catch(() => {});
+      assert.deepEqual(await provider.asked.at(-1)!.closed, { isCut: true });
+    }
+  },
+};
 
-for (const [major, ai, compatible] of [
-  [5, 'ai5', 'oc5'],
-  [6, 'ai6', 'oc6'],
-  [7, 'ai', 'oc7'],
-] as const) {
-  test(`ai ${major} with @ai-sdk/openai-compatible: text, stream, tools in steps, embeddings`, options, async () => {
-    const sdk = await load(ai);
-    const { createOpenAICompatible } = await load(compatible);
-    const provider = createOpenAICompatible({
-      name: 'platform',
-      baseURL: gateway.url,
-      apiKey: gateway.token,
-      includeUsage: true,
-    });
-    const whole = await sdk.generateText({ model: provider('mock/echo'), prompt: 'Say hello' });
-    assert.equal(whole.text, 'Say hello');
-    const stream = sdk.streamText({ model: provider('mock/echo'), prompt: 'Say hello' });
-    let text = '';
-    for await (const piece of stream.textStream) text += piece;
-    assert.equal(text, 'Say hello');
-    assert.equal(await stream.finishReason, 'stop');
-    assert.equal((await stream.usage).inputTokens, whole.usage.inputTokens);
-    const asked: unknown[] = [];
-    const weather = sdk.tool({
-      description: 'The weather',
-      inputSchema: sdk.jsonSchema(parameters),
-      execute: (input: unknown) => {
-        asked.push(input);
-        return 'rain';
-      },
-    });
-    const stopWhen = (sdk.isStepCount ?? sdk.stepCountIs)(3);
-    const steps = await sdk.generateText({
-      model: provider('mock/tools'),
-      prompt: 'Weather?',
-      tools: { weather },
-      stopWhen,
-    });
-    assert.deepEqual(asked, [{ city: 'x' }]);
-    assert.match(steps.text, /rain/);
-    const streamed = sdk.streamText({
-      model: provider('mock/tools'),
-      prompt: 'Weather?',
-      tools: { weather },
-      stopWhen,
-    });
-    assert.match(await streamed.text, /rain/);
-    assert.equal(asked.length, 2);
-    const embeddingModel = provider.embeddingModel ?? provider.textEmbeddingModel;
-    const { embedding } = await sdk.embed({ model: embeddingModel.call(provider, 'mock/embed'), value: 'a' });
-    assert.equal(embedding.length, 32);
-  });
-}
+test('every feature works with every client that has it, and the page says so', options, async (context) => {
+  const clients = await Promise.all(aiClients.map((open) => open(gateway)));
+  const strangers = await Promise.all(aiClients.map((open) => open({ url: gateway.url, token: `${gateway.token}x` })));
+  const cells = new Map<string, string>();
+  for (const [index, client] of clients.entries()) {
+    for (const [name, run] of Object.entries(features)) {
+      await context.test(`${client.name}: ${name}`, async () => {
+        const running = run(client, strangers[index]!);
+        await running;
+        cells.set(`${client.name} ${name}`, running === null ? '–' : 'yes');
+      });
+    }
+  }
+  const rows = [
+    ['', ...clients.map(({ name }) => name)],
+    ['---', ...clients.map(() => '---')],
+    ...Object.keys(features).map((feature) => [
+      feature,
+      ...clients.map(({ name }) => cells.get(`${name} ${feature}`) ?? 'no'),
+    ]),
+  ];
+  const table = rows.map((row) => `| ${row.join(' | ')} |`).join('\n');
+  context.diagnostic(`\n${table}`);
+  const plain = (text: string): string =>
+    text.replaceAll(/ +/g, ' ').replaceAll(/-{3,}/g, '---').replaceAll('| |', '||');
+  assert.ok(plain(readFileSync(PAGE, 'utf8')).includes(plain(table)), 'docs/ai-clients.md has another table than this');
+});

@@ -42,6 +42,7 @@ export const chapters: readonly Chapter[] = [
       ['cron', 'Schedules'],
       ['workflow', 'Workflows'],
       ['ai', 'AI models'],
+      ['ai-clients', 'AI clients'],
     ],
   },
   {

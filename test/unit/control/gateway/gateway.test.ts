@@ -131,9 +131,15 @@ test('a body without a length is bounded too', async () => {
 });
 
 test('other routes and methods are refused with what there is', async () => {
-  const messages = await gateway.post('/messages', {});
-  assert.equal(messages.status, 404);
-  assert.match((await told(messages)).message, /use \/ai\/chat\/completions/);
+  for (const path of ['/messages', '/responses', '/completions']) {
+    const refused = await gateway.post(path, {});
+    assert.equal(refused.status, 404);
+    const { message } = await told(refused);
+    assert.ok(
+      message.startsWith(`/ai${path} is not served here`) && message.includes(' /ai/chat/completions'),
+      message,
+    );
+  }
   assert.equal((await gateway.post('/models', {})).status, 405);
   assert.equal((await gateway.gateway.fetch(new Request('http://x/airport'), testCaller)).status, 404);
 });
