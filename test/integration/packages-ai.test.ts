@@ -1,0 +1,43 @@
+// Clients of models as users use them, unmodified, inside an isolate of `platform dev`: openai and three majors of the
+// AI SDK over PLATFORM_AI_URL, and the provider for Workers AI over env.AI.
+import assert from 'node:assert/strict';
+import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { startDev, type TestDev } from '#test/setup/dev.ts';
+import { skipPackages } from '#test/setup/packages.ts';
+
+const packages = join(import.meta.dirname, '../packages');
+const prompt = 'Say hello to Zoë 👋';
+const features = {
+  text: prompt,
+  stream: prompt,
+  tools: [[{ city: 'x' }], 'The tool says: rain'],
+  embeddings: [32, 32],
+  error: [404, 'model_not_found'],
+};
+
+let folder: string;
+let dev: TestDev;
+
+before(async () => {
+  if (skipPackages !== false) return;
+  // Below the packages that it imports.
+  folder = await mkdtemp(join(packages, 'node_modules/.ai-'));
+  await copyFile(join(packages, 'workers/ai-models.js'), join(folder, 'main.js'));
+  await writeFile(join(folder, 'platform.yaml'), 'main: main.js\nai: true\n');
+  dev = await startDev(folder);
+});
+after(async () => {
+  if (skipPackages !== false) return;
+  await dev.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+for (const client of ['openai', 'ai5', 'ai6', 'ai7', 'binding'])
+  for (const [feature, expected] of Object.entries(features))
+    test(`${client}: ${feature}`, { skip: skipPackages }, async () => {
+      const { status, text } = await dev.fetch(`/${client}/${feature}`);
+      assert.equal(status, 200, text);
+      assert.deepEqual(JSON.parse(text), expected);
+    });
