@@ -1,5 +1,5 @@
 // What the parts of the AI gateway know of each other: who calls, what a call may use, what was used, and which models
-// there are. Types alone; gateway.ts joins the parts.
+// there are. gateway.ts joins the parts.
 import type { AiCaller } from '#core/ai-caller.ts';
 import type { GatewayLimits } from '#core/limits.ts';
 
@@ -85,6 +85,53 @@ export interface UsageLog {
   flush(): Promise<void>;
 }
 
+/** What usage is told apart by; days are those of UTC. */
+export const usageGroups = ['model', 'deployment', 'day'] as const;
+export type UsageGroup = (typeof usageGroups)[number];
+
+/** Which usage is meant. */
+export interface UsageQuestion {
+  readonly organizationId: string;
+  /** Null: all of the organization. */
+  readonly projectId: string | null;
+  /** Null: all of the project. */
+  readonly deploymentId: string | null;
+  /** ms since 1970; `to` itself does not count. */
+  readonly from: number;
+  readonly to: number;
+  readonly by: UsageGroup;
+  /** Groups: of days the first, else those with the most tokens. */
+  readonly groupsMax: number;
+}
+
+/** What calls have used together. */
+export interface UsageSum {
+  readonly calls: number;
+  /** Of these, with a status from 400 on. */
+  readonly failedCalls: number;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly cachedTokens: number;
+  readonly reasoningTokens: number;
+  readonly costMicros: number;
+  /** Calls of models without a price, which the cost leaves out. */
+  readonly unpricedCalls: number;
+}
+
+export interface UsageSums {
+  readonly total: UsageSum;
+  /** Key null: no model answered, or no deployment called. */
+  readonly groups: readonly (UsageSum & { readonly key: string | null })[];
+  /** There are more groups. */
+  readonly hasMore: boolean;
+}
+
+/** Tells what was used. */
+export interface UsageReader {
+  /** With all that was recorded before. */
+  sum(question: UsageQuestion): Promise<UsageSums>;
+}
+
 /** What a provider speaks. */
 export type ProviderKind = 'openai' | 'mock';
 
@@ -125,7 +172,7 @@ export interface Price {
 export interface GatewayParts {
   readonly tokens: TokenStore;
   readonly ledger: Ledger;
-  readonly usage: UsageLog;
+  readonly usage: UsageLog & UsageReader;
   readonly models: ModelTables;
   /** Of a `provider/model`; null: nobody knows. */
   readonly price: (model: string) => Price | null;

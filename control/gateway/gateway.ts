@@ -14,6 +14,7 @@ import { languageModel } from './routes/sdk/language-model.ts';
 import { sdkModels, unservedModel } from './routes/sdk/models.ts';
 import { modelOf } from './routes/sdk/sdk-call.ts';
 import { sdkErrorBody } from './routes/sdk/sdk-errors.ts';
+import { usageOf } from './routes/usage.ts';
 import { createCircuitBreaker } from './routing/circuit-breaker.ts';
 
 const PREFIX = /^\/ai(?:\/v1)?(?=\/|$)/;
@@ -33,6 +34,7 @@ export function createGateway(parts: GatewayParts): Gateway {
   const { breakerFailuresMax: failuresMax, breakerOpenMs: openMs } = parts.limits;
   const breaker = createCircuitBreaker(parts.now, { failuresMax, openMs });
   const open = new Set<(error: GatewayError) => void>();
+  const asking = new Set<string>();
   return {
     async fetch(request, known) {
       const id = `req_${randomUUID().replaceAll('-', '')}`;
@@ -40,7 +42,7 @@ export function createGateway(parts: GatewayParts): Gateway {
       let response: Response;
       try {
         const caller = known ?? (await callerOf(request, parts));
-        response = await route({ id, request, caller, startedAt, parts, breaker, open });
+        response = await route({ id, request, caller, startedAt, parts, breaker, open }, asking);
       } catch (error) {
         const failure = told(error, id, request);
         const isSdk = pathOf(request)?.startsWith(SDK) === true;
@@ -87,12 +89,13 @@ function pathOf(request: Request): string | null {
   return PREFIX.test(pathname) ? pathname.replace(PREFIX, '') : null;
 }
 
-async function route(call: Call): Promise<Response> {
+async function route(call: Call, asking: Set<string>): Promise<Response> {
   const path = pathOf(call.request);
   if (path === '/chat/completions') return only('POST', call, async () => chatCompletions(call, await bodyOf(call)));
   if (path === '/embeddings') return only('POST', call, async () => embeddings(call, await bodyOf(call)));
   if (path === '/models') return only('GET', call, () => listModels(call));
   if (path?.startsWith('/models/') === true) return only('GET', call, () => oneModel(call, nameIn(path)));
+  if (path === '/usage') return only('GET', call, () => usageOf(call, asking));
   if (path === `${SDK}language-model`) return only('POST', call, () => languageModel(call));
   if (path === `${SDK}embedding-model`) return only('POST', call, () => embeddingModel(call));
   if (path === `${SDK}config`) return only('GET', call, () => sdkModels(call));
@@ -102,7 +105,7 @@ async function route(call: Call): Promise<Response> {
     throw new GatewayError('route_not_found', `/ai${path} is not served here: ${unserved[path]}`);
   throw new GatewayError(
     'route_not_found',
-    'No such route: there are /ai/chat/completions, /ai/embeddings and /ai/models',
+    'No such route: there are /ai/chat/completions, /ai/embeddings, /ai/models and /ai/usage',
   );
 }
 

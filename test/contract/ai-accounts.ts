@@ -166,4 +166,69 @@ export function testAiAccounts(form: string, open: OpenAccounts): void {
     assert.deepEqual(await usage.rowsOf('acme', 10), [{ ...row, id: 'req_3', at: NOON + 1, costMicros: 5 }, row]);
     assert.equal((await usage.rowsOf('acme', 1)).length, 1);
   });
+
+  withAccounts('usage is summed by model, deployment and day, of who asks alone', [], async ({ usage }) => {
+    const DAY = 86_400_000;
+    const row = {
+      at: NOON,
+      caller,
+      modelRequested: 'auto',
+      model: 'mock/echo',
+      promptTokens: 1,
+      completionTokens: 2,
+      cachedTokens: 1,
+      reasoningTokens: 2,
+      isEstimated: false,
+      costMicros: 5,
+      status: 200,
+      isStream: true,
+      firstByteMs: 3,
+      totalMs: 4,
+    };
+    const key: Caller = { ...caller, kind: 'key', projectId: null, deploymentId: null, branch: null };
+    usage.record({ ...row, id: 'req_1' });
+    usage.record({ ...row, id: 'req_2', at: NOON + DAY, model: 'mock/tools', promptTokens: 100, costMicros: null });
+    usage.record({ ...row, id: 'req_3', caller: key, model: null, status: 502, promptTokens: 0, completionTokens: 0 });
+    usage.record({ ...row, id: 'req_4', caller: other });
+    usage.record({ ...row, id: 'req_5', at: NOON - DAY });
+    const question = {
+      organizationId: 'acme',
+      projectId: null,
+      deploymentId: null,
+      from: NOON,
+      to: NOON + DAY + 1,
+      groupsMax: 10,
+    };
+    const total = {
+      calls: 3,
+      failedCalls: 1,
+      promptTokens: 101,
+      completionTokens: 4,
+      cachedTokens: 3,
+      reasoningTokens: 6,
+      costMicros: 10,
+      unpricedCalls: 1,
+    };
+    const byModel = await usage.sum({ ...question, by: 'model' });
+    assert.deepEqual(byModel.total, total);
+    const shown = ({ groups }: typeof byModel) =>
+      groups.map(({ key: name, calls, promptTokens }) => [name, calls, promptTokens]);
+    assert.deepEqual(shown(byModel), [
+      ['mock/tools', 1, 100],
+      ['mock/echo', 1, 1],
+      [null, 1, 0],
+    ]);
+    assert.deepEqual(shown(await usage.sum({ ...question, by: 'deployment' })), [
+      ['d000000000001', 2, 101],
+      [null, 1, 0],
+    ]);
+    const first = await usage.sum({ ...question, by: 'day', groupsMax: 1 });
+    assert.deepEqual([shown(first), first.hasMore, first.total], [[['2026-01-31', 2, 1]], true, total]);
+    const own = await usage.sum({ ...question, projectId: 'shop', deploymentId: 'd000000000001', by: 'day' });
+    assert.deepEqual([own.total.calls, own.hasMore], [2, false]);
+    const none = await usage.sum({ ...question, projectId: 'blog', by: 'day' });
+    assert.deepEqual([none.total.calls, none.total.promptTokens, none.groups], [0, 0, []]);
+    // `to` itself does not count.
+    assert.equal((await usage.sum({ ...question, to: NOON + DAY, by: 'day' })).total.calls, 2);
+  });
 }

@@ -1,5 +1,5 @@
 // What keeps tokens, room and usage: the forms of it share these types, and one suite of tests.
-import type { Caller, Ledger, TokenStore, UsageLog, UsageRow } from '../contract.ts';
+import type { Caller, Ledger, TokenStore, UsageLog, UsageReader, UsageRow } from '../contract.ts';
 
 /** Tokens, and what issues and revokes them. */
 export interface TokenRegistry extends TokenStore {
@@ -28,7 +28,7 @@ export interface Limit {
 export type LimitsOf = (caller: Caller) => readonly Limit[];
 
 /** Usage that can be read again. */
-export interface UsageBook extends UsageLog {
+export interface UsageBook extends UsageLog, UsageReader {
   /** The latest ones first. */
   rowsOf(organizationId: string, most: number): Promise<readonly UsageRow[]>;
 }

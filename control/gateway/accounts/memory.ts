@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Caller, UsageRow } from '../contract.ts';
 import type { Accounts, LimitsOf, TokenRegistry, UsageBook } from './accounts.ts';
 import { createMemoryLedger } from './memory-ledger.ts';
+import { sumOf } from './memory-usage.ts';
 import { hashOf, isSame, newToken, ownerOf } from './token.ts';
 
 const ROWS_MAX = 10_000;
@@ -71,5 +72,6 @@ function createUsage(): UsageBook {
           .toReversed()
           .slice(0, most),
       ),
+    sum: (question) => Promise.resolve(sumOf(rows, question)),
   };
 }

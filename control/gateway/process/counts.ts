@@ -8,7 +8,7 @@ export interface CallCounts {
   /** @returns what notes that the answer has ended. */
   begin(): (status: number) => void;
   /** The same log, counted. */
-  counted(usage: UsageLog): UsageLog;
+  counted<Usage extends UsageLog>(usage: Usage): Usage;
   figures(): Figure[];
 }
 
@@ -29,7 +29,7 @@ export function createCallCounts(): CallCounts {
       };
     },
     counted: (usage) => ({
-      flush: () => usage.flush(),
+      ...usage,
       record(row) {
         tokens.prompt += row.promptTokens;
         tokens.completion += row.completionTokens;

@@ -5,6 +5,7 @@ import type { GatewayParts, UsageRow } from '../../contract.ts';
 import type { AiCallerKind } from '#core/ai-caller.ts';
 import type { Plan } from '#core/plans.ts';
 import type { UsageBook } from '../accounts.ts';
+import { readSums } from './usage-sums.ts';
 
 const TOGETHER_MS = 250;
 const TOGETHER_MAX = 500;
@@ -119,6 +120,10 @@ export function createUsage({ sql, log, now, days }: Parts): UsageBook & { close
     flush: write,
     async rowsOf(organizationId, most) {
       return (await sql.all<Row>(SELECT, organizationId, most)).map(fromRow);
+    },
+    async sum(question) {
+      await write();
+      return readSums(sql, question);
     },
     async close() {
       clearInterval(sweeping);
