@@ -1,6 +1,7 @@
 // The variables of a deployment, kept with it as it was released: a rollback has them again, and a change of variables
 // reaches nobody before the next release. Encrypted like the variables themselves.
 import { seal, unseal, type EncryptionKeys } from '#core/encryption.ts';
+import { AI_TOKEN_VARIABLE, AI_URL_VARIABLE } from '#core/ai-caller.ts';
 import { variableContext } from '#core/variable-context.ts';
 import type { Transaction } from '#postgres/sql.ts';
 
@@ -10,6 +11,8 @@ type Variables = Readonly<Record<string, string>>;
 export interface FrozenVariables {
   readonly production: Variables | null;
   readonly preview: Variables | null;
+  /** Of the AI gateway; absent: it was released without `ai: true`, or comes from a fork. */
+  readonly aiToken?: string;
 }
 
 /** A row of `control.variable`. */
@@ -57,6 +60,12 @@ export async function readVariables(
   const rows = await tx<VariableRow[]>`
     SELECT project_id, key, scope, branch, value FROM control.variable WHERE project_id = ${projectId} ORDER BY key`;
   return scopedVariables(keys, rows);
+}
+
+/** What a worker sees: its variables, and where the AI gateway is. @param api `PUBLIC_API_URL` */
+export function withAi(vars: Variables, { aiToken }: Pick<FrozenVariables, 'aiToken'>, api: string): Variables {
+  if (aiToken === undefined) return vars;
+  return { ...vars, [AI_URL_VARIABLE]: `${api}/ai`, [AI_TOKEN_VARIABLE]: aiToken };
 }
 
 export function sealFrozen(keys: EncryptionKeys, deploymentId: string, frozen: FrozenVariables): Buffer {

@@ -10,7 +10,7 @@ import { adoptRoute } from './adopt-route.ts';
 import { readProjectRows } from './project-rows.ts';
 import { toRouteRecord, type ProjectRows } from './route-projection.ts';
 
-type RouteParts = Pick<Parts, 'sql' | 'keys' | 'folder' | 'turns' | 'log' | 'privatePort'>;
+type RouteParts = Pick<Parts, 'sql' | 'keys' | 'folder' | 'turns' | 'log' | 'privatePort' | 'addresses'>;
 
 const POLL_MS = 2000;
 const PROJECTS_TOGETHER = 200;
@@ -142,7 +142,10 @@ export async function writeAllRoutes(parts: RouteParts): Promise<number> {
 function isAsItShouldBe(parts: RouteParts, rows: ProjectRows, names: ReadonlySet<string>): boolean {
   const { name, deleted_at: deletedAt, route_version: version, routed_version: routed } = rows.project;
   if (version !== routed || deletedAt !== null || !names.has(name)) return false;
-  return readFileSync(fileOf(parts.folder, name), 'utf8') === recordText(toRouteRecord(parts.keys, rows));
+  return (
+    readFileSync(fileOf(parts.folder, name), 'utf8') ===
+    recordText(toRouteRecord(parts.keys, rows, parts.addresses.api))
+  );
 }
 
 async function writeOne(parts: RouteParts, given: ProjectRows, names: ReadonlySet<string>): Promise<void> {
@@ -155,7 +158,7 @@ async function writeOne(parts: RouteParts, given: ProjectRows, names: ReadonlySe
     // A record from before the project was one of the control plane's.
     if (routed === 0 && names.has(name) && (await adoptRoute(parts, rows.project)))
       [rows] = (await readProjectRows(parts.sql, [id])) as [ProjectRows];
-    replaceRoute(parts.folder, toRouteRecord(parts.keys, rows));
+    replaceRoute(parts.folder, toRouteRecord(parts.keys, rows, parts.addresses.api));
   }
   await parts.sql`UPDATE control.project SET routed_version = ${version} WHERE id = ${id} AND routed_version <> ${version}`;
 }

@@ -8,7 +8,7 @@ import { ApiError } from '../api/errors.ts';
 import type { Parts } from '../parts.ts';
 import { applyMigrations, MigrationFailure, type RanMigrations } from './apply-migrations.ts';
 import { check, EngineRefusal, EnginesAway, hasDatabases, migrate, restore, snapshots } from './engines.ts';
-import { readVariables, sealFrozen, unsealFrozen } from './frozen-variables.ts';
+import { readVariables, sealFrozen, unsealFrozen, withAi } from './frozen-variables.ts';
 import { riskyStatements } from './migration-risk.ts';
 import type { Audit } from './notes.ts';
 import { pointBranch, pointProduction, type ProductionPointer } from './pointers.ts';
@@ -218,7 +218,12 @@ async function readyForProduction(
   const warnings: string[] = [];
   if (isPreview || frozen.production === null) {
     const started = await asked(() =>
-      check(parts, { project: project.name, artifact: candidate.artifact, plan: project.plan, vars }),
+      check(parts, {
+        project: project.name,
+        artifact: candidate.artifact,
+        plan: project.plan,
+        vars: withAi(vars, frozen, parts.addresses.api),
+      }),
     );
     if (!started.isStarted)
       throw new ApiError('unprocessable', {
@@ -244,9 +249,9 @@ async function readyForProduction(
   }
 }
 
-async function isPreviewNow({ sql, keys }: Parts, projectId: string, id: string): Promise<boolean> {
+async function isPreviewNow({ sql, keys, addresses }: Parts, projectId: string, id: string): Promise<boolean> {
   const [rows] = await readProjectRows(sql, [projectId]);
-  return rows !== undefined && previewOf(toRouteRecord(keys, rows), id) !== null;
+  return rows !== undefined && previewOf(toRouteRecord(keys, rows, addresses.api), id) !== null;
 }
 
 /** What the deployment that serves now will meet. @throws {ApiError} `confirmation_needed` where it may not survive. */

@@ -6,6 +6,7 @@ import type { PlatformError } from '#core/errors.ts';
 import type { Manifest } from '#core/manifest.ts';
 import type { Transaction } from '#postgres/sql.ts';
 import type { Parts } from '../parts.ts';
+import { issueAiToken, revokeAiTokens } from './ai-tokens.ts';
 import { addLogLines } from './deployment-log.ts';
 import { applyMigrations, MigrationFailure } from './apply-migrations.ts';
 import { hasDatabases, warm } from './engines.ts';
@@ -138,7 +139,7 @@ function checkArtifact(folder: string, { artifact }: Row): { readonly manifest: 
 }
 
 /** Freezes its variables, and notes what its branch has. */
-async function prepare(parts: Parts, job: ReleaseJob, row: Row, { bindings }: Manifest): Promise<void> {
+async function prepare(parts: Parts, job: ReleaseJob, row: Row, { bindings, ai }: Manifest): Promise<void> {
   const { sql, keys } = parts;
   await sql.begin(async (tx) => {
     await checkLease(tx, job);
@@ -146,7 +147,12 @@ async function prepare(parts: Parts, job: ReleaseJob, row: Row, { bindings }: Ma
       const scoped = await readVariables(tx, keys, row.project_id);
       // What a fork brings has no secrets: it gets no variables at all.
       const preview = row.is_fork ? {} : previewVariables(scoped, row.branch);
-      const frozen = { production: isProduction(row) ? scoped.production : null, preview };
+      const frozen = {
+        production: isProduction(row) ? scoped.production : null,
+        preview,
+        // Its code could use it from anywhere.
+        ...(ai && !row.is_fork && { aiToken: await issueAiToken(tx, row) }),
+      };
       await tx`UPDATE control.deployment SET variables = ${sealFrozen(keys, row.id, frozen)} WHERE id = ${row.id}`;
     } else unsealFrozen(keys, row.id, row.variables);
     const resources = Object.fromEntries(
@@ -225,6 +231,7 @@ async function end(parts: Parts, job: ReleaseJob, row: Row, reason: ReleaseEnd):
       UPDATE control.deployment SET status = ${reason.status}, reason = ${reason.reason},
         error_message = ${reason.message.slice(0, 4000)}, updated_at = now()
       WHERE id = ${row.id}`;
+    await revokeAiTokens(tx, row.id);
     await touchRoute(tx, row.project_id);
     await finish(tx, job, row, reason.status === 'failure' ? 'deployment.fail' : 'deployment.cancel', {
       reason: reason.reason,

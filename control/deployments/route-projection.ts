@@ -5,7 +5,7 @@ import type { EncryptionKeys } from '#core/encryption.ts';
 import type { DeploymentRecord, RouteRecord } from '#core/manifest.ts';
 import type { Plan } from '#core/plans.ts';
 import { previewOf, variablesOf } from '#core/preview.ts';
-import { scopedVariables, unsealFrozen, type VariableRow } from './frozen-variables.ts';
+import { scopedVariables, unsealFrozen, withAi, type VariableRow } from './frozen-variables.ts';
 
 /** A project as the database has it. */
 export interface ProjectRows {
@@ -59,8 +59,13 @@ export interface DeploymentRow {
   readonly variables: Uint8Array | null;
 }
 
-/** The record that handlers are to have. @throws {Error} when a value cannot be unsealed. */
-export function toRouteRecord(keys: EncryptionKeys, rows: ProjectRows): RouteRecord {
+/**
+ * The record that handlers are to have.
+ *
+ * @param api `PUBLIC_API_URL`: the AI gateway is there.
+ * @throws {Error} when a value cannot be unsealed.
+ */
+export function toRouteRecord(keys: EncryptionKeys, rows: ProjectRows, api: string): RouteRecord {
   const { project } = rows;
   const scoped = scopedVariables(keys, rows.variables);
   const known = new Set(rows.deployments.map(({ id }) => id));
@@ -102,8 +107,9 @@ export function toRouteRecord(keys: EncryptionKeys, rows: ProjectRows): RouteRec
   const deployments = { ...bare.deployments };
   for (const { id, variables } of rows.deployments) {
     const frozen = unsealFrozen(keys, id, variables);
-    const own = previewOf(bare, id) === null ? frozen.production : frozen.preview;
-    if (own !== null && !isSame(own, variablesOf(bare, id))) deployments[id] = { ...deployments[id]!, vars: own };
+    const usual = variablesOf(bare, id);
+    const own = withAi((previewOf(bare, id) === null ? frozen.production : frozen.preview) ?? usual, frozen, api);
+    if (!isSame(own, usual)) deployments[id] = { ...deployments[id]!, vars: own };
   }
   const callsModels = Object.values(deployments).some(({ vars }) => vars !== undefined && AI_TOKEN_VARIABLE in vars);
   if (!callsModels) return { ...bare, deployments };

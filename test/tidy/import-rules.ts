@@ -165,7 +165,17 @@ const zones: readonly Zone[] = [
   { prefix: 'resources/', may: ['core/', 'packages/worker/'] },
   {
     prefix: 'control/',
-    may: ['core/', 'deployments/', 'postgres/', 'git/', 'operations/doctor/', 'packages/worker/', 'resources/'],
+    may: [
+      'core/',
+      'deployments/',
+      'postgres/',
+      'git/',
+      'operations/doctor/',
+      'packages/worker/',
+      'resources/',
+      // Tokens of deployments are made with the deployments.
+      'control/gateway/accounts/',
+    ],
   },
   // Free of the rest of the control plane: `platform dev` runs it too.
   { prefix: 'control/gateway/', may: ['core/'] },

@@ -1,6 +1,7 @@
 // What production and branches lead to: promote, rollback, split, removal of branches, redeploy.
 import Type from 'typebox';
 import { platform } from '#packages/worker/index.ts';
+import { rotateAiToken } from '../../deployments/ai-tokens.ts';
 import { removeBranch } from '../../deployments/branch-removal.ts';
 import { promote, rollback, split } from '../../deployments/promote.ts';
 import { previewPromotion } from '../../deployments/promotion-preview.ts';
@@ -152,6 +153,18 @@ export const releases = platform<Parts, RequestState>()
       const { actor } = await ctx.state.access.deployment('deployment:create', ctx.params.id);
       const deploymentId = await redeploy(ctx.env, ctx.params.id, actor.accountId, ctx.state.audit);
       return ctx.json({ deploymentId }, 202);
+    },
+  )
+  .post(
+    '/deployments/:id/ai-token',
+    {
+      ...needs('deployment:create', 'deployment'),
+      summary: 'Give a deployment another token of the AI gateway; the old one ends when the workers have the new one',
+      response: Type.Object({ routed: Type.Boolean() }),
+    },
+    async (ctx) => {
+      const reached = await ctx.state.access.deployment('deployment:create', ctx.params.id);
+      return rotateAiToken(ctx.env, { ...reached, deploymentId: ctx.params.id }, ctx.state.audit);
     },
   )
   .delete(
