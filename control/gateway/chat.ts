@@ -35,7 +35,8 @@ export const isJson = (value: unknown): value is Json =>
 
 export const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 
-const count = (value: unknown): number =>
+/** A number of tokens that a provider told; 0: none. */
+export const tokenCount = (value: unknown): number =>
   typeof value === 'number' && Number.isFinite(value) && value > 0 ? Math.min(Math.ceil(value), 1e12) : 0;
 
 /** What an answer or a chunk says it used; null: nothing. */
@@ -44,10 +45,10 @@ export function usedOf(usage: unknown): Used | null {
   const prompt = isJson(usage['prompt_tokens_details']) ? usage['prompt_tokens_details'] : {};
   const completion = isJson(usage['completion_tokens_details']) ? usage['completion_tokens_details'] : {};
   const used = {
-    promptTokens: count(usage['prompt_tokens']),
-    completionTokens: count(usage['completion_tokens']),
-    cachedTokens: count(prompt['cached_tokens']),
-    reasoningTokens: count(completion['reasoning_tokens']),
+    promptTokens: tokenCount(usage['prompt_tokens']),
+    completionTokens: tokenCount(usage['completion_tokens']),
+    cachedTokens: tokenCount(prompt['cached_tokens']),
+    reasoningTokens: tokenCount(completion['reasoning_tokens']),
     isEstimated: false,
   };
   // A provider that fills the object with zeros has counted nothing.

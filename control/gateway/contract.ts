@@ -133,7 +133,7 @@ export interface UsageReader {
 }
 
 /** What a provider speaks. */
-export type ProviderKind = 'openai' | 'mock';
+export type ProviderKind = 'openai' | 'anthropic' | 'google' | 'mock';
 
 /** Where models are. */
 export interface ProviderConfig {

@@ -1,25 +1,9 @@
 // A provider of models on a real socket, on the wire of OpenAI, that does what the name of the model says: answers,
 // fails in one of many ways, or is silent. Keeps what it was asked.
-import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { json } from 'node:stream/consumers';
+import type { ServerResponse } from 'node:http';
+import { answerJson, openProviderServer, openStream as open, trickle, type ModelProvider } from './provider-server.ts';
 
-/** What a provider was asked. */
-export interface Asked {
-  readonly path: string;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: Record<string, unknown>;
-  /** Resolves when the connection's answer is over; whether it was cut off by who asked. */
-  readonly closed: Promise<{ readonly isCut: boolean }>;
-}
-
-export interface ModelProvider {
-  /** With the version. */
-  readonly url: string;
-  readonly asked: Asked[];
-  close(): Promise<void>;
-}
+export type { ModelProvider } from './provider-server.ts';
 
 type Answer = (response: ServerResponse, body: Record<string, unknown>, nth: number) => void;
 
@@ -44,10 +28,6 @@ function wholeAnswer(more: object = { usage }): string {
   return JSON.stringify({ id: 'c1', object: 'chat.completion', created: 1, model: 'up', choices, ...more });
 }
 
-function open(response: ServerResponse): void {
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
-}
-
 function refuse(response: ServerResponse, status: number, message: string, headers: object = {}): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers });
   response.end(JSON.stringify({ error: { message, type: 'server_error', param: null, code: null } }));
@@ -62,15 +42,6 @@ const answerWell: Answer = (response, body) => {
   const asks = (body['stream_options'] as { include_usage?: boolean } | undefined)?.include_usage === true;
   return void response.end([...whole, ...(asks ? [frameOf(usageChunk)] : []), frameOf('[DONE]')].join(''));
 };
-
-/** Bytes one by one, each in a write of its own. */
-async function trickle(response: ServerResponse, text: string): Promise<void> {
-  for (const byte of Buffer.from(text)) {
-    response.write(Buffer.of(byte));
-    await new Promise(setImmediate);
-  }
-  response.end();
-}
 
 const answers: Readonly<Record<string, Answer>> = {
   'cut/mid': (response) => {
@@ -155,38 +126,14 @@ const answers: Readonly<Record<string, Answer>> = {
   hang: () => {},
 };
 
-export async function openModelProvider(): Promise<ModelProvider> {
-  const asked: Asked[] = [];
-  const counts = new Map<string, number>();
-  const server = createServer((request, response) => {
-    const closed = once(response, 'close').then(() => ({ isCut: !response.writableFinished }));
-    void json(request).then((value) => {
-      const body = value as Record<string, unknown>;
-      asked.push({ path: request.url!, headers: request.headers, body, closed });
-      if (request.url!.endsWith('/embeddings')) {
-        const data = [{ object: 'embedding', index: 0, embedding: [0.1, 0.2] }];
-        response.writeHead(200, { 'content-type': 'application/json' });
-        response.end(
-          JSON.stringify({ object: 'list', data, model: 'up', usage: { prompt_tokens: 3, total_tokens: 3 } }),
-        );
-        return;
-      }
-      const model = String(body['model']);
-      const nth = counts.get(model) ?? 0;
-      counts.set(model, nth + 1);
-      (answers[model] ?? answerWell)(response, body, nth);
-    });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}/v1`,
-    asked,
-    async close() {
-      const ended = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await ended;
+export const openModelProvider = (): Promise<ModelProvider> =>
+  openProviderServer(
+    'v1',
+    ({ body }) => String(body['model']),
+    (response, { path, body }, nth) => {
+      if (!path.endsWith('/embeddings')) return (answers[String(body['model'])] ?? answerWell)(response, body, nth);
+      const data = [{ object: 'embedding', index: 0, embedding: [0.1, 0.2] }];
+      const used = { prompt_tokens: 3, total_tokens: 3 };
+      return answerJson(response, 200, { object: 'list', data, model: 'up', usage: used });
     },
-  };
-}
+  );

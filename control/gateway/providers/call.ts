@@ -7,7 +7,7 @@ import type { Pieces } from '../streams/chat-stream.ts';
 import { SseReader } from '../streams/sse-reader.ts';
 import { failureOf, outage, UpstreamFailure } from './failure.ts';
 import { answerMock } from './mock.ts';
-import type { StreamPiece, Target, Wire, WireRequest } from './wire.ts';
+import { BadAnswer, type StreamPiece, type Target, type Wire, type WireRequest } from './wire.ts';
 
 /** Counts how many gateways a request has passed. */
 export const HOPS_HEADER = 'x-platform-ai-hops';
@@ -63,14 +63,17 @@ export async function askForStream(
     const response = await attempt.send(request);
     if (!response.ok) throw await refused(response, target, wire, context.limits);
     const rest = readPieces(response, wire, context.limits, attempt);
+    let first: readonly StreamPiece[] = [];
     for (;;) {
       const { done, value } = await rest.next();
       if (done === true) throw outage(nameOf(target), 'the stream ended before it began');
-      if (value.length === 0) continue;
-      const [piece] = value;
-      if (piece?.kind === 'error') throw outage(nameOf(target), piece.said.message);
-      if (piece?.kind === 'done') throw outage(nameOf(target), 'the stream ended before it began');
-      return { first: value, rest, abort: attempt.abort };
+      // What it has counted says nothing to the client.
+      const begun = value.find(({ kind }) => kind !== 'usage');
+      first = begun === undefined ? [...first, ...value].slice(-1) : [...first, ...value];
+      if (begun === undefined) continue;
+      if (begun.kind === 'error') throw outage(nameOf(target), begun.said.message);
+      if (begun.kind === 'done') throw outage(nameOf(target), 'the stream ended before it began');
+      return { first, rest, abort: attempt.abort };
     }
   } catch (error) {
     const explained = attempt.explain(error);
@@ -125,6 +128,7 @@ function begin({ send, limits, signal, timeoutMs, hops }: CallContext, target: T
         const isOwn = timeoutMs !== null && lateMs === timeoutMs;
         return isOwn ? new UpstreamFailure(failure.told, { isRetryable: false, isOutage: false }) : failure;
       }
+      if (error instanceof BadAnswer) return outage(name, `an answer that cannot be read: ${error.message}`);
       if (error instanceof SyntaxError) return outage(name, 'the provider answered something that is no JSON');
       return outage(name, reasonOf(error));
     },

@@ -32,6 +32,11 @@ const ofRequest = new Set([400, 413, 415, 422]);
 export function failureOf(name: string, response: Response, said: Said): UpstreamFailure {
   const { status } = response;
   const { message, code, type, param } = said;
+  // What a provider says of a key may hold a part of it.
+  if (status === 401 || status === 403 || said.isKeyRefused === true) {
+    const told = new GatewayError('upstream_error', `${name}: the provider refused the key that is configured for it`);
+    return new UpstreamFailure(told, { isRetryable: false, isOutage: false });
+  }
   if (ofRequest.has(status)) {
     const as = { status: status === 413 ? 413 : 400, code, type: type ?? 'invalid_request_error' };
     return new UpstreamFailure(new GatewayError('invalid_request', message, { param, as }), {
@@ -43,12 +48,7 @@ export function failureOf(name: string, response: Response, said: Said): Upstrea
     const told = new GatewayError('model_not_found', `${name}: ${message}`, { param: 'model' });
     return new UpstreamFailure(told, { isRetryable: false, isOutage: false });
   }
-  // What a provider says of a key may hold a part of it.
-  if (status === 401 || status === 403) {
-    const told = new GatewayError('upstream_error', `${name}: the provider refused the key that is configured for it`);
-    return new UpstreamFailure(told, { isRetryable: false, isOutage: false });
-  }
-  const retryAfterMs = retryAfterOf(response.headers);
+  const retryAfterMs = retryAfterOf(response.headers) ?? said.retryAfterMs ?? null;
   if (status === 429) {
     const told = new GatewayError('rate_limit_exceeded', `${name}: ${message}`, { retryAfterMs: retryAfterMs ?? 1000 });
     return new UpstreamFailure(told, { isRetryable: true, isOutage: false, retryAfterMs });

@@ -1,16 +1,24 @@
 // The wire of OpenAI, and of everything compatible with it: requests and answers pass with all of their fields.
 import { isJson, isList, type ChatRequest, type Json } from '../chat.ts';
 import type { SseEvent } from '../streams/sse-reader.ts';
-import { BadAnswer, type Said, type StreamPiece, type Target, type Wire, type WireRequest } from './wire.ts';
+import {
+  BadAnswer,
+  type AnswerHold,
+  type Said,
+  type StreamPiece,
+  type Target,
+  type Wire,
+  type WireRequest,
+} from './wire.ts';
 
 const MESSAGE_CHARACTERS_MAX = 2000;
 const WORD_CHARACTERS_MAX = 100;
 
 export const openaiWire: Wire = {
-  chatRequest: (target, request, tokensMax) => ({
+  chatRequest: (target, request, hold) => ({
     path: '/chat/completions',
     headers: authorization(target),
-    body: withUsage({ ...request, ...held(target, request, tokensMax), model: target.model }),
+    body: withUsage({ ...request, ...held(target, request, hold), model: target.model }),
   }),
   chatAnswer(answer) {
     if (!isJson(answer) || !isList(answer['choices'])) throw new BadAnswer('no choices');
@@ -34,11 +42,11 @@ function authorization({ provider }: Target): Record<string, string> {
 }
 
 /** OpenAI's newer models refuse the old name of the field, compatible servers may not know the new one. */
-function held({ provider }: Target, request: ChatRequest, tokensMax: number | null): Json {
+function held({ provider }: Target, request: ChatRequest, { isBounded, tokensDefault }: AnswerHold): Json {
   const isNamed = typeof (request.max_completion_tokens ?? request.max_tokens) === 'number';
-  if (tokensMax === null || isNamed) return {};
+  if (!isBounded || isNamed) return {};
   const isOpenai = URL.parse(provider.url)?.hostname === 'api.openai.com';
-  return isOpenai ? { max_completion_tokens: tokensMax } : { max_tokens: tokensMax };
+  return isOpenai ? { max_completion_tokens: tokensDefault } : { max_tokens: tokensDefault };
 }
 
 /** Streams are to say what they used, whoever asks. */

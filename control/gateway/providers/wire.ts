@@ -1,6 +1,6 @@
 // What a provider's wire is to the gateway: how a request is put, how an answer, a stream and a failure are read. Each
 // file beside this one is a wire; wires.ts names them.
-import type { ChatRequest, Json } from '../chat.ts';
+import type { ChatRequest, Json, Used } from '../chat.ts';
 import type { ProviderConfig } from '../contract.ts';
 import type { SseEvent } from '../streams/sse-reader.ts';
 
@@ -23,6 +23,8 @@ export interface WireRequest {
 export type StreamPiece =
   /** @param text the chunk as it came, where it may be passed on so. */
   | { readonly kind: 'chunk'; readonly chunk: Json; readonly text: string | null }
+  /** What the answer used so far; for nobody but the account. */
+  | { readonly kind: 'usage'; readonly used: Used }
   | { readonly kind: 'error'; readonly said: Said }
   | { readonly kind: 'done' };
 
@@ -32,6 +34,16 @@ export interface Said {
   readonly type: string | null;
   readonly code: string | null;
   readonly param: string | null;
+  /** Whether it speaks of the key, whatever its status. */
+  readonly isKeyRefused?: boolean;
+  readonly retryAfterMs?: number | null;
+}
+
+/** How long an answer may be where the request says nothing. */
+export interface AnswerHold {
+  /** Whether a limit of tokens applies: the answer is then held to the number. */
+  readonly isBounded: boolean;
+  readonly tokensDefault: number;
 }
 
 /** Texts to embed, checked by routes/embeddings.ts; it has more fields than these. */
@@ -41,8 +53,8 @@ export interface EmbeddingsRequest extends Json {
 
 /** A provider's wire. */
 export interface Wire {
-  /** @param tokensMax what the answer is held to where the request says nothing; null: nothing. */
-  chatRequest(target: Target, request: ChatRequest, tokensMax: number | null): WireRequest;
+  /** @throws {GatewayError} 400: what this wire cannot say. */
+  chatRequest(target: Target, request: ChatRequest, hold: AnswerHold): WireRequest;
   /** Of an answer with a good status. @throws {BadAnswer} */
   chatAnswer(answer: unknown): Json;
   /** For one stream. What the function throws counts as a broken stream. */
@@ -55,5 +67,5 @@ export interface Wire {
   said(answer: unknown): Said;
 }
 
-/** A provider answered something that its wire does not have. */
+/** A provider answered something that its wire does not have; the message is ours, and may be told. */
 export class BadAnswer extends Error {}

@@ -81,8 +81,8 @@ async function stream(chat: Chat): Promise<Response> {
 }
 
 function put({ request, bill, context }: Chat, target: Target) {
-  const tokensMax = bill.isBounded ? context.limits.completionTokensDefault : null;
-  return wires[target.provider.kind].chatRequest(target, request, tokensMax);
+  const hold = { isBounded: bill.isBounded, tokensDefault: context.limits.completionTokensDefault };
+  return wires[target.provider.kind].chatRequest(target, request, hold);
 }
 
 async function timed<Answer>(

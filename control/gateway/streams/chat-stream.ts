@@ -55,7 +55,8 @@ export function openChatStream(parts: Parts): { body: ReadableStream<Uint8Array>
     let frames = '';
     for (const piece of pieces) {
       if (piece.kind === 'chunk') frames += tally.take(piece.chunk, piece.text);
-      if (piece.kind === 'chunk') continue;
+      if (piece.kind === 'usage') tally.count(piece.used);
+      if (piece.kind === 'chunk' || piece.kind === 'usage') continue;
       if (frames !== '') controller.enqueue(encodeFrames(frames));
       if (piece.kind === 'done') finish();
       else fail(new GatewayError('upstream_error', piece.said.message, { as: { status: 502, ...known(piece.said) } }));
@@ -126,24 +127,27 @@ function cut(): GatewayError {
   return new GatewayError('upstream_error', 'The provider ended the stream before the answer was complete');
 }
 
-/** Counts what passes. */
+const NOTHING = { completionTokens: 0, cachedTokens: 0, reasoningTokens: 0, isEstimated: true } as const;
+
+/** Counts what passes. What comes behind the provider's last count, of a stream that ends early, is estimated. */
 function createTally({ showsUsage, promptTokens }: Pick<Parts, 'showsUsage' | 'promptTokens'>) {
   const open = new Set<unknown>();
   const finished = new Set<unknown>();
-  let said: Used | null = null;
+  /** What the provider last counted, and the characters that had come by then. */
+  let said: { readonly used: Used; readonly length: number } | null = null;
   let isShown = false;
   let length = 0;
   let last: Json = {};
-  const used = (): Used =>
-    said ?? {
-      promptTokens,
-      completionTokens: tokensOfLength(length),
-      cachedTokens: 0,
-      reasoningTokens: 0,
-      isEstimated: true,
-    };
+  const count = (used: Used): void => void (said = { used, length });
+  const used = (): Used => {
+    const { used: counted, length: countedLength } = said ?? { used: { ...NOTHING, promptTokens }, length: 0 };
+    const uncounted = tokensOfLength(length - countedLength);
+    if (said !== null && uncounted === 0) return counted;
+    return { ...counted, completionTokens: counted.completionTokens + uncounted, isEstimated: true };
+  };
   return {
     used,
+    count,
     /** @returns the frame to pass on; '' for none. */
     take(chunk: Json, text: string | null): string {
       last = chunk;
@@ -155,7 +159,7 @@ function createTally({ showsUsage, promptTokens }: Pick<Parts, 'showsUsage' | 'p
         if (isJson(choice['delta'])) length += saidLength(choice['delta']);
       }
       const usage = usedOf(chunk['usage']);
-      if (usage !== null) said = usage;
+      if (usage !== null) count(usage);
       if (!('usage' in chunk) || showsUsage) {
         isShown ||= usage !== null;
         return frame(text ?? JSON.stringify(chunk));
