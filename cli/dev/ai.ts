@@ -3,15 +3,16 @@
 import { randomBytes } from 'node:crypto';
 import type { AiCaller } from '#core/ai-caller.ts';
 import type { Gateway } from '#control/gateway/contract.ts';
-import { newToken } from '#control/gateway/accounts/token.ts';
+import { hashOf, isSame, newToken } from '#control/gateway/accounts/token.ts';
+import { aiSettingsFrom, type AiProvider, type AiSettings } from '#core/ai-settings.ts';
 import type { Limits } from '#core/limits.ts';
 import type { DevAi } from '#runtime/dev/dev.ts';
 import { CliError } from '../terminal/failure.ts';
 
 /** The gateway of a session. */
 export interface SessionAi extends DevAi {
-  /** Where answers come from, for people; null: from whom the variables say. */
-  readonly said: string | null;
+  /** Where answers come from, for people. */
+  readonly said: string;
   close(): Promise<void>;
 }
 
@@ -22,6 +23,7 @@ interface AiParts {
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
 
+const MOCK: AiProvider = { name: 'mock', kind: 'mock', url: '', key: '', models: [] };
 const URL_VARIABLE = 'PLATFORM_DEV_AI_URL';
 const TOKEN_VARIABLE = 'PLATFORM_DEV_AI_TOKEN';
 
@@ -45,18 +47,20 @@ export function openAi(parts: AiParts): SessionAi {
   return openOther(url.replace(/\/+$/, ''), token);
 }
 
-function openOwn({ project, limits, log }: AiParts): SessionAi {
+function openOwn({ environment, project, limits, log }: AiParts): SessionAi {
+  const settings = settingsOf(environment);
+  const isMock = settings.providers.length === 0;
   const token = newToken(`dev${randomBytes(4).toString('hex')}`);
   let opening: Promise<Gateway> | null = null;
   const open = async (): Promise<Gateway> => {
-    const [{ createGateway }, { createMemoryAccounts }, { mockModels }, { hashOf, isSame }] = await Promise.all([
+    const [{ createGateway }, { createMemoryAccounts }, { operatorTable }, { openOutlet }] = await Promise.all([
       import('#control/gateway/gateway.ts'),
       import('#control/gateway/accounts/memory.ts'),
-      import('#control/gateway/providers/mock.ts'),
-      import('#control/gateway/accounts/token.ts'),
+      import('#control/gateway/process/operator-table.ts'),
+      import('#control/gateway/process/send.ts'),
     ]);
-    const mock = { name: 'mock', kind: 'mock', url: '', key: '', isPrivate: false, models: mockModels } as const;
-    const table = { providers: [mock], aliases: {}, auto: ['mock/echo'] };
+    const table = operatorTable(isMock ? { ...settings, providers: [MOCK], auto: ['mock/echo'] } : settings);
+    const outlet = openOutlet();
     const withToken: AiCaller = {
       kind: 'dev',
       organizationId: 'local',
@@ -67,23 +71,32 @@ function openOwn({ project, limits, log }: AiParts): SessionAi {
       runId: null,
     };
     const hash = hashOf(token);
-    return createGateway({
+    const gateway = createGateway({
       ...createMemoryAccounts({ now: Date.now, limitsOf: () => [] }),
       tokens: {
         authenticate: (given) => Promise.resolve(isSame(hashOf(given), hash) ? withToken : ('invalid' as const)),
       },
       models: () => Promise.resolve(table),
       price: () => null,
-      send: (request) => fetch(request, { redirect: 'manual' }),
+      send: outlet.send,
       log: (level, message) => log(level, `AI gateway: ${message}`),
       now: Date.now,
       limits: limits.gateway,
     });
+    return {
+      ...gateway,
+      async close() {
+        await gateway.close();
+        await outlet.close();
+      },
+    };
   };
   return {
     url: null,
     token,
-    said: 'from the mock provider, the same for the same question',
+    said: isMock
+      ? 'from the mock provider, the same for the same question: set AI_PROVIDER_<NAME>_KIND for others'
+      : `from ${settings.providers.map(({ name }) => name).join(', ')}`,
     async fetch(request, caller) {
       const gateway = await (opening ??= open());
       return caller === null ? gateway.fetch(request) : gateway.fetch(request, { ...caller, kind: 'dev' });
@@ -92,6 +105,15 @@ function openOwn({ project, limits, log }: AiParts): SessionAi {
       await (await opening)?.close();
     },
   };
+}
+
+/** @throws {CliError} */
+function settingsOf(environment: AiParts['environment']): AiSettings {
+  try {
+    return aiSettingsFrom(environment);
+  } catch (error) {
+    throw new CliError((error as Error).message, { advice: 'Providers of models are described in docs/ai.md' });
+  }
 }
 
 /** All that is asked goes there. */

@@ -15,6 +15,7 @@ import type { DevEngine } from '#runtime/dev/dev.ts';
 import { failuresOf, type Failure } from '../terminal/failure.ts';
 import { buildProject, type Project } from '../project/project.ts';
 import { createDevBuild } from './build.ts';
+import { isAiVariable } from '#core/ai-settings.ts';
 import { readVariables, variableFiles } from '../project/variables.ts';
 import { watchFolder, type Watcher } from './watcher.ts';
 
@@ -52,7 +53,7 @@ interface Session {
 
 /** Keys of model providers are the gateway's, here as in production. */
 function ofWorker(variables: Readonly<Record<string, string>>): Record<string, string> {
-  const own = Object.entries(variables).filter(([name]) => !/^(?:AI_PROVIDER_|PLATFORM_DEV_AI_)/.test(name));
+  const own = Object.entries(variables).filter(([name]) => !isAiVariable(name) && !name.startsWith('PLATFORM_DEV_AI_'));
   return Object.fromEntries(own);
 }
 

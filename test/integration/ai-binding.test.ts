@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { startDev, type TestDev } from '#test/setup/dev.ts';
+import { startGateway } from '#test/setup/gateway.ts';
+import { MODEL_SAYS, openModelProvider } from '#test/setup/model-provider.ts';
 
 const worker = `
 const tried = async (run) => {
@@ -61,7 +63,6 @@ before(async () => {
   await mkdir(join(folder, 'src'));
   await writeFile(join(folder, 'src/index.ts'), worker);
   await writeFile(join(folder, 'platform.yaml'), 'ai: true\n');
-  await writeFile(join(folder, '.env'), 'AI_PROVIDER_OTHER_NAME=x\n');
   dev = await startDev(folder);
 });
 after(async () => {
@@ -69,8 +70,8 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const ask = async (path: string): Promise<unknown> => {
-  const { status, text } = await dev.fetch(path);
+const ask = async (path: string, of = dev): Promise<unknown> => {
+  const { status, text } = await of.fetch(path);
   assert.equal(status, 200, text);
   return JSON.parse(text);
 };
@@ -135,10 +136,67 @@ test('the dashboard serves the gateway to what runs beside the worker', async ()
   assert.equal((await fetch(`${url}/ai/models`, { headers: { origin: 'http://evil.example' } })).status, 403);
 });
 
-test('the worker has the variables of the gateway, and no key of a provider', async () => {
-  assert.deepEqual(await ask('/keys'), ['PLATFORM_AI_TOKEN', 'PLATFORM_AI_URL']);
+test('dev says where answers come from', async () => {
+  await dev.printed(
+    /^AI from the mock provider, the same for the same question: set AI_PROVIDER_<NAME>_KIND for others$/m,
+  );
 });
 
-test('dev says where answers come from', async () => {
-  await dev.printed(/^AI from the mock provider, the same for the same question$/m);
+/** With variables, until `use` is through. */
+async function withVariables(variables: string, use: (other: TestDev) => Promise<void>): Promise<void> {
+  await writeFile(join(folder, '.env'), variables);
+  const other = await startDev(folder);
+  try {
+    await use(other);
+  } finally {
+    await other.close();
+    await rm(join(folder, '.env'));
+  }
+}
+
+test('a provider of .env answers, and the worker does not see its key', async (t) => {
+  const provider = await openModelProvider();
+  t.after(() => provider.close());
+  const variables = [
+    'AI_PROVIDER_UP_KIND=openai',
+    `AI_PROVIDER_UP_URL=${provider.url}`,
+    'AI_PROVIDER_UP_KEY=sk-secret',
+    'AI_AUTO=up/echo',
+    'SEEN_AI=1',
+  ];
+  await withVariables(variables.join('\n'), async (other) => {
+    assert.equal(await ask('/messages', other), MODEL_SAYS);
+    assert.equal(provider.asked.at(-1)!.headers.authorization, 'Bearer sk-secret');
+    assert.deepEqual(await ask('/keys', other), ['PLATFORM_AI_TOKEN', 'PLATFORM_AI_URL', 'SEEN_AI']);
+    await other.printed(/^AI from up$/m);
+  });
+});
+
+test('PLATFORM_DEV_AI_URL and its token are used as they are, by env.AI and by fetch', async (t) => {
+  const gateway = await startGateway();
+  t.after(() => gateway.close());
+  const variables = `PLATFORM_DEV_AI_URL=${gateway.url}\nPLATFORM_DEV_AI_TOKEN=${gateway.token}\n`;
+  await withVariables(variables, async (other) => {
+    assert.equal(await ask('/prompt', other), 'Say hello');
+    assert.equal(await ask('/url-chat', other), 'Say hello');
+    assert.equal(await ask('/read', other), true);
+    assert.deepEqual(
+      (await gateway.rows()).map(({ caller }) => caller.organizationId),
+      ['acme', 'acme', 'acme'],
+    );
+    assert.deepEqual(await ask('/keys', other), ['PLATFORM_AI_TOKEN', 'PLATFORM_AI_URL']);
+    await other.printed(new RegExp(`^AI from ${gateway.url}$`, 'm'));
+  });
+});
+
+test('one of the two alone, and a provider that says nothing of itself, are errors that say what to do', async () => {
+  for (const [variables, said] of [
+    ['PLATFORM_DEV_AI_URL=http://x', /PLATFORM_DEV_AI_TOKEN is not set, although PLATFORM_DEV_AI_URL is[^]*Set both/],
+    ['PLATFORM_DEV_AI_TOKEN=x', /PLATFORM_DEV_AI_URL is not set, although PLATFORM_DEV_AI_TOKEN is[^]*Set both/],
+    ['AI_PROVIDER_UP_KEY=x', /AI_PROVIDER_UP_KIND is not set[^]*docs\/ai\.md/],
+  ] as const)
+    await assert.rejects(
+      withVariables(variables, () => Promise.resolve()),
+      said,
+    );
 });
