@@ -24,6 +24,8 @@ export interface AiCaller {
   readonly plan: Plan;
   /** The agent's run that the call belongs to; null: none. */
   readonly runId: string | null;
+  /** The key of the organization; never said over the header, since keys come from outside. */
+  readonly keyId?: string;
 }
 
 /** Of the header, which is base64. */

@@ -4,7 +4,7 @@ import { parseInteger } from './parse-integer.ts';
 import { plans, type Plan } from './plans.ts';
 
 /** What a provider speaks. */
-export const aiProviderKinds = ['openai', 'mock'] as const;
+export const aiProviderKinds = ['openai', 'anthropic', 'google', 'mock'] as const;
 export type AiProviderKind = (typeof aiProviderKinds)[number];
 
 /** A provider of the operator. */
@@ -43,7 +43,11 @@ const FIELDS = ['KIND', 'URL', 'KEY', 'MODELS'] as const;
 const ALIAS = /^[A-Za-z0-9][\w.:-]{0,99}$/;
 /** A key goes into a header. */
 const KEY = /^[\x21-\x7e]+$/;
-const usualUrls: Readonly<Partial<Record<AiProviderKind, string>>> = { openai: 'https://api.openai.com/v1' };
+const usualUrls: Readonly<Partial<Record<AiProviderKind, string>>> = {
+  openai: 'https://api.openai.com/v1',
+  anthropic: 'https://api.anthropic.com/v1',
+  google: 'https://generativelanguage.googleapis.com/v1beta',
+};
 
 const limitNames: readonly (readonly [field: keyof AiPlanLimits, before: string, after: string])[] = [
   ['tokensDay', 'AI_QUOTA_TOKENS_', '_DAY'],

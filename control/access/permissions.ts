@@ -38,6 +38,7 @@ export const permissions = {
   'webhook:write': ['admin', 'admin'],
   'drain:write': ['admin', 'write'],
   'alert:write': ['admin', 'write'],
+  'ai:write': ['admin', 'write'],
   'audit:read': ['admin', 'read'],
   'usage:read': ['viewer', 'read'],
   'account:read': [null, 'read'],

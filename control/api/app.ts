@@ -24,6 +24,10 @@ import { createEventStreams } from './event-stream.ts';
 import { operatorAlerts, projectAlerts } from './routes/alerts.ts';
 import { audit } from './routes/audit.ts';
 import { deployments } from './routes/deployments.ts';
+import { aiKeys } from './routes/ai-keys.ts';
+import { aiProviders } from './routes/ai-providers.ts';
+import { aiSettings } from './routes/ai-settings.ts';
+import { aiUsage } from './routes/ai-usage.ts';
 import { drains } from './routes/drains.ts';
 import { domains } from './routes/domains.ts';
 import { members } from './routes/members.ts';
@@ -88,6 +92,10 @@ export function createApi() {
     .route('/', traces)
     .route('/', drains)
     .route('/', collector)
+    .route('/', aiSettings)
+    .route('/', aiProviders)
+    .route('/', aiKeys)
+    .route('/', aiUsage)
     .route('/', projectAlerts)
     .route('/', operatorAlerts)
     .route('/', account)

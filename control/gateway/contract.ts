@@ -1,6 +1,7 @@
 // What the parts of the AI gateway know of each other: who calls, what a call may use, what was used, and which models
 // there are. gateway.ts joins the parts.
 import type { AiCaller } from '#core/ai-caller.ts';
+import type { AiProviderKind } from '#core/ai-settings.ts';
 import type { GatewayLimits } from '#core/limits.ts';
 
 /** Who calls, as their token or the platform says. */
@@ -133,7 +134,7 @@ export interface UsageReader {
 }
 
 /** What a provider speaks. */
-export type ProviderKind = 'openai' | 'anthropic' | 'google' | 'mock';
+export type ProviderKind = AiProviderKind;
 
 /** Where models are. */
 export interface ProviderConfig {

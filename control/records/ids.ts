@@ -17,6 +17,8 @@ const prefixes = {
   alertChannel: 'alc',
   alertEvent: 'ale',
   alertDelivery: 'ald',
+  aiProvider: 'aip',
+  aiKey: 'aik',
   invitation: 'inv',
   upload: 'upl',
 } as const;

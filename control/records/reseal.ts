@@ -1,12 +1,14 @@
 // Seals under the current key of ENCRYPTION_KEY what an earlier key has sealed: variables, what deployments were
 // released with, credentials of repositories, tokens of the Git host, secrets of webhooks, drains and channels, headers
-// for collectors. Asked for by an operator; whatever the control plane seals for longer than a day has its place here.
+// for collectors, keys of AI providers. Asked for by an operator; whatever the control plane seals for longer than a
+// day has its place here.
 import { isCurrent, seal, unseal, type EncryptionKeys } from '#core/encryption.ts';
 import { credentialsContext } from '#git/clone-source.ts';
 import type { Sql } from '#postgres/sql.ts';
 import { frozenContext } from '../deployments/frozen-variables.ts';
 import { channelContext } from '../alerts/deliver.ts';
 import { drainContext } from '../drains/target.ts';
+import { providerContext } from '../gateway/accounts/postgres/settings.ts';
 import { GIT_HOST, tokenContext } from '../sign-in/git-host-token.ts';
 import { headersContext } from '../telemetry/project-collectors.ts';
 import { secretContext } from '../webhooks/deliveries.ts';
@@ -35,6 +37,7 @@ const places: readonly Place[] = [
   { table: 'control.log_drain', id: 'id', column: 'secret', context: drainContext },
   { table: 'control.collector', id: 'project_id', column: 'headers', context: headersContext },
   { table: 'control.alert_channel', id: 'id', column: 'secret', context: channelContext },
+  { table: 'control.ai_provider', id: 'id', column: 'key', context: providerContext },
 ];
 
 const BATCH = 500;

@@ -20,6 +20,7 @@ export const controlBounds = {
   tokensMax: ['API_TOKENS_MAX', 100, 'Valid tokens of an account'],
   webhooksMax: ['API_WEBHOOKS_MAX', 20, 'Webhooks of an organization'],
   drainsMax: ['API_DRAINS_MAX', 5, 'Log drains of a project'],
+  aiProvidersMax: ['API_AI_PROVIDERS_MAX', 20, 'AI providers of an organization'],
   alertRulesMax: ['API_ALERT_RULES_MAX', 20, 'Alert rules of a project, and of the operator'],
   alertChannelsMax: ['API_ALERT_CHANNELS_MAX', 10, 'Channels of alerts of a project, and of the operator'],
   drainLinesMax: ['DRAIN_BATCH_LINES_MAX', 1000, 'Lines that a log drain sends at a time'],

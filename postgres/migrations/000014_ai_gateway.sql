@@ -28,6 +28,7 @@ CREATE INDEX ai_token_expiry ON ai_token (expires_at) WHERE expires_at IS NOT NU
 
 -- Providers of an organization, beside the operator's.
 CREATE TABLE ai_provider (
+  id text PRIMARY KEY,
   organization_id text NOT NULL REFERENCES organization ON DELETE CASCADE,
   -- The part of `provider/model` before the slash.
   name text NOT NULL,
@@ -40,7 +41,7 @@ CREATE TABLE ai_provider (
   created_by text,
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),
-  PRIMARY KEY (organization_id, name)
+  UNIQUE (organization_id, name)
 );
 
 -- What an organization sets for itself, and for its projects.
@@ -69,6 +70,8 @@ CREATE TABLE ai_usage (
   deployment_id text,
   branch text,
   run_id text,
+  -- Of the organization; null: the call came with none.
+  key_id text,
   plan text NOT NULL,
   model_requested text NOT NULL,
   -- provider/model; null: none answered.
@@ -208,6 +211,14 @@ BEGIN
   RETURN NULL;
 END $$;
 CREATE TRIGGER ai_token_tell AFTER UPDATE OR DELETE ON ai_token FOR EACH ROW EXECUTE FUNCTION ai_tell();
+-- The limits of a key are among the settings of its organization.
+CREATE FUNCTION ai_tell_key() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM pg_notify('control_ai', 'organization ' || NEW.organization_id);
+  RETURN NULL;
+END $$;
+CREATE TRIGGER ai_key_tell AFTER INSERT OR UPDATE ON ai_token FOR EACH ROW
+  WHEN (NEW.kind = 'key') EXECUTE FUNCTION ai_tell_key();
 CREATE TRIGGER organization_ai_tell AFTER UPDATE OF plan ON organization FOR EACH ROW
   WHEN (NEW.plan IS DISTINCT FROM OLD.plan) EXECUTE FUNCTION ai_tell();
 CREATE TRIGGER ai_provider_tell AFTER INSERT OR UPDATE OR DELETE ON ai_provider

@@ -208,10 +208,10 @@ test('an organization has its own providers, names and limits beside those of th
   withDatabase(async ({ sql, accounts }) => {
     const { models, ledger } = await accounts([], () => AT);
     assert.deepEqual(await models('acme'), { providers: [], aliases: {}, auto: [] });
-    const key = seal(KEYS, 'sk-own', providerContext('acme', 'own'));
+    const key = seal(KEYS, 'sk-own', providerContext('aip_own'));
     await sql.all(
-      `INSERT INTO control.ai_provider (organization_id, name, kind, url, key, models)
-       VALUES ('acme', 'own', 'openai', 'https://models.example/v1', $1, '{small}')`,
+      `INSERT INTO control.ai_provider (id, organization_id, name, kind, url, key, models)
+       VALUES ('aip_own', 'acme', 'own', 'openai', 'https://models.example/v1', $1, '{small}')`,
       key,
     );
     await sql.all(

@@ -173,7 +173,7 @@ const zones: readonly Zone[] = [
       'operations/doctor/',
       'packages/worker/',
       'resources/',
-      // Tokens of deployments are made with the deployments.
+      // Tokens of deployments, keys and settings of organizations.
       'control/gateway/accounts/',
     ],
   },

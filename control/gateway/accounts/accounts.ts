@@ -14,7 +14,7 @@ export interface TokenRegistry extends TokenStore {
 }
 
 /** What a limit is on. */
-export type LimitScope = 'organization' | 'project' | 'deployment';
+export type LimitScope = 'organization' | 'project' | 'deployment' | 'key';
 
 /** What a caller may use in a minute, a day or a month by UTC. */
 export interface Limit {
@@ -23,6 +23,9 @@ export interface Limit {
   readonly per: 'minute' | 'day' | 'month';
   readonly most: number;
 }
+
+/** A limit as an organization sets it for itself, a project or a key. */
+export type SetLimit = Omit<Limit, 'scope'>;
 
 /** Limits that apply to a caller. */
 export type LimitsOf = (caller: Caller) => readonly Limit[];

@@ -25,6 +25,7 @@ export function keyOf(caller: Caller, limit: Limit): string | null {
 
 function ownerOf(caller: Caller, { scope }: Limit): string | null {
   if (scope === 'organization') return caller.organizationId;
+  if (scope === 'key') return caller.keyId ?? null;
   return scope === 'project' ? caller.projectId : caller.deploymentId;
 }
 

@@ -1,5 +1,6 @@
 // Addresses of organizations, the account, and the operator.
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { aiSearch } from './ai.ts';
 import { rootRoute } from './root.ts';
 import { usageSearch } from './usage.ts';
 
@@ -53,6 +54,13 @@ const usageRoute = createRoute({
   component: lazyRouteComponent(() => import('../pages/organization/organization-usage.tsx'), 'OrganizationUsagePage'),
 });
 
+const aiRoute = createRoute({
+  getParentRoute: () => organizationRoute,
+  path: '/ai',
+  validateSearch: aiSearch,
+  component: lazyRouteComponent(() => import('../pages/ai/organization-ai.tsx'), 'OrganizationAiPage'),
+});
+
 const settingsRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: '/settings',
@@ -87,7 +95,15 @@ const operatorAlertsRoute = createRoute({
 });
 
 export const organizationRoutes = [
-  organizationRoute.addChildren([membersRoute, usageRoute, tokensRoute, webhooksRoute, auditRoute, settingsRoute]),
+  organizationRoute.addChildren([
+    membersRoute,
+    usageRoute,
+    aiRoute,
+    tokensRoute,
+    webhooksRoute,
+    auditRoute,
+    settingsRoute,
+  ]),
   accountRoute,
   healthRoute,
   backupsRoute,

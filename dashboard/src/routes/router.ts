@@ -3,6 +3,7 @@
 import { createRouter } from '@tanstack/react-router';
 import { PageFailure } from '../shell/failures.tsx';
 import { mode } from '../mode.ts';
+import { projectAiRoute } from './ai.ts';
 import { deploymentRoutes } from './deployments.ts';
 import { devTree } from './dev.ts';
 import { logRoutes } from './logs.ts';
@@ -22,6 +23,7 @@ const productionTree = () =>
       ...logRoutes,
       ...resourceRoutes,
       analyticsRoute,
+      projectAiRoute,
     ]),
     ...deploymentRoutes.ofRoot,
     ...organizationRoutes,

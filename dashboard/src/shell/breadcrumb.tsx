@@ -70,7 +70,7 @@ function crumbsOf(path: string, { project, organization, trace }: Names): { titl
 const TRACE_CHARS = 16;
 
 /** Pages that are called otherwise than their address. */
-const pageNames: Readonly<Record<string, string>> = { audit: 'Audit log', hooks: 'Deploy hooks' };
+const pageNames: Readonly<Record<string, string>> = { ai: 'AI', audit: 'Audit log', hooks: 'Deploy hooks' };
 
 function pageText(part: string): string {
   return pageNames[part] ?? sentenceText(part);

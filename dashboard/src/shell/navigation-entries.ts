@@ -7,6 +7,7 @@ import {
   DashboardIcon,
   GearIcon,
   LayersIcon,
+  MagicWandIcon,
   PersonIcon,
   RocketIcon,
 } from '@radix-ui/react-icons';
@@ -36,6 +37,7 @@ export const navigationEntries: readonly NavigationEntry[] = [
   { title: 'Analytics', Icon: BarChartIcon, path: 'analytics', modes: production, key: 'a' },
   { title: 'Storage', Icon: ArchiveIcon, path: 'storage', modes: both, key: 's' },
   { title: 'Queues & jobs', Icon: LayersIcon, path: 'jobs', modes: both, key: 'q' },
+  { title: 'AI', Icon: MagicWandIcon, path: 'ai', modes: production, key: 'i' },
   { title: 'Users', Icon: PersonIcon, path: 'users', modes: both, key: 'u' },
   { title: 'Settings', Icon: GearIcon, path: 'settings', modes: both, key: ',' },
 ];

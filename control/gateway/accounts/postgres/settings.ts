@@ -3,28 +3,27 @@
 import { unseal, type EncryptionKeys } from '#core/encryption.ts';
 import type { Statements } from '#postgres/connection.ts';
 import type { Caller, GatewayParts, ModelTable, ProviderConfig, ProviderKind } from '../../contract.ts';
-import type { Limit } from '../accounts.ts';
+import type { Limit, LimitScope, SetLimit } from '../accounts.ts';
 import { createRemembered } from './remembered.ts';
 
 const REMEMBERED_MS = 30_000;
 const REMEMBERED_MAX = 10_000;
 
 /** What a key of a provider belongs to. */
-export const providerContext = (organizationId: string, name: string): string =>
-  `ai_provider:${organizationId}:${name}`;
-
-type SetLimit = Omit<Limit, 'scope'>;
+export const providerContext = (providerId: string): string => `ai_provider:${providerId}`;
 
 interface Own extends ModelTable {
   readonly limits: readonly SetLimit[];
   /** Of projects, by id. */
   readonly projectLimits: ReadonlyMap<string, readonly SetLimit[]>;
+  /** Of keys, by id. */
+  readonly keyLimits: ReadonlyMap<string, readonly SetLimit[]>;
 }
 
 export interface OrganizationSettings {
   /** The operator's providers and the organization's own, which come first. */
   readonly table: (organizationId: string) => Promise<ModelTable>;
-  /** Of the organization and of the project. */
+  /** Of the organization, the project and the key. */
   readonly limitsOf: (caller: Caller) => Promise<readonly Limit[]>;
   /** @param organizationId null: all. */
   forget(organizationId: string | null): void;
@@ -55,13 +54,14 @@ export function createSettings(parts: Parts): OrganizationSettings {
         auto: auto.length > 0 ? auto : common.auto,
       };
     },
-    async limitsOf({ organizationId, projectId }) {
-      const { limits, projectLimits } = await own(organizationId);
-      const ofProject = projectId === null ? [] : (projectLimits.get(projectId) ?? []);
-      if (limits.length === 0 && ofProject.length === 0) return [];
+    async limitsOf({ organizationId, projectId, keyId }) {
+      const { limits, projectLimits, keyLimits } = await own(organizationId);
+      const scoped = (scope: LimitScope, set: readonly SetLimit[] | undefined): Limit[] =>
+        (set ?? []).map((limit) => ({ ...limit, scope }));
       return [
-        ...limits.map((limit): Limit => ({ ...limit, scope: 'organization' })),
-        ...ofProject.map((limit): Limit => ({ ...limit, scope: 'project' })),
+        ...scoped('organization', limits),
+        ...(projectId === null ? [] : scoped('project', projectLimits.get(projectId))),
+        ...(keyId === undefined ? [] : scoped('key', keyLimits.get(keyId))),
       ];
     },
     forget(organizationId) {
@@ -72,8 +72,15 @@ export function createSettings(parts: Parts): OrganizationSettings {
 }
 
 async function read({ sql, keys, log }: Parts, organizationId: string): Promise<Own> {
-  const rows = await sql.all<{ name: string; kind: ProviderKind; url: string; key: Buffer | null; models: string[] }>(
-    `SELECT name, kind, url, key, models FROM control.ai_provider WHERE organization_id = $1 AND enabled ORDER BY name`,
+  const rows = await sql.all<{
+    id: string;
+    name: string;
+    kind: ProviderKind;
+    url: string;
+    key: Buffer | null;
+    models: string[];
+  }>(
+    `SELECT id, name, kind, url, key, models FROM control.ai_provider WHERE organization_id = $1 AND enabled ORDER BY name`,
     organizationId,
   );
   const settings = await sql.all<{
@@ -82,9 +89,13 @@ async function read({ sql, keys, log }: Parts, organizationId: string): Promise<
     auto: string[];
     limits: SetLimit[];
   }>(`SELECT project_id, aliases, auto, limits FROM control.ai_settings WHERE organization_id = $1`, organizationId);
-  const providers = rows.flatMap(({ key, ...row }): ProviderConfig[] => {
+  const keyed = await sql.all<{ id: string; limits: SetLimit[] }>(
+    `SELECT id, limits FROM control.ai_token WHERE organization_id = $1 AND kind = 'key' AND limits <> '[]'`,
+    organizationId,
+  );
+  const providers = rows.flatMap(({ id, key, ...row }): ProviderConfig[] => {
     try {
-      const opened = key === null ? '' : unseal(keys, key, providerContext(organizationId, row.name));
+      const opened = key === null ? '' : unseal(keys, key, providerContext(id));
       return [{ ...row, key: opened, isPrivate: false }];
     } catch {
       log('error', 'the key of an AI provider cannot be unsealed', { organizationId, provider: row.name });
@@ -98,5 +109,6 @@ async function read({ sql, keys, log }: Parts, organizationId: string): Promise<
     auto: whole?.auto ?? [],
     limits: whole?.limits ?? [],
     projectLimits: new Map(settings.flatMap((row) => (row.project_id === null ? [] : [[row.project_id, row.limits]]))),
+    keyLimits: new Map(keyed.map(({ id, limits }) => [id, limits])),
   };
 }

@@ -22,6 +22,7 @@ export interface TokenAbout {
 }
 
 interface Row {
+  readonly id: string;
   readonly kind: AiCallerKind;
   readonly organization_id: string;
   readonly project_id: string | null;
@@ -122,7 +123,7 @@ export async function revokeDeploymentTokens(
 
 async function lookUp(sql: Statements, hash: Buffer): Promise<Known | null> {
   const [row] = await sql.all<Row>(
-    `SELECT t.kind, t.organization_id, t.project_id, t.deployment_id, t.branch, t.run_id, o.plan,
+    `SELECT t.id, t.kind, t.organization_id, t.project_id, t.deployment_id, t.branch, t.run_id, o.plan,
        (extract(epoch FROM t.expires_at) * 1000)::double precision AS expires_at
      FROM control.ai_token t JOIN control.organization o ON o.id = t.organization_id WHERE t.hash = $1`,
     hash,
@@ -136,6 +137,7 @@ async function lookUp(sql: Statements, hash: Buffer): Promise<Known | null> {
     branch: row.branch,
     plan: row.plan,
     runId: row.run_id,
+    ...(row.kind === 'key' && { keyId: row.id }),
   };
   return { caller, expiresAt: row.expires_at };
 }

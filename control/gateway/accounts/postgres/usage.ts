@@ -25,6 +25,7 @@ interface Row {
   readonly deployment_id: string | null;
   readonly branch: string | null;
   readonly run_id: string | null;
+  readonly key_id: string | null;
   readonly plan: Plan;
   readonly model_requested: string;
   readonly model: string | null;
@@ -40,14 +41,14 @@ interface Row {
   readonly total_ms: number;
 }
 
-const COLUMNS = `id, at, kind, organization_id, project_id, deployment_id, branch, run_id, plan, model_requested, model,
+const COLUMNS = `id, at, kind, organization_id, project_id, deployment_id, branch, run_id, key_id, plan, model_requested, model,
   prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, is_estimated, cost_micros, status, is_stream,
   first_byte_ms, total_ms`;
 const INSERT = `
   INSERT INTO control.ai_usage (${COLUMNS})
   SELECT ${COLUMNS.replace(' at,', ' to_timestamp(at / 1000),')} FROM jsonb_to_recordset($1::jsonb) AS r (
     id text, at double precision, kind text, organization_id text, project_id text, deployment_id text, branch text,
-    run_id text, plan text, model_requested text, model text, prompt_tokens bigint, completion_tokens bigint,
+    run_id text, key_id text, plan text, model_requested text, model text, prompt_tokens bigint, completion_tokens bigint,
     cached_tokens bigint, reasoning_tokens bigint, is_estimated boolean, cost_micros bigint, status integer,
     is_stream boolean, first_byte_ms double precision, total_ms double precision)
   ON CONFLICT DO NOTHING`;
@@ -144,6 +145,7 @@ function toRow({ caller, ...row }: UsageRow): Row {
     deployment_id: caller.deploymentId,
     branch: text(caller.branch),
     run_id: text(caller.runId),
+    key_id: caller.keyId ?? null,
     plan: caller.plan,
     model_requested: text(row.modelRequested) ?? '',
     model: text(row.model),
@@ -172,6 +174,7 @@ function fromRow(row: Row): UsageRow {
       branch: row.branch,
       plan: row.plan,
       runId: row.run_id,
+      ...(row.key_id !== null && { keyId: row.key_id }),
     },
     modelRequested: row.model_requested,
     model: row.model,

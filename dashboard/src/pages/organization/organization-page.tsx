@@ -18,6 +18,7 @@ interface OrganizationPageProps {
 const tabs = [
   ['Members', '/orgs/$org', null],
   ['Usage', '/orgs/$org/usage', null],
+  ['AI', '/orgs/$org/ai', null],
   ['Tokens', '/orgs/$org/tokens', 'admin'],
   ['Webhooks', '/orgs/$org/webhooks', 'admin'],
   ['Audit log', '/orgs/$org/audit', 'admin'],

@@ -1,0 +1,131 @@
+// Keys of organizations for the AI gateway, for programs outside of workers: shown once, kept as SHA-256, revoked.
+import Type, { type Static } from 'typebox';
+import { platform } from '#packages/worker/index.ts';
+import type { SetLimit } from '../../gateway/accounts/accounts.ts';
+import { hashOf, newToken } from '../../gateway/accounts/token.ts';
+import type { Parts } from '../../parts.ts';
+import { newId } from '../../records/ids.ts';
+import { checkLimits, LimitSchema, LimitsSchema, limitTexts } from '../ai-limits.ts';
+import type { RequestState } from '../app.ts';
+import { ApiError } from '../errors.ts';
+import { needs } from '../needs.ts';
+import { Id, nullable, Timestamp } from '../schemas.ts';
+
+const tags = ['ai'];
+const DAY_MS = 86_400_000;
+const HINT_CHARS = 14;
+
+const Key = Type.Object({
+  id: Id,
+  name: Type.String(),
+  hint: Type.String({ description: 'How the key begins' }),
+  limits: Type.Array(LimitSchema),
+  createdAt: Timestamp,
+  expiresAt: nullable(Timestamp),
+});
+
+interface KeyRow {
+  readonly id: string;
+  readonly name: string;
+  readonly hint: string;
+  readonly limits: SetLimit[];
+  readonly created_at: Date;
+  readonly expires_at: Date | null;
+}
+
+const toKey = (row: KeyRow): Static<typeof Key> => ({
+  id: row.id,
+  name: row.name,
+  hint: row.hint,
+  limits: row.limits,
+  createdAt: row.created_at.toISOString(),
+  expiresAt: row.expires_at?.toISOString() ?? null,
+});
+
+export const aiKeys = platform<Parts, RequestState>()
+  .get(
+    '/orgs/:id/ai/keys',
+    {
+      ...needs('token:read', 'organization'),
+      tags,
+      summary: 'List the keys of an organization for the AI gateway',
+      response: Type.Array(Key),
+    },
+    async (ctx) => {
+      const rows = await ctx.env.sql<KeyRow[]>`
+        SELECT id, name, hint, limits, created_at, expires_at FROM control.ai_token
+        WHERE organization_id = ${ctx.params.id} AND kind = 'key' AND (expires_at IS NULL OR expires_at > now())
+        ORDER BY created_at DESC, id`;
+      return rows.map(toKey);
+    },
+  )
+  .post(
+    '/orgs/:id/ai/keys',
+    {
+      ...needs('token:write', 'organization'),
+      tags,
+      summary: 'Make a key for the AI gateway; it is shown this once',
+      body: Type.Object(
+        {
+          name: Type.String({ minLength: 1, maxLength: 100 }),
+          limits: Type.Optional(LimitsSchema),
+          days: Type.Optional(
+            Type.Integer({ minimum: 1, maximum: 3650, description: 'It expires after; never where it is left out' }),
+          ),
+        },
+        { additionalProperties: false },
+      ),
+      response: { 201: Type.Object({ ...Key.properties, key: Type.String() }) },
+    },
+    async (ctx) => {
+      const { id } = ctx.params;
+      const { name, limits = [], days } = ctx.body;
+      checkLimits(limits);
+      const { sql, limits: bounds } = ctx.env;
+      const made = await sql.begin(async (tx) => {
+        await tx`SELECT 1 FROM control.organization WHERE id = ${id} FOR UPDATE`;
+        const [count] = await tx<{ count: number }[]>`
+          SELECT count(*)::int AS count FROM control.ai_token WHERE organization_id = ${id} AND kind = 'key'`;
+        const allowed = bounds.tokensMax;
+        if (count!.count >= allowed)
+          throw new ApiError('limit_reached', { what: 'Keys for the AI gateway', allowed, variable: 'API_TOKENS_MAX' });
+        const keyId = newId('aiKey');
+        const key = newToken(keyId.replace('_', ''));
+        const hint = key.slice(0, HINT_CHARS);
+        const [row] = await tx<KeyRow[]>`
+          INSERT INTO control.ai_token (hash, id, kind, organization_id, name, hint, limits, created_by, expires_at)
+          VALUES (${hashOf(key)}, ${keyId}, 'key', ${id}, ${name}, ${hint}, ${tx.json(limits)}, ${ctx.state.access.actor!.accountId},
+            ${days === undefined ? null : new Date(Date.now() + days * DAY_MS)})
+          RETURNING id, name, hint, limits, created_at, expires_at`;
+        await ctx.state.audit(tx, {
+          ...subject(id, keyId, 'ai.key.create'),
+          details: { name, limits: limitTexts(limits) },
+        });
+        return { ...toKey(row!), key };
+      });
+      return ctx.json(made, 201);
+    },
+  )
+  .delete(
+    '/orgs/:id/ai/keys/:keyId',
+    {
+      ...needs('token:write', 'organization'),
+      tags,
+      summary: 'Revoke a key for the AI gateway',
+      response: { 204: null },
+    },
+    async (ctx) => {
+      const { id, keyId } = ctx.params;
+      await ctx.env.sql.begin(async (tx) => {
+        const { count } = await tx`
+          DELETE FROM control.ai_token WHERE id = ${keyId} AND organization_id = ${id} AND kind = 'key'`;
+        if (count === 0) throw new ApiError('not_found');
+        await ctx.state.audit(tx, subject(id, keyId, 'ai.key.delete'));
+      });
+      return ctx.json(null, 204);
+    },
+  );
+
+function subject(organizationId: string, subjectId: string, action: string) {
+  return { organizationId, action, subjectKind: 'ai_key', subjectId } as const;
+}

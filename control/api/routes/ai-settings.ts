@@ -1,0 +1,136 @@
+// What organizations set of the AI gateway: names of models, what `auto` tries, limits of their own and of their
+// projects. The gateway hears of changes by triggers of the tables.
+import Type from 'typebox';
+import { platform } from '#packages/worker/index.ts';
+import type { SetLimit } from '../../gateway/accounts/accounts.ts';
+import type { Parts } from '../../parts.ts';
+import { checkLimits, LimitSchema, LimitsSchema, limitTexts } from '../ai-limits.ts';
+import type { RequestState } from '../app.ts';
+import { ApiError } from '../errors.ts';
+import { needs } from '../needs.ts';
+import { ProviderSchema, readProviders } from './ai-providers.ts';
+
+const tags = ['ai'];
+const ALIAS = '^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$';
+const FULL_MODEL = '^[a-z][a-z0-9-]{0,39}/[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}$';
+
+const Settings = Type.Object({
+  providers: Type.Array(ProviderSchema),
+  aliases: Type.Record(Type.String(), Type.String()),
+  auto: Type.Array(Type.String()),
+  limits: Type.Array(LimitSchema),
+});
+
+export const aiSettings = platform<Parts, RequestState>()
+  .get(
+    '/orgs/:id/ai',
+    {
+      ...needs('organization:read', 'organization'),
+      tags,
+      summary: 'What an organization has set of the AI gateway',
+      response: Settings,
+    },
+    async (ctx) => {
+      const { id } = ctx.params;
+      const { sql } = ctx.env;
+      const providers = await readProviders(sql, id);
+      const [settings] = await sql<{ aliases: Record<string, string>; auto: string[]; limits: SetLimit[] }[]>`
+        SELECT aliases, auto, limits FROM control.ai_settings WHERE organization_id = ${id} AND project_id IS NULL`;
+      const { aliases, auto, limits } = settings ?? { aliases: {}, auto: [], limits: [] };
+      return { providers, aliases, auto, limits };
+    },
+  )
+  .put(
+    '/orgs/:id/ai',
+    {
+      ...needs('ai:write', 'organization'),
+      tags,
+      summary: 'Set names of models, what `auto` tries in turn, and the limits of an organization',
+      body: Type.Object(
+        {
+          aliases: Type.Record(Type.String({ pattern: ALIAS }), Type.String({ pattern: FULL_MODEL }), {
+            maxProperties: 100,
+            additionalProperties: false,
+            description: 'A name without a slash -> provider/model',
+          }),
+          auto: Type.Array(Type.String({ pattern: FULL_MODEL }), { maxItems: 20 }),
+          limits: LimitsSchema,
+        },
+        { additionalProperties: false },
+      ),
+      response: Type.Object({
+        aliases: Settings.properties.aliases,
+        auto: Settings.properties.auto,
+        limits: Settings.properties.limits,
+      }),
+    },
+    async (ctx) => {
+      const { id } = ctx.params;
+      const { aliases, auto, limits } = ctx.body;
+      checkLimits(limits);
+      if (Object.hasOwn(aliases, 'auto'))
+        throw new ApiError('bad_request', { reason: 'body.aliases: auto has a meaning of its own' });
+      await ctx.env.sql.begin(async (tx) => {
+        await tx`
+          INSERT INTO control.ai_settings (organization_id, aliases, auto, limits)
+          VALUES (${id}, ${tx.json(aliases)}, ${auto}, ${tx.json(limits)})
+          ON CONFLICT (organization_id) WHERE project_id IS NULL
+          DO UPDATE SET aliases = excluded.aliases, auto = excluded.auto, limits = excluded.limits, updated_at = now()`;
+        await ctx.state.audit(tx, {
+          ...subject(id, 'organization', id, 'ai.settings'),
+          details: {
+            aliases: Object.entries(aliases).map(([name, model]) => `${name}=${model}`),
+            auto,
+            limits: limitTexts(limits),
+          },
+        });
+      });
+      return { aliases, auto, limits };
+    },
+  )
+  .get(
+    '/projects/:id/ai',
+    {
+      ...needs('project:read', 'project'),
+      tags,
+      summary: 'The limits of a project for AI, beside those of its plan and organization',
+      response: Type.Object({ limits: Type.Array(LimitSchema) }),
+    },
+    async (ctx) => {
+      const [row] = await ctx.env.sql<{ limits: SetLimit[] }[]>`
+        SELECT limits FROM control.ai_settings WHERE project_id = ${ctx.params.id}`;
+      return { limits: row?.limits ?? [] };
+    },
+  )
+  .put(
+    '/projects/:id/ai',
+    {
+      ...needs('ai:write', 'project'),
+      tags,
+      summary: 'Set the limits of a project for AI',
+      body: Type.Object({ limits: LimitsSchema }, { additionalProperties: false }),
+      response: Type.Object({ limits: Type.Array(LimitSchema) }),
+    },
+    async (ctx) => {
+      const { organizationId, projectId } = await ctx.state.access.project('ai:write', ctx.params.id);
+      const { limits } = ctx.body;
+      checkLimits(limits);
+      await ctx.env.sql.begin(async (tx) => {
+        await tx`
+          INSERT INTO control.ai_settings (organization_id, project_id, limits)
+          VALUES (${organizationId}, ${projectId}, ${tx.json(limits)})
+          ON CONFLICT (project_id) WHERE project_id IS NOT NULL
+          DO UPDATE SET limits = excluded.limits, updated_at = now()`;
+        await ctx.state.audit(tx, {
+          ...subject(organizationId, 'project', projectId, 'ai.settings'),
+          projectId,
+          details: { limits: limitTexts(limits) },
+        });
+      });
+      return { limits };
+    },
+  );
+
+function subject(organizationId: string, subjectKind: string, subjectId: string, action: string) {
+  return { organizationId, action, subjectKind, subjectId } as const;
+}

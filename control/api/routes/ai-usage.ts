@@ -1,0 +1,194 @@
+// What AI calls used: sums by model, project, deployment and time, and the calls themselves.
+import Type from 'typebox';
+import { platform } from '#packages/worker/index.ts';
+import type { Parts } from '../../parts.ts';
+import {
+  aiUsageGroups,
+  listAiCalls,
+  readAiUsage,
+  type AiCallRow,
+  type AiUsageQuestion,
+} from '../../records/ai-usage.ts';
+import type { RequestState } from '../app.ts';
+import { ApiError } from '../errors.ts';
+import { needs } from '../needs.ts';
+import { momentOf, pageOf, pageQuery, readPage, toPage } from '../page.ts';
+import { nullable, Timestamp } from '../schemas.ts';
+
+const DAY_MS = 86_400_000;
+const DAYS_DEFAULT = 30;
+const DAYS_MAX = 400;
+const tags = ['ai'];
+
+const usageQuery = Type.Object({
+  from: Type.Optional(Timestamp),
+  to: Type.Optional(Timestamp),
+  groupBy: Type.Optional(Type.Enum([...aiUsageGroups])),
+});
+const counts = {
+  calls: Type.Integer(),
+  failures: Type.Integer(),
+  promptTokens: Type.Integer(),
+  completionTokens: Type.Integer(),
+  cachedTokens: Type.Integer(),
+  reasoningTokens: Type.Integer(),
+  // Millionths; of the calls whose model has a price.
+  costMicros: Type.Integer(),
+  // Calls whose model has none.
+  unpriced: Type.Integer(),
+  // Half of the answers had begun by then, and 99 of 100.
+  firstByteMsP50: nullable(Type.Number()),
+  firstByteMsP99: nullable(Type.Number()),
+};
+const Usage = Type.Object({
+  from: Timestamp,
+  to: Timestamp,
+  totals: Type.Object(counts),
+  // The most tokens first; by day and hour, the oldest first. At most 1000.
+  items: Type.Array(
+    Type.Object({
+      at: nullable(Timestamp),
+      // Of what it is grouped by; null: it has none.
+      group: nullable(Type.String()),
+      ...counts,
+    }),
+  ),
+});
+
+const callQuery = Type.Object({
+  ...pageQuery,
+  model: Type.Optional(Type.String({ maxLength: 200 })),
+  run: Type.Optional(Type.String({ maxLength: 512, description: 'Of an agent' })),
+  failed: Type.Optional(Type.Boolean({ description: 'Those that failed alone' })),
+});
+const Call = Type.Object({
+  id: Type.String(),
+  at: Timestamp,
+  kind: Type.String({ description: 'worker, agent, sandbox, dev or key' }),
+  projectId: nullable(Type.String()),
+  deploymentId: nullable(Type.String()),
+  branch: nullable(Type.String()),
+  runId: nullable(Type.String()),
+  modelRequested: Type.String(),
+  model: nullable(Type.String()),
+  promptTokens: Type.Integer(),
+  completionTokens: Type.Integer(),
+  cachedTokens: Type.Integer(),
+  reasoningTokens: Type.Integer(),
+  isEstimated: Type.Boolean(),
+  costMicros: nullable(Type.Integer()),
+  status: Type.Integer(),
+  isStream: Type.Boolean(),
+  firstByteMs: nullable(Type.Number()),
+  totalMs: Type.Number(),
+});
+
+interface Asked {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly groupBy?: AiUsageQuestion['groupBy'] | undefined;
+}
+
+/** @throws {ApiError} for a time that ends before it begins, or is too long. */
+function toQuestion({ from: fromText, to: toText, groupBy = 'model' }: Asked) {
+  const to = toText === undefined ? new Date() : new Date(toText);
+  const from = fromText === undefined ? new Date(to.getTime() - DAYS_DEFAULT * DAY_MS) : new Date(fromText);
+  const ms = to.getTime() - from.getTime();
+  if (!(ms >= 0 && ms <= DAYS_MAX * DAY_MS))
+    throw new ApiError('bad_request', { reason: `query.from: is at most ${DAYS_MAX} days before query.to` });
+  return { from, to, groupBy };
+}
+
+const toCall = (row: AiCallRow) => ({
+  id: row.id,
+  at: row.at.toISOString(),
+  kind: row.kind,
+  projectId: row.project_id,
+  deploymentId: row.deployment_id,
+  branch: row.branch,
+  runId: row.run_id,
+  modelRequested: row.model_requested,
+  model: row.model,
+  promptTokens: row.prompt_tokens,
+  completionTokens: row.completion_tokens,
+  cachedTokens: row.cached_tokens,
+  reasoningTokens: row.reasoning_tokens,
+  isEstimated: row.is_estimated,
+  costMicros: row.cost_micros,
+  status: row.status,
+  isStream: row.is_stream,
+  firstByteMs: row.first_byte_ms,
+  totalMs: row.total_ms,
+});
+
+const position = (row: AiCallRow) => ({ order: row.position, id: row.id });
+
+async function callsOf(
+  { sql }: Parts,
+  of: { readonly organizationId: string; readonly projectId: string | null },
+  query: {
+    readonly model?: string;
+    readonly run?: string;
+    readonly failed?: boolean;
+    readonly limit?: number;
+    readonly cursor?: string;
+  },
+) {
+  const { count, after } = readPage(query);
+  const from = after === null ? null : { moment: momentOf(after), id: after.id };
+  const { model = null, run = null, failed = false } = query;
+  const rows = await listAiCalls(sql, { ...of, model, run, isFailed: failed }, from, count);
+  return toPage(rows, count, toCall, position);
+}
+
+export const aiUsage = platform<Parts, RequestState>()
+  .get(
+    '/orgs/:id/ai/usage',
+    {
+      ...needs('usage:read', 'organization'),
+      tags,
+      summary: 'Tokens and cost of the AI calls of an organization',
+      query: usageQuery,
+      response: Usage,
+    },
+    (ctx) => readAiUsage(ctx.env.sql, { ...toQuestion(ctx.query), organizationId: ctx.params.id, projectId: null }),
+  )
+  .get(
+    '/orgs/:id/ai/calls',
+    {
+      ...needs('usage:read', 'organization'),
+      tags,
+      summary: 'AI calls of an organization, the latest first',
+      query: callQuery,
+      response: pageOf(Call),
+    },
+    (ctx) => callsOf(ctx.env, { organizationId: ctx.params.id, projectId: null }, ctx.query),
+  )
+  .get(
+    '/projects/:id/ai/usage',
+    {
+      ...needs('usage:read', 'project'),
+      tags,
+      summary: 'Tokens and cost of the AI calls of a project',
+      query: usageQuery,
+      response: Usage,
+    },
+    async (ctx) => {
+      const { organizationId, projectId } = await ctx.state.access.project('usage:read', ctx.params.id);
+      return readAiUsage(ctx.env.sql, { ...toQuestion(ctx.query), organizationId, projectId });
+    },
+  )
+  .get(
+    '/projects/:id/ai/calls',
+    {
+      ...needs('usage:read', 'project'),
+      tags,
+      summary: 'AI calls of a project, the latest first',
+      query: callQuery,
+      response: pageOf(Call),
+    },
+    async (ctx) => {
+      const { organizationId, projectId } = await ctx.state.access.project('usage:read', ctx.params.id);
+      return callsOf(ctx.env, { organizationId, projectId }, ctx.query);
+    },
+  );

@@ -1,0 +1,77 @@
+// Limits for AI in a form: what may be used in a minute, a day or a month. Of organizations, projects and keys.
+import { Cross2Icon, PlusIcon } from '@radix-ui/react-icons';
+import { Button, IconButton } from '../../components/button.tsx';
+import { FieldRow, Input, Select } from '../../components/field.tsx';
+import type { AiLimit } from '../../queries/ai.ts';
+
+/** As it is typed: a number may be empty. */
+export interface TypedLimit extends Omit<AiLimit, 'most'> {
+  readonly most: string;
+}
+
+export const typed = (limits: readonly AiLimit[]): readonly TypedLimit[] =>
+  limits.map((limit) => ({ ...limit, most: String(limit.most) }));
+export const untyped = (limits: readonly TypedLimit[]): AiLimit[] =>
+  limits.map((limit) => ({ ...limit, most: Number(limit.most) }));
+
+const choices = (['tokens', 'requests'] as const).flatMap((of) =>
+  (['minute', 'day', 'month'] as const).map((per) => ({ of, per })),
+);
+const idOf = ({ of, per }: Pick<AiLimit, 'of' | 'per'>): string => `${of} a ${per}`;
+
+interface LimitFieldsProps {
+  readonly limits: readonly TypedLimit[];
+  readonly onChange: (limits: readonly TypedLimit[]) => void;
+}
+
+export function LimitFields({ limits, onChange }: LimitFieldsProps) {
+  const free = choices.filter((one) => !limits.some((limit) => idOf(limit) === idOf(one)));
+  const change = (at: number, more: Partial<TypedLimit>): void =>
+    onChange(limits.map((limit, n) => (n === at ? { ...limit, ...more } : limit)));
+  return (
+    <>
+      {limits.map((limit, at) => (
+        <FieldRow key={idOf(limit)}>
+          <Input
+            aria-label={`At most, ${idOf(limit)}`}
+            type="number"
+            required
+            min={0}
+            max={1e12}
+            value={limit.most}
+            onChange={({ target }) => change(at, { most: target.value })}
+          />
+          <Select
+            aria-label={`Of what: ${idOf(limit)}`}
+            value={idOf(limit)}
+            onChange={({ target }) =>
+              change(
+                at,
+                choices.find((one) => idOf(one) === target.value)!,
+              )
+            }
+          >
+            {[limit, ...free].map((one) => (
+              <option key={idOf(one)} value={idOf(one)}>
+                {idOf(one)}
+              </option>
+            ))}
+          </Select>
+          <IconButton
+            label={`Remove the limit on ${idOf(limit)}`}
+            onClick={() => onChange(limits.filter((_, n) => n !== at))}
+          >
+            <Cross2Icon />
+          </IconButton>
+        </FieldRow>
+      ))}
+      {free.length > 0 && (
+        <div>
+          <Button size="small" onClick={() => onChange([...limits, { ...free[0]!, most: '' }])}>
+            <PlusIcon /> Add a limit
+          </Button>
+        </div>
+      )}
+    </>
+  );
+}

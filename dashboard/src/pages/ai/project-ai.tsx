@@ -1,0 +1,92 @@
+// AI of a project: what its calls used, the calls, and its limits.
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api, dataOf } from '../../api/client.ts';
+import { useChange } from '../../api/use-change.ts';
+import { Button } from '../../components/button.tsx';
+import { FormDialog } from '../../components/form-dialog.tsx';
+import { Page, Section } from '../../components/page.tsx';
+import { noteDone } from '../../components/toast.tsx';
+import { limitText, type AiLimit } from '../../queries/ai.ts';
+import { WithProject } from '../../shell/with-project.tsx';
+import { AiCalls } from './ai-calls.tsx';
+import { AiUsageView } from './ai-usage.tsx';
+import { LimitFields, typed, untyped } from './limits.tsx';
+
+export function ProjectAiPage() {
+  const search = useSearch({ from: '/projects/$project/ai' });
+  const navigate = useNavigate({ from: '/projects/$project/ai' });
+  const onSearch = (next: typeof search): void => void navigate({ search: next });
+  return (
+    <Page title="AI" description="Calls of models by env.AI and PLATFORM_AI_URL">
+      <WithProject>
+        {({ id, name }) => (
+          <>
+            <AiUsageView
+              of={{ projectId: id }}
+              search={search}
+              onSearch={onSearch}
+              groups={[['deployment', 'Deployments', (deployment) => deployment]]}
+            />
+            <Section title="Calls">
+              <AiCalls of={{ projectId: id }} project={name} search={search} onSearch={onSearch} />
+            </Section>
+            <ProjectLimits id={id} />
+          </>
+        )}
+      </WithProject>
+    </Page>
+  );
+}
+
+function ProjectLimits({ id }: { readonly id: string }) {
+  const queryKey = ['ai-limits', id];
+  const [isOpen, setOpen] = useState(false);
+  const { data } = useQuery({
+    queryKey,
+    queryFn: ({ signal }) => dataOf(api.get('/projects/:id/ai', { params: { id }, signal })),
+  });
+  if (data === undefined) return null;
+  return (
+    <Section title="Limits of the project" actions={<Button onClick={() => setOpen(true)}>Change limits</Button>}>
+      <p>
+        {data.limits.length === 0
+          ? 'None of its own: those of the organization and of its plan apply.'
+          : `${data.limits.map(limitText).join(', ')}, beside those of the organization and of its plan.`}
+      </p>
+      {isOpen && <LimitDialog id={id} limits={data.limits} onClose={() => setOpen(false)} />}
+    </Section>
+  );
+}
+
+interface LimitDialogProps {
+  readonly id: string;
+  readonly limits: readonly AiLimit[];
+  readonly onClose: () => void;
+}
+
+function LimitDialog({ id, limits: before, onClose }: LimitDialogProps) {
+  const [limits, setLimits] = useState(typed(before));
+  const save = useChange({
+    queryKey: ['ai-limits', id],
+    failed: 'The limits were not changed',
+    act: () => dataOf(api.put('/projects/:id/ai', { params: { id }, body: { limits: untyped(limits) } })),
+    onDone: () => {
+      noteDone('Limits changed');
+      onClose();
+    },
+  });
+  return (
+    <FormDialog
+      onClose={onClose}
+      title="Limits of the project"
+      description="A call that would pass one is refused with 429. Days and months are those of UTC."
+      action="Save limits"
+      onSubmit={() => save.mutate(undefined)}
+      isPending={save.isPending}
+    >
+      <LimitFields limits={limits} onChange={setLimits} />
+    </FormDialog>
+  );
+}

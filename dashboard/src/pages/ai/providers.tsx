@@ -1,0 +1,228 @@
+// Providers of an organization's own: made with a key that is not shown again, switched off, deleted.
+import { DotsHorizontalIcon, PlusIcon } from '@radix-ui/react-icons';
+import { useState } from 'react';
+import { api, dataOf } from '../../api/client.ts';
+import { useChange } from '../../api/use-change.ts';
+import { Button, IconButton } from '../../components/button.tsx';
+import { Confirm } from '../../components/confirm.tsx';
+import { Field, FieldRow, Input, Select } from '../../components/field.tsx';
+import { FormDialog } from '../../components/form-dialog.tsx';
+import { Menu, MenuItem } from '../../components/menu.tsx';
+import { EmptyState } from '../../components/notice.tsx';
+import { Section } from '../../components/page.tsx';
+import { State } from '../../components/state.tsx';
+import { Table, type Column } from '../../components/table.tsx';
+import type { AiProvider } from '../../queries/ai.ts';
+
+const kinds: Readonly<Record<AiProvider['kind'], readonly [title: string, url: string]>> = {
+  openai: ['OpenAI, or compatible with it', 'https://api.openai.com/v1'],
+  anthropic: ['Anthropic', 'https://api.anthropic.com/v1'],
+  google: ['Google', 'https://generativelanguage.googleapis.com/v1beta'],
+  mock: ['Mock: made-up answers, for tests', ''],
+};
+
+interface AiProvidersProps {
+  readonly id: string;
+  readonly providers: readonly AiProvider[];
+}
+
+export function AiProviders({ id, providers }: AiProvidersProps) {
+  const queryKey = ['ai-settings', id];
+  const [edited, setEdited] = useState<AiProvider | 'new' | null>(null);
+  const [deleted, setDeleted] = useState<AiProvider | null>(null);
+  const change = useChange({
+    queryKey,
+    failed: 'The provider was not changed',
+    act: ({ name, kind, url, models, enabled }: AiProvider) =>
+      dataOf(
+        api.put('/orgs/:id/ai/providers/:name', {
+          params: { id, name },
+          body: { kind, url, models, enabled: !enabled },
+        }),
+      ),
+  });
+  const remove = useChange({
+    queryKey,
+    failed: 'The provider was not deleted',
+    act: (name: string) => dataOf(api.delete('/orgs/:id/ai/providers/:name', { params: { id, name } })),
+  });
+  const columns: readonly Column<AiProvider>[] = [
+    { id: 'name', header: 'Name', phone: 'first', cell: ({ name }) => <strong>{name}</strong> },
+    { id: 'kind', header: 'Speaks', isFitted: true, cell: ({ kind }) => kind },
+    { id: 'url', header: 'URL', cell: ({ url }) => <code>{url}</code> },
+    { id: 'key', header: 'Key', isFitted: true, cell: ({ hasKey }) => (hasKey ? 'set' : 'none') },
+    {
+      id: 'state',
+      header: 'State',
+      isFitted: true,
+      cell: ({ enabled }) => <State tone={enabled ? 'ok' : 'neutral'}>{enabled ? 'On' : 'Off'}</State>,
+    },
+    {
+      id: 'actions',
+      header: 'Actions',
+      isHeaderHidden: true,
+      isFitted: true,
+      phone: 'first-end',
+      cell: (provider) => (
+        <Menu
+          trigger={
+            <IconButton label={`Actions for ${provider.name}`} size="small">
+              <DotsHorizontalIcon />
+            </IconButton>
+          }
+        >
+          <MenuItem onSelect={() => setEdited(provider)}>Change</MenuItem>
+          <MenuItem onSelect={() => change.mutate(provider)}>Switch {provider.enabled ? 'off' : 'on'}</MenuItem>
+          <MenuItem isDanger onSelect={() => setDeleted(provider)}>
+            Delete
+          </MenuItem>
+        </Menu>
+      ),
+    },
+  ];
+  return (
+    <Section
+      title="Providers"
+      actions={
+        <Button onClick={() => setEdited('new')}>
+          <PlusIcon /> New provider
+        </Button>
+      }
+    >
+      {providers.length === 0 ? (
+        <EmptyState title="No providers of your own">Those of the platform's operator serve your calls.</EmptyState>
+      ) : (
+        <Table label="Providers" columns={columns} rows={providers} rowKey={({ name }) => name} />
+      )}
+      {edited !== null && (
+        <ProviderDialog id={id} before={edited === 'new' ? null : edited} onClose={() => setEdited(null)} />
+      )}
+      <Confirm
+        isOpen={deleted !== null}
+        onClose={() => setDeleted(null)}
+        title={`Delete ${deleted?.name ?? ''}?`}
+        action="Delete provider"
+        isDanger
+        onConfirm={() => {
+          remove.mutate(deleted!.name);
+          setDeleted(null);
+        }}
+      >
+        Its key is deleted with it. Calls of its models fail from now on.
+      </Confirm>
+    </Section>
+  );
+}
+
+interface ProviderDialogProps {
+  readonly id: string;
+  /** Null: a new one. */
+  readonly before: AiProvider | null;
+  readonly onClose: () => void;
+}
+
+function ProviderDialog({ id, before, onClose }: ProviderDialogProps) {
+  const [kind, setKind] = useState<AiProvider['kind']>(before?.kind ?? 'openai');
+  const [name, setName] = useState(before?.name ?? 'openai');
+  const [url, setUrl] = useState(before?.url ?? kinds.openai[1]);
+  const [key, setKey] = useState('');
+  const [models, setModels] = useState(before?.models.join(', ') ?? '');
+  const save = useChange({
+    queryKey: ['ai-settings', id],
+    failed: 'The provider was not saved',
+    act: () => {
+      const listed = models.split(',').flatMap((model) => model.trim() || []);
+      const body = { kind, url, models: listed, enabled: before?.enabled ?? true, ...(key !== '' && { key }) };
+      return dataOf(api.put('/orgs/:id/ai/providers/:name', { params: { id, name }, body }));
+    },
+    onDone: onClose,
+  });
+  return (
+    <FormDialog
+      onClose={onClose}
+      title={before === null ? 'New provider' : before.name}
+      description="Its models are called as name/model."
+      action={before === null ? 'Make provider' : 'Save provider'}
+      onSubmit={() => save.mutate(undefined)}
+      isPending={save.isPending}
+    >
+      <FieldRow>
+        <Field label="Speaks">
+          {(control) => (
+            <Select
+              {...control}
+              value={kind}
+              onChange={({ target }) => {
+                const next = target.value as AiProvider['kind'];
+                setKind(next);
+                if (before === null) {
+                  setName(next);
+                  setUrl(kinds[next][1]);
+                }
+              }}
+            >
+              {Object.entries(kinds).map(([one, [title]]) => (
+                <option key={one} value={one}>
+                  {title}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+        <Field label="Name" error={save.problem}>
+          {(control) => (
+            <Input
+              {...control}
+              isCode
+              required
+              disabled={before !== null}
+              maxLength={40}
+              pattern="[a-z][a-z0-9\-]*"
+              value={name}
+              onChange={({ target }) => setName(target.value)}
+            />
+          )}
+        </Field>
+      </FieldRow>
+      {kind !== 'mock' && (
+        <>
+          <Field label="URL" hint="With its version; https, on a public address">
+            {(control) => (
+              <Input
+                {...control}
+                isCode
+                type="url"
+                required
+                maxLength={2048}
+                value={url}
+                onChange={({ target }) => setUrl(target.value)}
+              />
+            )}
+          </Field>
+          <Field
+            label="Key"
+            hint={
+              before?.hasKey === true
+                ? 'Empty: it stays as it is, as long as the URL does'
+                : 'Kept encrypted, and not shown again'
+            }
+          >
+            {(control) => (
+              <Input
+                {...control}
+                isCode
+                type="password"
+                maxLength={4096}
+                value={key}
+                onChange={({ target }) => setKey(target.value)}
+              />
+            )}
+          </Field>
+        </>
+      )}
+      <Field label="Models" hint="That lists name, with commas between them; others are passed on all the same">
+        {(control) => <Input {...control} isCode value={models} onChange={({ target }) => setModels(target.value)} />}
+      </Field>
+    </FormDialog>
+  );
+}

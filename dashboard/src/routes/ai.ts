@@ -1,0 +1,20 @@
+// Addresses of AI calls, of projects and of organizations, and what they hold.
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import type { AiSearch } from '../queries/ai.ts';
+import { ranges } from '../queries/usage.ts';
+import { projectRoute } from './root.ts';
+
+/** Reads what an address holds. */
+export const aiSearch = ({ range, model, run, failed }: Record<string, unknown>): AiSearch => ({
+  ...(typeof range === 'string' && Object.hasOwn(ranges, range) && { range: range as keyof typeof ranges }),
+  ...(typeof model === 'string' && { model }),
+  ...((typeof run === 'string' || typeof run === 'number') && { run: String(run) }),
+  ...(failed === true && { failed }),
+});
+
+export const projectAiRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: '/ai',
+  validateSearch: aiSearch,
+  component: lazyRouteComponent(() => import('../pages/ai/project-ai.tsx'), 'ProjectAiPage'),
+});

@@ -1,0 +1,108 @@
+// AI in the dashboard, in Chromium: a key is made by its form and used, a provider and names are set, the calls are
+// shown with their tokens, and the pages fit each width and theme.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startDashboard, type PlatformDashboard } from '#test/setup/dashboard-browser.ts';
+import type { Json } from '#test/setup/whole-platform.ts';
+
+let dashboard: PlatformDashboard;
+let organization: Json;
+
+before(async () => {
+  dashboard = await startDashboard({ AI_PROVIDER_MOCK_KIND: 'mock', AI_AUTO: 'mock/echo' });
+  const { platform } = dashboard;
+  [organization] = (await platform.call('GET', '/user')).organizations;
+  await platform.call('POST', '/projects', { name: 'shop', organizationId: organization.id });
+});
+after(() => dashboard?.close());
+
+const chat = (key: string, body: object): Promise<Response> =>
+  fetch(`http://localhost:${dashboard.platform.ports.api}/ai/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ messages: [{ role: 'user', content: 'Hello from outside' }], ...body }),
+  });
+
+test('a key is made by its form, serves a program, and its calls are counted', async () => {
+  const page = await dashboard.visit(`/orgs/${organization.slug}/ai`);
+  await page.getByText('No AI calls in this time').waitFor();
+  await page.getByRole('button', { name: 'New key' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name').fill('notebook');
+  await dialog.getByRole('button', { name: 'Add a limit' }).click();
+  await dialog.getByLabel('Of what: tokens a minute').selectOption('requests a day');
+  await dialog.getByLabel('At most, requests a day').fill('2');
+  await dialog.getByRole('button', { name: 'Make key' }).click();
+  await page.getByText('The key: it is shown this once').waitFor();
+  const key = (await page.locator('pre', { hasText: 'pk_ai_' }).textContent())!;
+  await page.getByRole('cell', { name: '2 requests a day' }).waitFor();
+
+  const answered = await chat(key, { model: 'auto' });
+  assert.equal(answered.status, 200);
+  const { choices, usage } = (await answered.json()) as Json;
+  assert.equal(choices[0].message.content, 'Hello from outside');
+  assert.equal((await chat(key, { model: 'mock/fail' })).status, 502);
+  const refused = await chat(key, { model: 'auto' });
+  assert.equal(refused.status, 429);
+  assert.equal(((await refused.json()) as Json).error.message, 'requests per day of the key: 2 of 2 used');
+
+  await page.reload();
+  const row = page.getByRole('table', { name: 'Models' }).getByRole('row', { name: /mock\/echo/ });
+  await row.waitFor();
+  assert.match(
+    await row.innerText(),
+    new RegExp(`mock/echo\\s+1\\s+0\\s+${usage.prompt_tokens}\\s+${usage.completion_tokens}\\s`),
+  );
+  await page.getByRole('button', { name: 'Revoke notebook' }).click();
+  await page.getByText('notebook revoked').waitFor();
+  await page.getByText('No keys').waitFor();
+});
+
+test('a provider is made by its form, refused where its URL is private, and its key is not shown', async () => {
+  const page = await dashboard.visit(`/orgs/${organization.slug}/ai`);
+  await page.getByRole('button', { name: 'New provider' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name').fill('acme');
+  await dialog.getByLabel('URL').fill('https://169.254.169.254/v1');
+  await dialog.getByLabel('Key').fill('sk-of-acme');
+  await dialog.getByLabel('Models').fill('small, large');
+  await dialog.getByRole('button', { name: 'Make provider' }).click();
+  await dialog.getByText('must not lead to a private address').waitFor();
+  await dialog.getByLabel('URL').fill('https://models.example/v1');
+  await dialog.getByRole('button', { name: 'Make provider' }).click();
+  const row = page.getByRole('table', { name: 'Providers' }).getByRole('row', { name: /acme/ });
+  await row.getByText('set').waitFor();
+  assert.equal(await page.getByText('sk-of-acme').count(), 0);
+  await page.getByRole('button', { name: 'Actions for acme' }).click();
+  await page.getByRole('menuitem', { name: 'Switch off' }).click();
+  await row.getByText('Off').waitFor();
+  const { providers } = await dashboard.platform.call('GET', `/orgs/${organization.id}/ai`);
+  assert.deepEqual(
+    providers.map(({ name, hasKey, enabled, models }: Json) => [name, hasKey, enabled, models]),
+    [['acme', true, false, ['small', 'large']]],
+  );
+});
+
+test('names of models and limits are set by a form', async () => {
+  const page = await dashboard.visit(`/orgs/${organization.slug}/ai`);
+  await page.getByRole('button', { name: 'Change models and limits' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Names').fill('fast = no-slash');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.getByRole('alert').waitFor();
+  await dialog.getByLabel('Names').fill('fast = mock/echo');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Models and limits changed').waitFor();
+  await page.getByRole('definition').getByText('fast = mock/echo').waitFor();
+  const settings = await dashboard.platform.call('GET', `/orgs/${organization.id}/ai`);
+  assert.deepEqual([settings.aliases, settings.auto, settings.limits], [{ fast: 'mock/echo' }, [], []]);
+});
+
+test('the pages of AI fit each width and theme', async () => {
+  await dashboard.inspect('organization-ai', `/orgs/${organization.slug}/ai`);
+  await dashboard.inspect('project-ai', '/projects/shop/ai');
+});
+
+test('no page complained', () => {
+  assert.deepEqual(dashboard.complaints, []);
+});
