@@ -46,6 +46,9 @@ export interface Refusal {
   readonly message: string;
   /** When it may be tried again; null: not of itself. */
   readonly retryAfterMs: number | null;
+  /** Of the limit that has no room. */
+  readonly of: 'requests' | 'tokens';
+  readonly left: Remaining;
 }
 
 /** Budgets and rates of organization, project and deployment. */

@@ -43,11 +43,18 @@ interface Details {
 export class GatewayError extends Error {
   readonly code: GatewayErrorCode;
   readonly details: Details;
+  /** Of the answer, where there is one. */
+  readonly headers: Record<string, string> = {};
 
   constructor(code: GatewayErrorCode, message: string, details: Details = {}) {
     super(message);
     this.code = code;
     this.details = details;
+  }
+
+  with(headers: Readonly<Record<string, string>>): this {
+    Object.assign(this.headers, headers);
+    return this;
   }
 
   get status(): number {
@@ -65,7 +72,7 @@ export function errorBody({ code, message, details }: GatewayError): { readonly 
 
 /** @param body on another wire than that of chat completions. */
 export function errorResponse(error: GatewayError, body: unknown = errorBody(error)): Response {
-  const headers = new Headers();
+  const headers = new Headers(error.headers);
   const { retryAfterMs } = error.details;
   const row: Row = gatewayErrors[error.code];
   if (row.isFinal === true) headers.set('x-should-retry', 'false');

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { Json } from './chat.ts';
 import type { Caller, Gateway, GatewayParts } from './contract.ts';
 import { errorResponse, GatewayError } from './errors.ts';
+import { createRefusedFields } from './providers/refused-fields.ts';
 import { readJson } from './request-body.ts';
 import type { Call } from './routes/call.ts';
 import { chatCompletions } from './routes/chat-completions.ts';
@@ -33,6 +34,7 @@ const unserved: Readonly<Record<string, string>> = {
 export function createGateway(parts: GatewayParts): Gateway {
   const { breakerFailuresMax: failuresMax, breakerOpenMs: openMs } = parts.limits;
   const breaker = createCircuitBreaker(parts.now, { failuresMax, openMs });
+  const refusedFields = createRefusedFields();
   const open = new Set<(error: GatewayError) => void>();
   const asking = new Set<string>();
   return {
@@ -42,7 +44,7 @@ export function createGateway(parts: GatewayParts): Gateway {
       let response: Response;
       try {
         const caller = known ?? (await callerOf(request, parts));
-        response = await route({ id, request, caller, startedAt, parts, breaker, open }, asking);
+        response = await route({ id, request, caller, startedAt, parts, breaker, refusedFields, open }, asking);
       } catch (error) {
         const failure = told(error, id, request);
         const isSdk = pathOf(request)?.startsWith(SDK) === true;

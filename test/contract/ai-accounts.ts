@@ -83,6 +83,8 @@ export function testAiAccounts(form: string, open: OpenAccounts): void {
       code: 'rate_limit_exceeded',
       message: 'requests per minute of the organization: 2 of 2 used',
       retryAfterMs: MINUTE,
+      of: 'requests',
+      left: { limit: 2, remaining: 0, resetMs: MINUTE },
     });
     assert.ok(isRoom(await ledger.reserve(other, tokens(1))));
     clock.at += MINUTE;
@@ -114,6 +116,8 @@ export function testAiAccounts(form: string, open: OpenAccounts): void {
         code: 'insufficient_quota',
         message: 'tokens per day of the project: 4000 of 100 used',
         retryAfterMs: null,
+        of: 'tokens',
+        left: { limit: 100, remaining: 0, resetMs: 12 * 60 * MINUTE },
       });
       clock.at += 12 * 60 * MINUTE;
       assert.ok(isRoom(await ledger.reserve(caller, tokens(1))));

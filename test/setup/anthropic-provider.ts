@@ -42,6 +42,8 @@ class Refused extends Error {}
 function check(body: Fields): void {
   for (const name of ['model', 'messages', 'max_tokens'])
     if (body[name] === undefined) throw new Refused(`${name}: Field required`);
+  if (body['model'] === 'thoughtless' && body['thinking'] !== undefined)
+    throw new Refused('adaptive thinking is not supported on this model');
   for (const name of Object.keys(body))
     if (!FIELDS.has(name)) throw new Refused(`${name}: Extra inputs are not permitted`);
   if (typeof body['temperature'] === 'number' && body['temperature'] > 1) throw new Refused('temperature: range: 0..1');

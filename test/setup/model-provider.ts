@@ -104,6 +104,24 @@ const answers: Readonly<Record<string, Answer>> = {
       '{"error":{"message":"too long","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}',
     );
   },
+  // As servers say it that refuse what they do not know, and models that count their thoughts.
+  strict: (response, body, nth) => {
+    const unknown = ['stream_options', 'seed'].find((name) => name in body);
+    if (unknown === undefined) return answerWell(response, body, nth);
+    return refuse(response, 400, `Unrecognized request argument supplied: ${unknown}`);
+  },
+  'new-name': (response, body, nth) => {
+    if (!('max_tokens' in body)) return answerWell(response, body, nth);
+    const message =
+      "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
+    const error = { message, type: 'invalid_request_error', param: 'max_tokens', code: 'unsupported_parameter' };
+    return answerJson(response, 400, { error });
+  },
+  'old-name': (response, body, nth) =>
+    ['max_completion_tokens', 'stream_options'].some((name) => name in body)
+      ? refuse(response, 422, `Extra inputs are not permitted: ${Object.keys(body).join(', ')}`)
+      : answerWell(response, body, nth),
+  'too-many': (response) => refuse(response, 400, 'max_tokens is too large: 9. This model supports at most 8'),
   'bad-key': (response) => refuse(response, 401, 'Incorrect key: sk-secret'),
   redirect: (response) => {
     response.writeHead(302, { location: 'http://127.0.0.1:1/' });

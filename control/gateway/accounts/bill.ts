@@ -38,7 +38,10 @@ interface Opened {
 export async function openBill(parts: GatewayParts, opened: Opened): Promise<Bill> {
   const { id, caller, startedAt, modelRequested, isStream, estimate } = opened;
   const room = await parts.ledger.reserve(caller, estimate);
-  if ('code' in room) throw new GatewayError(room.code, room.message, { retryAfterMs: room.retryAfterMs });
+  if ('code' in room) {
+    const error = new GatewayError(room.code, room.message, { retryAfterMs: room.retryAfterMs });
+    throw error.with(remainingHeaders(room.of, room.left));
+  }
   let isClosed = false;
   return {
     isBounded: room.isBounded,

@@ -38,15 +38,18 @@ export function refusalOf({ limit, counter }: Room, tokens: number, at: number):
   const isRequests = limit.of === 'requests';
   const fits = isRequests ? used < limit.most : used + reserved + tokens <= limit.most;
   if (fits || (!isRequests && reserved === 0 && used < limit.most)) return null;
+  const remaining = Math.max(0, limit.most - used - reserved);
+  const told = { of: limit.of, left: { limit: limit.most, remaining, resetMs: endsAt - at } };
   const message = `${limit.of} per ${limit.per} of the ${limit.scope}: ${used} of ${limit.most} used`;
   if (used < limit.most)
     return {
       code: 'rate_limit_exceeded',
       message: `${message}, the rest is reserved for calls under way`,
       retryAfterMs: BUSY_RETRY_MS,
+      ...told,
     };
-  if (limit.per === 'minute') return { code: 'rate_limit_exceeded', message, retryAfterMs: endsAt - at };
-  return { code: 'insufficient_quota', message, retryAfterMs: null };
+  if (limit.per === 'minute') return { code: 'rate_limit_exceeded', message, retryAfterMs: endsAt - at, ...told };
+  return { code: 'insufficient_quota', message, retryAfterMs: null, ...told };
 }
 
 /** The one that a caller is told of. */

@@ -8,6 +8,8 @@ interface Verdict {
   /** Whether it speaks against the provider, rather than for the one request. */
   readonly isOutage: boolean;
   readonly retryAfterMs?: number | null;
+  /** Whether the same request, put in another way, may do at once. */
+  readonly isAmended?: boolean;
 }
 
 export class UpstreamFailure extends Error {
@@ -15,13 +17,15 @@ export class UpstreamFailure extends Error {
   readonly isRetryable: boolean;
   readonly isOutage: boolean;
   readonly retryAfterMs: number | null;
+  readonly isAmended: boolean;
 
-  constructor(told: GatewayError, { isRetryable, isOutage, retryAfterMs = null }: Verdict) {
+  constructor(told: GatewayError, { isRetryable, isOutage, retryAfterMs = null, isAmended = false }: Verdict) {
     super(told.message);
     this.told = told;
     this.isRetryable = isRetryable;
     this.isOutage = isOutage;
     this.retryAfterMs = retryAfterMs;
+    this.isAmended = isAmended;
   }
 }
 

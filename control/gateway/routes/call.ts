@@ -3,10 +3,11 @@ import { isList, type Json } from '../chat.ts';
 import type { Caller, GatewayParts } from '../contract.ts';
 import { GatewayError } from '../errors.ts';
 import { HOPS_HEADER, type CallContext } from '../providers/call.ts';
+import type { RefusedFields } from '../providers/refused-fields.ts';
 import type { Target } from '../providers/wire.ts';
 import type { Tried } from '../routing/attempts.ts';
 import type { CircuitBreaker } from '../routing/circuit-breaker.ts';
-import { nameOf, targetsOf } from '../routing/model-names.ts';
+import { headerText, nameOf, targetsOf } from '../routing/model-names.ts';
 import { readModel, wrong } from '../request-body.ts';
 
 const HOPS_MAX = 3;
@@ -22,6 +23,7 @@ export interface Call {
   readonly startedAt: number;
   readonly parts: GatewayParts;
   readonly breaker: CircuitBreaker;
+  readonly refusedFields: RefusedFields;
   /** Ends each stream that is open, when the gateway closes. */
   readonly open: Set<(error: GatewayError) => void>;
 }
@@ -62,6 +64,3 @@ export function answerHeaders({ parts, startedAt }: Call, { target, attempts }: 
     'openai-processing-ms': String(Math.round(upstreamMs)),
   };
 }
-
-/** Names of models are whatever a client writes. */
-const headerText = (name: string): string => (/^[\x20-\x7e]*$/.test(name) ? name : encodeURI(name.toWellFormed()));

@@ -4,7 +4,8 @@ import { estimateChat, saidLength, tokensOfLength } from '../accounts/estimate.t
 import { isJson, isList, usedOf, wireUsage, type ChatRequest, type Json, type Used } from '../chat.ts';
 import { GatewayError } from '../errors.ts';
 import { askForJson, askForStream, type CallContext } from '../providers/call.ts';
-import type { Target } from '../providers/wire.ts';
+import { UpstreamFailure } from '../providers/failure.ts';
+import type { Target, WireRequest } from '../providers/wire.ts';
 import { wires } from '../providers/wires.ts';
 import { readChat } from '../request-body.ts';
 import { tryInTurn, type Tried } from '../routing/attempts.ts';
@@ -44,11 +45,13 @@ interface Chat {
   readonly bill: Bill;
 }
 
+type Ask<Answer> = (target: Target, put: WireRequest) => Promise<Answer>;
+
 async function answer(chat: Chat): Promise<Response> {
   const { call, bill } = chat;
-  const { tried, upstreamMs } = await timed(chat, (target) => {
+  const { tried, upstreamMs } = await timed(chat, (target, put) => {
     const wire = wires[target.provider.kind];
-    return askForJson(chat.context, target, wire, put(chat, target), (json) => wire.chatAnswer(json));
+    return askForJson(chat.context, target, wire, put, (json) => wire.chatAnswer(json));
   });
   const used = usedOf(tried.answer['usage']) ?? estimated(bill, tried.answer);
   bill.close({ used, model: nameOf(tried.target), error: null, begunAt: call.parts.now() });
@@ -59,8 +62,8 @@ async function answer(chat: Chat): Promise<Response> {
 
 async function stream(chat: Chat): Promise<Response> {
   const { call, bill, request } = chat;
-  const { tried, upstreamMs } = await timed(chat, (target) =>
-    askForStream(chat.context, target, wires[target.provider.kind], put(chat, target)),
+  const { tried, upstreamMs } = await timed(chat, (target, put) =>
+    askForStream(chat.context, target, wires[target.provider.kind], put),
   );
   const begunAt = call.parts.now();
   const opened = openChatStream({
@@ -80,19 +83,28 @@ async function stream(chat: Chat): Promise<Response> {
   });
 }
 
-function put({ request, bill, context }: Chat, target: Target) {
+/** One attempt: as the provider is known to take it, and told apart when it shows that it takes it otherwise. */
+async function attemptAt<Answer>({ call, request, bill, context }: Chat, target: Target, ask: Ask<Answer>) {
+  const { refusedFields, caller } = call;
   const hold = { isBounded: bill.isBounded, tokensDefault: context.limits.completionTokensDefault };
-  return wires[target.provider.kind].chatRequest(target, request, hold);
+  const put = wires[target.provider.kind].chatRequest(target, request, hold);
+  const sent = refusedFields.apply(caller.organizationId, target, put, request);
+  try {
+    return await ask(target, sent);
+  } catch (error) {
+    if (!(error instanceof UpstreamFailure)) throw error;
+    const isAmended = refusedFields.learn(caller.organizationId, target, sent, request, error.told);
+    throw isAmended ? new UpstreamFailure(error.told, { ...error, isAmended }) : error;
+  }
 }
 
-async function timed<Answer>(
-  { call, context, targets }: Chat,
-  attempt: (target: Target) => Promise<Answer>,
-): Promise<{ tried: Tried<Answer>; upstreamMs: number }> {
+async function timed<Answer>(chat: Chat, ask: Ask<Answer>): Promise<{ tried: Tried<Answer>; upstreamMs: number }> {
+  const { call, context, targets } = chat;
   const { parts, breaker, caller, request } = call;
   const sentAt = parts.now();
   const { organizationId } = caller;
   const { limits } = context;
+  const attempt = (target: Target): Promise<Answer> => attemptAt(chat, target, ask);
   const tried = await tryInTurn({ targets, attempt, breaker, organizationId, limits, signal: request.signal });
   return { tried, upstreamMs: parts.now() - sentAt };
 }

@@ -6,7 +6,10 @@ import { GatewayError } from '../errors.ts';
 import { UpstreamFailure } from '../providers/failure.ts';
 import type { Target } from '../providers/wire.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
-import { nameOf } from './model-names.ts';
+import { headerText, nameOf } from './model-names.ts';
+
+/** Ways that a request can be put in, one after the other. */
+const AMENDED_MAX = 4;
 
 /** An answer, and what it took. */
 export interface Tried<Answer> {
@@ -30,6 +33,7 @@ interface Parts<Answer> {
 export async function tryInTurn<Answer>(parts: Parts<Answer>): Promise<Tried<Answer>> {
   const { targets, breaker, limits, signal } = parts;
   let attempts = 0;
+  let amended = 0;
   let told: GatewayError | null = null;
   for (const target of targets) {
     const circuit = `${parts.organizationId} ${target.provider.name} ${target.provider.url}`;
@@ -47,8 +51,14 @@ export async function tryInTurn<Answer>(parts: Parts<Answer>): Promise<Tried<Ans
       } catch (error) {
         if (!(error instanceof UpstreamFailure)) throw error;
         if (error.isOutage) breaker.failed(circuit);
-        if (!error.isRetryable) throw error.told;
         told = error.told;
+        told.with({ 'x-platform-attempts': String(attempts), 'x-platform-model': headerText(nameOf(target)) });
+        if (error.isAmended && amended < AMENDED_MAX) {
+          amended += 1;
+          retry -= 1;
+          continue;
+        }
+        if (!error.isRetryable) throw told;
         const pauseMs = error.retryAfterMs ?? limits.retryPauseMs * 2 ** retry;
         if (pauseMs > limits.retryAfterMsMax || retry === limits.retriesMax) break;
         await pauseUnlessGone(pauseMs, signal);

@@ -8,6 +8,10 @@ const AUTO = 'auto';
 /** `provider/model` of a target. */
 export const nameOf = ({ provider, model }: Target): string => `${provider.name}/${model}`;
 
+/** Names of models are whatever a client writes. */
+export const headerText = (name: string): string =>
+  /^[\x20-\x7e]*$/.test(name) ? name : encodeURI(name.toWellFormed());
+
 /** What is tried in turn, without repetitions. @throws {GatewayError} 404, 503 */
 export function targetsOf(table: ModelTable, names: readonly string[], most: number): Target[] {
   if (table.providers.length === 0)
