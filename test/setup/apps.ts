@@ -13,6 +13,10 @@ export const apps: Readonly<Record<string, readonly [request: string, status: nu
       ['POST /login', 400, /Too small/, '{"name":""}'],
       ['GET /whoami', 401, /A valid token is needed/],
     ],
+    'examples/chat': [
+      ['GET /api/chat', 405, /POST/],
+      ['POST /api/chat', 400, /messages/, '{"messages":[{"role":"system","content":"x"}]}'],
+    ],
     'examples/spa': [['GET /api/cities', 200, /"Berlin"/]],
     'test/fixtures/apps/hono': [
       ['GET /users/7?q=1', 200, /\{"id":7,"query":\{"q":"1"\}\}/],
