@@ -43,10 +43,11 @@ const FIELDS = ['KIND', 'URL', 'KEY', 'MODELS'] as const;
 const ALIAS = /^[A-Za-z0-9][\w.:-]{0,99}$/;
 /** A key goes into a header. */
 const KEY = /^[\x21-\x7e]+$/;
-const usualUrls: Readonly<Partial<Record<AiProviderKind, string>>> = {
+const usualUrls: Readonly<Record<AiProviderKind, string>> = {
   openai: 'https://api.openai.com/v1',
   anthropic: 'https://api.anthropic.com/v1',
   google: 'https://generativelanguage.googleapis.com/v1beta',
+  mock: '',
 };
 
 const limitNames: readonly (readonly [field: keyof AiPlanLimits, before: string, after: string])[] = [
@@ -124,7 +125,8 @@ function readProvider(
   problems: string[],
 ): AiProvider | null {
   const variable = (field: string): string => `AI_PROVIDER_${name}_${field}`;
-  const kind = aiProviderKinds.find((one) => one === given.KIND);
+  // A provider that is called as its kind needs no more than a key.
+  const kind = aiProviderKinds.find((one) => one === (given.KIND ?? name.toLowerCase()));
   if (kind === undefined) {
     const kinds = aiProviderKinds.join(', ');
     problems.push(
@@ -135,11 +137,12 @@ function readProvider(
     return null;
   }
   const before = problems.length;
-  const url = kind === 'mock' ? '' : (given.URL ?? usualUrls[kind] ?? '');
+  const url = given.URL ?? usualUrls[kind];
   const problem = kind === 'mock' ? null : aiUrlProblem(url);
   if (problem !== null) problems.push(`${variable('URL')} ${problem}`);
   if (given.KEY !== undefined && !KEY.test(given.KEY))
     problems.push(`${variable('KEY')} has characters that no key has`);
+  if (given.KEY === undefined && needsKey(kind, url)) problems.push(`${variable('KEY')} is not set`);
   if (problems.length > before) return null;
   return {
     name: name.toLowerCase().replaceAll('_', '-'),
@@ -149,6 +152,9 @@ function readProvider(
     models: listOf(given.MODELS ?? ''),
   };
 }
+
+/** The providers that everybody knows have one. */
+const needsKey = (kind: AiProviderKind, url: string): boolean => kind !== 'mock' && url === usualUrls[kind];
 
 /** What is wrong with a provider's base URL; null when nothing is. It may hold a password: no message has it. */
 function aiUrlProblem(text: string): string | null {

@@ -21,7 +21,7 @@ export interface Prices {
 }
 
 /** @param file null: no model has a price. @throws {Error} when it cannot be read, or is none. */
-export function openPrices(file: string | null, log: GatewayParts['log']): Prices {
+export function openPrices(file: string | null, log: GatewayParts['log'], lookMs: number = LOOK_MS): Prices {
   if (file === null) return { price: () => null, close() {} };
   let prices = readPrices(file);
   const again = (): void => {
@@ -32,7 +32,7 @@ export function openPrices(file: string | null, log: GatewayParts['log']): Price
       log('error', `the table of prices stays as it was: ${(error as Error).message}`, {});
     }
   };
-  watchFile(file, { interval: LOOK_MS, persistent: false }, again);
+  watchFile(file, { interval: lookMs, persistent: false }, again);
   return { price: (model) => prices.get(model) ?? null, close: () => unwatchFile(file, again) };
 }
 

@@ -41,15 +41,19 @@ test('what an earlier key has sealed is readable with the new key alone', async 
   await sql`
     INSERT INTO control.alert_channel (id, name, kind, target, secret)
     VALUES (${channel}, 'c', 'slack', 'x', ${sealed(`alert_channel:${channel}`)})`;
+  const provider = newId('aiProvider');
+  await sql`
+    INSERT INTO control.ai_provider (id, organization_id, name, kind, url, key)
+    VALUES (${provider}, ${organizationId}, 'own', 'openai', 'https://x', ${sealed(`ai_provider:${provider}`)})`;
   const both = encryptionKeys(`${NEW},${OLD}`);
-  assert.deepEqual(await resealAll(sql, both), { resealed: 6, unreadable: 0 });
+  assert.deepEqual(await resealAll(sql, both), { resealed: 7, unreadable: 0 });
   assert.deepEqual(await resealAll(sql, both), { resealed: 0, unreadable: 0 });
   const alone = encryptionKeys(NEW);
   const [row] = await sql<Record<string, Buffer>[]>`
     SELECT (SELECT variables FROM control.deployment) AS deployment, (SELECT secret FROM control.webhook) AS webhook,
       (SELECT credentials FROM control.repository) AS repository, (SELECT access_token FROM control.identity) AS identity,
       (SELECT secret FROM control.log_drain) AS drain,
-      (SELECT secret FROM control.alert_channel) AS channel`;
+      (SELECT secret FROM control.alert_channel) AS channel, (SELECT key FROM control.ai_provider) AS provider`;
   const contexts = {
     deployment: `deployment:${ids.deployment}`,
     webhook: `webhook:${ids.webhook}`,
@@ -57,11 +61,12 @@ test('what an earlier key has sealed is readable with the new key alone', async 
     identity: 'identity:git-host:7',
     drain: `drain:${drain}`,
     channel: `alert_channel:${channel}`,
+    provider: `ai_provider:${provider}`,
   };
   for (const [name, context] of Object.entries(contexts))
     assert.equal(unseal(alone, row![name]!, context), `value of ${context}`);
   assert.deepEqual(await resealAll(sql, encryptionKeys('another-key-of-32-characters-here!')), {
     resealed: 0,
-    unreadable: 6,
+    unreadable: 7,
   });
 });
