@@ -3,6 +3,7 @@
 import { X509Certificate } from 'node:crypto';
 import { existsSync, globSync, lstatSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { aiSettingsFrom, type AiSettings } from '#core/ai-settings.ts';
 import { backupPlan, lastBackup } from '#core/process/backup-runs.ts';
 import { readJson, RESTORE_FILE, UPGRADE_FILE } from '#core/process/platform-record.ts';
 import { encryptionKeyProblem, secretProblem } from '#core/process/generated-secrets.ts';
@@ -36,6 +37,7 @@ export function checkInstallation(environment: Environment, folder: string, now:
     ...checkSecrets(environment),
     checkModes(folder),
     ...checkCertificates(environment, folder, now),
+    ...checkAi(environment),
   ];
 }
 
@@ -107,6 +109,40 @@ export function checkModes(folder: string): Finding {
   if (open.length === 0) return ok('file modes', 'Secrets and data are for the user of the platform alone');
   const paths = open.map((name) => path.join(folder, name)).join(' ');
   return fail('file modes', `Others may read ${open.join(', ')} in ${folder}`, `chmod -R go-rwx ${paths}`);
+}
+
+/** Providers of models; nothing where none is set. */
+export function checkAi(environment: Environment): Finding[] {
+  let settings: AiSettings;
+  try {
+    settings = aiSettingsFrom(environment);
+  } catch (error) {
+    return [fail('ai', (error as Error).message.replaceAll('\n', '; '), 'docs/ai-gateway.md lists the variables.')];
+  }
+  const { providers, pricesFile } = settings;
+  const open = providers.filter(({ url, key }) => key !== '' && url.startsWith('http:') && !isOfMachine(url));
+  return [
+    ...(pricesFile !== null && !isJsonFile(pricesFile)
+      ? [fail('ai', `AI_PRICES_FILE ${pricesFile} is no JSON that can be read`, 'docs/ai-gateway.md shows one.')]
+      : []),
+    ...open.map(({ name }) =>
+      warn('ai', `The key of the AI provider ${name} goes over plain HTTP`, 'Give it an address of https.'),
+    ),
+    ...(providers.length > 0 && open.length === 0
+      ? [ok('ai', `AI providers: ${providers.map(({ name }) => name).join(', ')}`)]
+      : []),
+  ];
+}
+
+const isOfMachine = (url: string): boolean => /^(?:localhost|127\..*|\[::1\])$/.test(new URL(url).hostname);
+
+function isJsonFile(file: string): boolean {
+  try {
+    JSON.parse(readFileSync(file, 'utf8'));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Certificates that variables name, and those of the platform's own edge. */

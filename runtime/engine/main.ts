@@ -2,7 +2,7 @@
 import { createEngine } from './engine.ts';
 import { openEngineStores, type EngineStores } from './process/stores.ts';
 import { openEngineLog, type EngineLog } from './process/log.ts';
-import { createAiSocket, type AiAddress } from './bindings/ai-transport.ts';
+import { createAiOrigin, createAiSocket, type AiAddress } from './bindings/ai-transport.ts';
 import { Forwarder } from './cluster/forwarder.ts';
 import { Placement } from './cluster/placement.ts';
 import { createEngineReports } from './process/reports.ts';
@@ -332,7 +332,9 @@ async function start(): Promise<void> {
 }
 
 function aiOf({ ai }: EngineConfig): { readonly ai?: AiAddress } {
-  return ai === null ? {} : { ai: { transport: createAiSocket(ai.socket), url: () => ai.url } };
+  if (ai === null) return {};
+  const transport = ai.socket === '' ? createAiOrigin(ai.origin) : createAiSocket(ai.socket);
+  return { ai: { transport, url: () => ai.url } };
 }
 
 function answerFailure(exchange: Exchange, outcome: Outcome & { kind: 'failed' }): void {

@@ -6,7 +6,6 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { publicAiUrl } from '#core/ai-settings.ts';
 import { logFormatFrom, logLevelFrom } from '#core/log/log-level.ts';
 import { lastBackup } from '#core/process/backup-runs.ts';
 import { cacheFolder } from '#core/process/cache-folder.ts';
@@ -23,7 +22,7 @@ import { builderService } from './services/builder-service.ts';
 import { controlService, hasControl, type ControlState } from './services/control-service.ts';
 import { edgeService, edgeToken } from './services/edge-service.ts';
 import { eventServices } from './services/event-services.ts';
-import { gatewayService, gatewaySockets, hasGateway } from './services/gateway-service.ts';
+import { engineAi, gatewayService, gatewaySockets, hasGateway } from './services/gateway-service.ts';
 import { privatePortToken } from './data-folder/private-port-token.ts';
 import { removeLocalRecord, writeLocalRecord } from './data-folder/local-record.ts';
 import { checkDataFolder, leaveRecord as leavePlatformRecord } from './data-folder/platform-record.ts';
@@ -194,8 +193,7 @@ async function start(config: SupervisorConfig): Promise<void> {
       : [];
   const aiSockets = gatewaySockets(sockets);
   const runsGateway = ofDatabase.length > 0 && (serves || parts.has('api')) && hasGateway(process.env);
-  if (runsGateway)
-    Object.assign(environment, { ENGINE_AI_SOCKET: aiSockets.engines, ENGINE_AI_URL: publicAiUrl(process.env) });
+  Object.assign(environment, engineAi(process.env, runsGateway ? aiSockets : null));
   const specs: ServiceSpec[] = [
     ...(parts.has('databases') ? [databaseService(process.env, folder, sockets)] : []).filter((spec) => spec !== null),
     ...ofDatabase,

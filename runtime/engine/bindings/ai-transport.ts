@@ -18,6 +18,8 @@ export interface AiRequest {
   readonly body: Uint8Array | string | Readable | null;
   /** Null: a token in `headers` says it. */
   readonly caller: AiCaller | null;
+  /** Of the deployment, for a gateway that takes nobody's word; null: it has none, or `headers` say it. */
+  readonly token: string | null;
   readonly signal: AbortSignal;
 }
 
@@ -58,14 +60,34 @@ function headersOf({ headers, caller }: AiRequest): string[] {
   return sent;
 }
 
+/** For a gateway that wants a token of everybody. */
+function withToken(request: AiRequest): string[] {
+  const sent = headersOf({ ...request, caller: null });
+  if (request.caller !== null && request.token !== null) sent.push('authorization', `Bearer ${request.token}`);
+  return sent;
+}
+
 /** To the gateway's process. @param socketPath of the socket that takes the word of engines. */
 export function createAiSocket(socketPath: string): AiTransport {
+  return createConnections('http://gateway', { socketPath }, headersOf);
+}
+
+/** To the API of another machine, which passes on what has the deployment's token. */
+export function createAiOrigin(origin: string): AiTransport {
+  return createConnections(origin, {}, withToken);
+}
+
+function createConnections(
+  origin: string,
+  to: { readonly socketPath?: string },
+  said: (request: AiRequest) => string[],
+): AiTransport {
   let library: Promise<Agent> | null = null;
   const connect = (): Promise<Agent> =>
     (library ??= loadFetchLibrary().then(
       ({ Agent: Connections, buildConnector }) =>
         new Connections({
-          connect: buildConnector({ socketPath, allowH2: false }),
+          connect: buildConnector({ ...to, allowH2: false }),
           allowH2: false,
           bodyTimeout: 0,
           headersTimeout: 0,
@@ -77,8 +99,8 @@ export function createAiSocket(socketPath: string): AiTransport {
       const agent = await connect();
       return requestOf(
         agent,
-        { origin: 'http://gateway', path, method: method as Dispatcher.HttpMethod },
-        { headers: headersOf(request), body, signal },
+        { origin, path, method: method as Dispatcher.HttpMethod },
+        { headers: said(request), body, signal },
         'the AI gateway',
       );
     },

@@ -22,6 +22,8 @@ export interface AiParts {
   readonly places: OpenFetches;
   /** The deployment; null: nobody's, so that nobody could be billed. */
   readonly caller: Omit<AiCaller, 'kind' | 'runId'> | null;
+  /** Its token; null: it has none. */
+  readonly token: string | null;
 }
 
 /** The handlers of one deployment's AI binding. Arguments: `{model, method, url, headers}`, the body as a part. */
@@ -29,7 +31,7 @@ export function createAiCalls(parts: AiParts): Readonly<Record<string, HostFunct
   return { 'ai.fetch': (call) => run(parts, call) };
 }
 
-async function run({ transport, places, caller }: AiParts, call: HostCall): Promise<HostReply> {
+async function run({ transport, places, caller, token }: AiParts, call: HostCall): Promise<HostReply> {
   const { model, method, url, headers } = toRecord(call.args);
   if (method !== 'GET' && method !== 'POST') throw invalid('The method must be GET or POST');
   const target = typeof url === 'string' ? URL.parse(url) : null;
@@ -56,6 +58,7 @@ async function run({ transport, places, caller }: AiParts, call: HostCall): Prom
       headers: withTrace(toList(headers), owner.trace, span?.id),
       body: call.parts[0] ?? null,
       caller: caller && { ...caller, kind: isAgent ? 'agent' : 'worker', runId: isAgent ? agentRun.id : null },
+      token,
       signal: AbortSignal.any([call.signal, gone.signal]),
     })
     .catch((error: unknown) => {

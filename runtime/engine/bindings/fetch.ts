@@ -107,7 +107,7 @@ async function run(
     const asked =
       path === null
         ? requestOf(agent, placeOf(target, verb), { headers: list, body, signal }, target.host)
-        : ai.transport.request({ method: verb, path, headers: list, body, caller: null, signal });
+        : ai.transport.request({ method: verb, path, headers: list, body, caller: null, token: null, signal });
     const response = await asked.catch((error: unknown) => {
       leave();
       throw error;

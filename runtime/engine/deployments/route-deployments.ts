@@ -1,6 +1,7 @@
 // Makes the deployment of a route: its configuration, its host functions with the bindings of its project, and what the
 // engine gives all of them. handler.ts calls it for what is served and for what is tried before it is.
 import type { Limits } from '#core/limits.ts';
+import { AI_TOKEN_VARIABLE } from '#core/ai-caller.ts';
 import { ofPreview } from '#core/preview.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
 import type { AssetAnswer } from '../assets/asset-answers.ts';
@@ -116,7 +117,8 @@ export function createRouteDeployments(
       owner === undefined
         ? null
         : { organizationId: owner.organization, projectId: owner.project, deploymentId, branch, plan };
-    return createAiCalls({ transport: engine.ai, places: engine.openFetches, caller });
+    const token = route.vars[AI_TOKEN_VARIABLE] ?? null;
+    return createAiCalls({ transport: engine.ai, places: engine.openFetches, caller, token });
   }
 
   function signUrlOf({ project }: Route): BindingTools['signUrl'] {

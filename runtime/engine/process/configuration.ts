@@ -33,8 +33,11 @@ export interface EngineConfig {
   readonly traceSampleRate: number;
   /** `EDGE_TOKEN`: by it requests over the edge are known; '': there is none. */
   readonly edgeToken: string;
-  /** `ENGINE_AI_SOCKET`, and `ENGINE_AI_URL`, as workers have it in PLATFORM_AI_URL; null: there is no AI gateway. */
-  readonly ai: { readonly socket: string; readonly url: string | null } | null;
+  /**
+   * `ENGINE_AI_SOCKET`, or `ENGINE_AI_ORIGIN` of an API elsewhere, and `ENGINE_AI_URL`, as workers have it in
+   * PLATFORM_AI_URL; null: there is no AI gateway.
+   */
+  readonly ai: { readonly socket: string; readonly origin: string; readonly url: string | null } | null;
   /** What the supervisor starts an engine with; null when it stands alone. */
   readonly supervision: Supervision | null;
 }
@@ -100,7 +103,14 @@ export function engineConfig(environment: Readonly<Record<string, string | undef
     trustedProxies,
     traceSampleRate: rate('TRACE_SAMPLE_RATE', get('TRACE_SAMPLE_RATE')),
     edgeToken: get('EDGE_TOKEN'),
-    ai: get('ENGINE_AI_SOCKET') === '' ? null : { socket: get('ENGINE_AI_SOCKET'), url: get('ENGINE_AI_URL') || null },
+    ai:
+      get('ENGINE_AI_SOCKET') === '' && get('ENGINE_AI_ORIGIN') === ''
+        ? null
+        : {
+            socket: get('ENGINE_AI_SOCKET'),
+            origin: get('ENGINE_AI_ORIGIN'),
+            url: get('ENGINE_AI_URL') || null,
+          },
     supervision:
       get('ENGINE_SOCKETS') === ''
         ? null

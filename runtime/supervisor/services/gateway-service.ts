@@ -1,7 +1,7 @@
 // How the supervisor runs the AI gateway: where there is a database. It alone gets the keys of providers.
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
-import { aiSettingsFrom, isAiVariable } from '#core/ai-settings.ts';
+import { aiSettingsFrom, isAiVariable, publicAiUrl } from '#core/ai-settings.ts';
 import { limitVariables } from '#core/limits.ts';
 import { sharedEncryptionKey } from '#core/process/generated-secrets.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
@@ -28,6 +28,25 @@ export interface GatewaySockets {
 
 export function gatewaySockets(sockets: string): GatewaySockets {
   return { tokens: join(sockets, 'ai.sock'), engines: join(sockets, 'ai-engines.sock') };
+}
+
+/**
+ * What engines get to reach a gateway: that of this machine, or over the API that `AI_GATEWAY_URL` names.
+ *
+ * @param sockets null: none runs here.
+ * @throws {Error} when `AI_GATEWAY_URL` is no address.
+ */
+export function engineAi(environment: Environment, sockets: GatewaySockets | null): Record<string, string> {
+  const origin = environment['AI_GATEWAY_URL']?.trim() ?? '';
+  if (origin !== '' && !/^https?:\/\/[^/?#@]+\/?$/.test(origin))
+    throw new Error('AI_GATEWAY_URL must be the address of the API, such as http://api:4002');
+  const where =
+    sockets !== null
+      ? { ENGINE_AI_SOCKET: sockets.engines }
+      : origin === ''
+        ? null
+        : { ENGINE_AI_ORIGIN: new URL(origin).origin };
+  return where === null ? {} : { ...where, ENGINE_AI_URL: publicAiUrl(environment) };
 }
 
 /** Whether there is a key for what organizations keep: a supervisor without an API has none of a database elsewhere. */

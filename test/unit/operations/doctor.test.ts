@@ -7,6 +7,7 @@ import { after, test } from 'node:test';
 import { backupRuns, beginRun, endRun } from '#core/process/backup-runs.ts';
 import { writeWhole } from '#core/process/platform-record.ts';
 import {
+  checkAi,
   checkBackups,
   checkCertificates,
   checkInstallation,
@@ -43,6 +44,26 @@ test('a backup is missed, made, too old, failed', () => {
     [failed.status, failed.message],
     ['fail', 'The last backup failed (The disk is full); the last good one is 0 h old'],
   );
+});
+
+test('AI providers are looked at: their variables, their prices, keys over plain HTTP', () => {
+  const said = (environment: Record<string, string>): [string, string][] =>
+    checkAi(environment).map(({ status, message }) => [status, message]);
+  const key = 'sk-0123456789';
+  assert.deepEqual(said({}), []);
+  assert.deepEqual(said({ AI_PROVIDER_OPENAI_KEY: key, AI_PROVIDER_MOCK_KIND: 'mock' }), [
+    ['ok', 'AI providers: openai, mock'],
+  ]);
+  assert.deepEqual(said({ AI_PROVIDER_OPENAI_KYE: key }), [
+    ['fail', 'AI_PROVIDER_OPENAI_KYE is not known: there are AI_PROVIDER_<NAME>_KIND, _URL, _KEY, _MODELS'],
+  ]);
+  const gpu = { AI_PROVIDER_GPU_KIND: 'openai', AI_PROVIDER_GPU_KEY: key };
+  assert.deepEqual(said({ ...gpu, AI_PROVIDER_GPU_URL: 'http://127.0.0.1:8000/v1' }), [['ok', 'AI providers: gpu']]);
+  const prices = path.join(folder, 'no-prices.json');
+  assert.deepEqual(said({ ...gpu, AI_PROVIDER_GPU_URL: 'http://10.0.0.7:8000/v1', AI_PRICES_FILE: prices }), [
+    ['fail', `AI_PRICES_FILE ${prices} is no JSON that can be read`],
+    ['warn', 'The key of the AI provider gpu goes over plain HTTP'],
+  ]);
 });
 
 test('weak secrets are named, and not shown', () => {
