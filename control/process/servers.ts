@@ -23,6 +23,8 @@ type ApiServerOptions = Address & {
 
 const IDLE_MS = 5000;
 const HEADERS_MS = 10_000;
+/** Who finds it full is refused at once on a Unix socket, rather than asked to wait. */
+const BACKLOG = 4096;
 const HEADER_BYTES_MAX = 64 * 1024;
 
 /** Listens; rejects with what to do when the port is taken. */
@@ -46,7 +48,9 @@ export async function serveApi(options: ApiServerOptions): Promise<ApiServer> {
   if ('socket' in options) {
     // Left by a process that was killed.
     rmSync(options.socket, { force: true });
-    await new Promise<void>((resolve, reject) => node.once('error', reject).listen(options.socket, resolve));
+    await new Promise<void>((resolve, reject) =>
+      node.once('error', reject).listen({ path: options.socket, backlog: BACKLOG }, resolve),
+    );
     chmodSync(options.socket, 0o600);
     return { port: 0, drain, close: () => server.close(true) };
   }

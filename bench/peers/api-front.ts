@@ -1,0 +1,13 @@
+// What of the API's process a call of the AI gateway passes: its listener and its hop to the gateway's socket.
+// node api-front.ts <port> <socket>
+import { openAiHop } from '../../control/process/ai-hop.ts';
+import { serveApi } from '../../control/process/servers.ts';
+
+const [port, socket] = process.argv.slice(2);
+const hop = openAiHop(socket!);
+await serveApi({
+  host: '127.0.0.1',
+  port: Number(port),
+  fetch: (request) => hop.fetch(request) ?? new Response(null, { status: 404 }),
+});
+process.send?.('ready');
