@@ -9,6 +9,9 @@ export const AI_CALLER_HEADER = 'x-platform-ai-caller';
 export const AI_URL_VARIABLE = 'PLATFORM_AI_URL';
 export const AI_TOKEN_VARIABLE = 'PLATFORM_AI_TOKEN';
 
+/** The organization of deployments that were published into the data folder, without a control plane. */
+export const LOCAL_ORGANIZATION = 'local';
+
 /** What a call comes from. */
 export const aiCallerKinds = ['worker', 'agent', 'sandbox', 'dev', 'key'] as const;
 export type AiCallerKind = (typeof aiCallerKinds)[number];

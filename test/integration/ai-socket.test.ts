@@ -64,7 +64,7 @@ before(async () => {
   await once(server, 'listening');
   const source = { files: worker, yaml: 'ai: true\n' };
   handler = await startHandler(
-    { shop: { ...source, plan: 'pro', owner: { organization: 'org_1', project: 'prj_1' } }, orphan: source },
+    { shop: { ...source, plan: 'pro', owner: { organization: 'org_1', project: 'prj_1' } }, published: source },
     {},
     {
       ai: { transport: createAiSocket(join(folder, 'ai-engines.sock')), url: () => URL_OF_GATEWAY },
@@ -109,10 +109,13 @@ test('env.AI asks in the name of the deployment, with what its options say', asy
   assert.deepEqual((await answered).json(), { choices: [] });
 });
 
-test('a deployment of no organization is told so, and asks nothing', async () => {
-  const { code, message } = (await handler.fetch('orphan', '/failed')).json() as { code: string; message: string };
-  assert.equal(code, 'binding_unavailable');
-  assert.match(message, /belongs to no organization/);
+test('a deployment that was published without a control plane is of the organization local', async () => {
+  const answered = handler.fetch('published', '/run');
+  const [request, response] = await asked();
+  const caller = decodeCaller(String(request.headers['x-platform-ai-caller']));
+  assert.deepEqual([caller!.organizationId, caller!.projectId, caller!.plan], ['local', 'published', 'free']);
+  answer(response);
+  assert.deepEqual((await answered).json(), { choices: [] });
 });
 
 test('a fetch to PLATFORM_AI_URL goes over the socket with its own token, and names no caller', async () => {

@@ -1,9 +1,8 @@
 // The host half of the AI binding: a request to the gateway in the name of the deployment, which the host says and the
 // worker cannot. Bodies are made and read inside the isolate; here they only pass, as those of fetch do.
 import type { AiCaller } from '#core/ai-caller.ts';
-import { PlatformError } from '#core/errors.ts';
 import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
-import { noAiGateway, type AiTransport } from './ai-transport.ts';
+import type { AiTransport } from './ai-transport.ts';
 import { invalid, toRecord } from './arguments.ts';
 import { reply } from './fetched-response.ts';
 import type { OpenFetches } from './open-fetches.ts';
@@ -20,8 +19,8 @@ const OTHER_HEADERS = /^x-(?!platform-|forwarded-)[a-z0-9-]{1,64}$/;
 export interface AiParts {
   readonly transport: AiTransport;
   readonly places: OpenFetches;
-  /** The deployment; null: nobody's, so that nobody could be billed. */
-  readonly caller: Omit<AiCaller, 'kind' | 'runId'> | null;
+  /** The deployment. */
+  readonly caller: Omit<AiCaller, 'kind' | 'runId'>;
   /** Its token; null: it has none. */
   readonly token: string | null;
 }
@@ -40,11 +39,6 @@ async function run({ transport, places, caller, token }: AiParts, call: HostCall
   span?.set('http.request.method', method);
   if (typeof model === 'string') span?.set('gen_ai.request.model', model);
   owner.countSubrequest();
-  if (caller === null && transport !== noAiGateway)
-    throw new PlatformError('binding_unavailable', {
-      kind: 'ai',
-      reason: 'this deployment belongs to no organization; deploy it through the API of the platform',
-    });
   const leave = places.take(call.isolate);
   const agentRun = owner.run();
   const isAgent = agentRun?.workflow === AGENT_WORKFLOW;
@@ -57,7 +51,7 @@ async function run({ transport, places, caller, token }: AiParts, call: HostCall
       path: `/ai${target.pathname}`,
       headers: withTrace(toList(headers), owner.trace, span?.id),
       body: call.parts[0] ?? null,
-      caller: caller && { ...caller, kind: isAgent ? 'agent' : 'worker', runId: isAgent ? agentRun.id : null },
+      caller: { ...caller, kind: isAgent ? 'agent' : 'worker', runId: isAgent ? agentRun.id : null },
       token,
       signal: AbortSignal.any([call.signal, gone.signal]),
     })

@@ -1,7 +1,7 @@
 // Makes the deployment of a route: its configuration, its host functions with the bindings of its project, and what the
 // engine gives all of them. handler.ts calls it for what is served and for what is tried before it is.
 import type { Limits } from '#core/limits.ts';
-import { AI_TOKEN_VARIABLE } from '#core/ai-caller.ts';
+import { AI_TOKEN_VARIABLE, LOCAL_ORGANIZATION } from '#core/ai-caller.ts';
 import { ofPreview } from '#core/preview.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
 import type { AssetAnswer } from '../assets/asset-answers.ts';
@@ -112,11 +112,10 @@ export function createRouteDeployments(
 
   function aiCalls(route: Route, artifact: OpenArtifact): HostFunctions['async'] {
     if (!artifact.manifest.ai) return {};
-    const { owner, deployment: deploymentId, branch, plan } = route;
-    const caller =
-      owner === undefined
-        ? null
-        : { organizationId: owner.organization, projectId: owner.project, deploymentId, branch, plan };
+    const { owner, project, deployment: deploymentId, branch, plan } = route;
+    // What was published without a control plane is of whoever runs the platform.
+    const { organization: organizationId, project: projectId } = owner ?? { organization: LOCAL_ORGANIZATION, project };
+    const caller = { organizationId, projectId, deploymentId, branch, plan };
     const token = route.vars[AI_TOKEN_VARIABLE] ?? null;
     return createAiCalls({ transport: engine.ai, places: engine.openFetches, caller, token });
   }
