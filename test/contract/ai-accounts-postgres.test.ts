@@ -4,8 +4,10 @@ import { test } from 'node:test';
 import { openPostgresAccounts, type PostgresAccounts } from '#control/gateway/accounts/postgres/accounts.ts';
 import type { Limit } from '#control/gateway/accounts/accounts.ts';
 import { encryptionKeys, seal } from '#core/encryption.ts';
+import { createRemembered } from '#control/gateway/accounts/postgres/remembered.ts';
 import { providerContext } from '#control/gateway/accounts/postgres/settings.ts';
 import type { Caller, Reservation } from '#control/gateway/contract.ts';
+import { sweep } from '#control/gateway/accounts/postgres/sweep.ts';
 import { openPostgres, type Postgres } from '#postgres/connection.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
 import { testAiAccounts } from './ai-accounts.ts';
@@ -245,6 +247,65 @@ test('an organization has its own providers, names and limits beside those of th
     assert.equal(refused.message, 'requests per day of the project: 1 of 1 used');
     assert.ok(!('code' in (await ledger.reserve({ ...caller, projectId: null }, tokens(1)))));
   }));
+
+test('what is over goes: old usage, windows, expired tokens, what dead gateways held; the rest stays', () =>
+  withDatabase(async ({ sql, accounts }) => {
+    const DAY = 86_400_000;
+    const { tokens: kept, usage, ledger } = await accounts([daily], () => AT);
+    const expiring = { ...caller, kind: 'sandbox', deploymentId: null } as const;
+    const [over, late] = [await kept.issue(expiring, AT - 2 * DAY), await kept.issue(expiring, AT - DAY)];
+    const row = {
+      caller,
+      modelRequested: 'auto',
+      model: null,
+      promptTokens: 1,
+      completionTokens: 0,
+      cachedTokens: 0,
+      reasoningTokens: 0,
+      isEstimated: false,
+      costMicros: null,
+      status: 200,
+      isStream: false,
+      firstByteMs: null,
+      totalMs: 4,
+    };
+    for (const days of [2, 4]) usage.record({ ...row, id: `req_${days}`, at: AT - days * DAY });
+    await usage.flush();
+    assert.ok(!('code' in (await ledger.reserve(caller, tokens(1)))));
+    await sql.session((session) =>
+      session.script(`
+        INSERT INTO control.ai_counter (key, starts_at, ends_at) VALUES ('old', '2025-01-01', '2025-01-02');
+        INSERT INTO control.ai_holder VALUES ('dead', now() - interval '2 hours');
+        INSERT INTO control.ai_held VALUES ('old', '2025-01-01', 'living', 1),
+          ('organization acme tokens day', '2026-01-01', 'dead', 1)`),
+    );
+    await sweep(sql, AT, 3);
+    assert.deepEqual([await kept.authenticate(over), await kept.authenticate(late)], ['invalid', 'expired']);
+    assert.deepEqual(
+      (await usage.rowsOf('acme', 9)).map(({ id }) => id),
+      ['req_2'],
+    );
+    const keys = (table: string) => sql.all(`SELECT key FROM control.${table}`);
+    assert.deepEqual(await keys('ai_counter'), [{ key: 'organization acme tokens day' }]);
+    assert.deepEqual(await sql.all('SELECT amount FROM control.ai_held'), [{ amount: 1 }]);
+    assert.equal((await sql.all('SELECT FROM control.ai_holder')).length, 1);
+  }));
+
+test("while the database is away an organization's own settings are those from before", async () => {
+  let at = 0;
+  let isAway = false;
+  const remembered = createRemembered<string>({ most: 2, ms: 10, now: () => at, keepsOld: true });
+  const look = (value: string) => () => (isAway ? Promise.reject(new Error('away')) : Promise.resolve(value));
+  assert.equal(await remembered.get('a', look('one')), 'one');
+  isAway = true;
+  at = 10;
+  assert.equal(await remembered.get('a', look('two')), 'one');
+  await assert.rejects(remembered.get('b', look('two')), /away/);
+  isAway = false;
+  assert.equal(await remembered.get('b', look('two')), 'two');
+  at = 20;
+  assert.equal(await remembered.get('a', look('two')), 'two');
+});
 
 /** Everything that was told before now has been heard by whoever reads the socket next. */
 const heard = (sql: Postgres) => sql.all(`SELECT 1`);

@@ -6,12 +6,15 @@ import { openListener } from '#postgres/listener.ts';
 import type { GatewayParts, ModelTable, ModelTables } from '../../contract.ts';
 import type { Accounts, LimitsOf } from '../accounts.ts';
 import { createPostgresLedger } from './ledger.ts';
+import { sqlState } from '#postgres/postgres-error.ts';
 import { createSettings } from './settings.ts';
+import { sweep } from './sweep.ts';
 import { createTokens } from './tokens.ts';
 import { createUsage } from './usage.ts';
 
 /** What becomes of them is told on this channel: triggers of the tables do so. */
 const CHANNEL = 'control_ai';
+const SWEEP_MS = 600_000;
 
 interface Parts {
   readonly connection: ConnectionOptions;
@@ -37,7 +40,7 @@ export async function openPostgresAccounts(parts: Parts): Promise<PostgresAccoun
   // What is counted may be lost with the server, for a moment's worth: no call waits for a disk.
   const sql = openPostgres({ ...connection, settings: { ...connection.settings, synchronous_commit: 'off' } });
   const tokens = createTokens(sql, now);
-  const usage = createUsage({ sql, log, now, days: parts.usageDays });
+  const usage = createUsage(sql, log);
   const settings = createSettings({ ...parts, sql });
   const listener = await openListener(
     connection,
@@ -53,6 +56,10 @@ export async function openPostgresAccounts(parts: Parts): Promise<PostgresAccoun
       settings.forget(null);
     },
   );
+  const sweeping = setInterval(() => {
+    const told = (error: unknown): void => log('warn', 'what is over stays for now', { code: sqlState(error) });
+    sweep(sql, now(), parts.usageDays).catch(told);
+  }, SWEEP_MS).unref();
   try {
     const ledger = await createPostgresLedger({
       sql,
@@ -66,12 +73,14 @@ export async function openPostgresAccounts(parts: Parts): Promise<PostgresAccoun
       usage,
       models: settings.table,
       async close() {
+        clearInterval(sweeping);
         await listener.close();
         await Promise.all([usage.close(), ledger.close()]);
         await sql.close();
       },
     };
   } catch (error) {
+    clearInterval(sweeping);
     await listener.close();
     await sql.close();
     throw error;

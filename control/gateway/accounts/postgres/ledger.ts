@@ -41,8 +41,6 @@ const SIGNS_A_LEASE = 3;
 const SETTLE_MS = 250;
 /** More than any call uses, and sums of it are no column's bound. */
 const TOKENS_MAX = 1e12;
-/** A gateway's clock may be late: counters stay for so long. */
-const KEPT_MS = 3_600_000;
 
 const RESERVE = `SELECT * FROM control.ai_reserve($1, $2::text[], $3::timestamptz[], $4::timestamptz[], $5::bigint[],
   $6::bigint[], $7::boolean[], $8::bigint[], $9)`;
@@ -50,16 +48,8 @@ const SETTLE = `SELECT control.ai_settle($1, $2::text[], $3::timestamptz[], $4::
 const LIVE = `
   INSERT INTO control.ai_holder (id, lease_until) VALUES ($1, clock_timestamp() + $2 * interval '1 ms')
   ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until`;
-const SWEEP = [
-  `DELETE FROM control.ai_counter WHERE (key, starts_at) IN (
-     SELECT key, starts_at FROM control.ai_counter WHERE ends_at < to_timestamp($1::double precision / 1000)
-     ORDER BY ends_at LIMIT 10000 FOR UPDATE SKIP LOCKED)`,
-  `DELETE FROM control.ai_held h
-   WHERE NOT EXISTS (SELECT FROM control.ai_counter c WHERE c.key = h.key AND c.starts_at = h.starts_at)`,
-];
 const END = `
-  WITH gone AS (DELETE FROM control.ai_holder WHERE id = $1 OR lease_until < clock_timestamp() - interval '1 hour'
-                RETURNING id)
+  WITH gone AS (DELETE FROM control.ai_holder WHERE id = $1 RETURNING id)
   DELETE FROM control.ai_held WHERE holder IN (SELECT id FROM gone)`;
 
 /** Resolves when it lives. @throws {PostgresError} when the database is away. */
@@ -73,12 +63,7 @@ export async function createPostgresLedger(parts: Parts): Promise<Ledger & { clo
   const live = (): Promise<unknown> => sql.all(LIVE, holder, leaseMs);
   await live();
   const signs = setInterval(() => {
-    void live()
-      .then(async () => {
-        await sql.all(END, '');
-        for (const statement of SWEEP) await sql.all(statement, ...(statement.includes('$1') ? [now() - KEPT_MS] : []));
-      })
-      .catch((error: unknown) => log('warn', 'the ledger gave no sign of life', { code: sqlState(error) }));
+    live().catch((error: unknown) => log('warn', 'the ledger gave no sign of life', { code: sqlState(error) }));
   }, leaseMs / SIGNS_A_LEASE);
 
   function owe(more: Owed): void {

@@ -16,6 +16,8 @@ export function createRemembered<Value>(options: {
   readonly most: number;
   readonly ms: number;
   readonly now: () => number;
+  /** Whether what is too old is better than nothing, where a look fails. */
+  readonly keepsOld?: boolean;
 }): Remembered<Value> {
   /** In the order of their use. */
   const kept = new Map<string, Kept<Value>>();
@@ -27,7 +29,9 @@ export function createRemembered<Value>(options: {
         kept.set(key, found);
         return found.value;
       }
-      const one: Kept<Value> = { until: options.now() + options.ms, value: look() };
+      const old = options.keepsOld === true ? found : undefined;
+      const value = old === undefined ? look() : look().catch(() => old.value);
+      const one: Kept<Value> = { until: options.now() + options.ms, value };
       kept.set(key, one);
       // Who comes after a look that failed looks again.
       one.value.catch(() => {

@@ -40,7 +40,7 @@ interface Parts {
 
 export function createSettings(parts: Parts): OrganizationSettings {
   const { table: common, now } = parts;
-  const remembered = createRemembered<Own>({ most: REMEMBERED_MAX, ms: REMEMBERED_MS, now });
+  const remembered = createRemembered<Own>({ most: REMEMBERED_MAX, ms: REMEMBERED_MS, now, keepsOld: true });
   const own = (organizationId: string): Promise<Own> =>
     remembered.get(organizationId, () => read(parts, organizationId));
   return {

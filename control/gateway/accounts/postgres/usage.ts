@@ -8,12 +8,11 @@ import type { UsageBook } from '../accounts.ts';
 import { readSums } from './usage-sums.ts';
 
 const TOGETHER_MS = 250;
+/** While the database is away. */
+const AGAIN_MS = 2000;
 const TOGETHER_MAX = 500;
 const WAITING_MAX = 50_000;
 const TEXT_MAX = 500;
-const SWEEP_MS = 3_600_000;
-const DAY_MS = 86_400_000;
-const SWEPT_MAX = 10_000;
 
 /** A row of the table, with its times in ms since 1970. */
 interface Row {
@@ -56,33 +55,14 @@ const SELECT = `
   SELECT ${COLUMNS.replace(' at,', ' (extract(epoch FROM at) * 1000)::double precision AS at,')}
   FROM control.ai_usage WHERE organization_id = $1 ORDER BY control.ai_usage.at DESC, id DESC LIMIT $2`;
 
-const SWEEP = `
-  DELETE FROM control.ai_usage WHERE ctid IN (
-    SELECT ctid FROM control.ai_usage WHERE at < to_timestamp($1::double precision / 1000) LIMIT ${SWEPT_MAX})
-  RETURNING id`;
-
-interface Parts {
-  readonly sql: Postgres;
-  readonly log: GatewayParts['log'];
-  readonly now: () => number;
-  /** That rows are kept. */
-  readonly days: number;
-}
-
-export function createUsage({ sql, log, now, days }: Parts): UsageBook & { close(): Promise<void> } {
+export function createUsage(sql: Postgres, log: GatewayParts['log']): UsageBook & { close(): Promise<void> } {
   let waiting: UsageRow[] = [];
   let timer: NodeJS.Timeout | null = null;
   let writing: Promise<void> = Promise.resolve();
   let dropped = 0;
 
-  const sweep = async (): Promise<void> => {
-    while ((await sql.all(SWEEP, now() - days * DAY_MS)).length === SWEPT_MAX);
-  };
-  const sweeping = setInterval(() => {
-    sweep().catch((error: unknown) => log('warn', 'old rows of AI usage stay', { code: sqlState(error) }));
-  }, SWEEP_MS).unref();
-  const later = (): void => {
-    timer ??= setTimeout(() => void write().catch(() => {}), TOGETHER_MS);
+  const later = (ms: number = TOGETHER_MS): void => {
+    timer ??= setTimeout(() => void write().catch(() => {}), ms);
   };
   const write = (): Promise<void> => (writing = writing.then(writeAll, writeAll));
 
@@ -98,7 +78,7 @@ export function createUsage({ sql, log, now, days }: Parts): UsageBook & { close
         const code = sqlState(error);
         if (isConnectionTrouble(error)) {
           waiting = [...rows, ...waiting];
-          later();
+          later(AGAIN_MS);
         }
         log('error', 'rows of AI usage were not written', {
           rows: rows.length,
@@ -127,7 +107,6 @@ export function createUsage({ sql, log, now, days }: Parts): UsageBook & { close
       return readSums(sql, question);
     },
     async close() {
-      clearInterval(sweeping);
       await write().catch(() => {});
       if (timer !== null) clearTimeout(timer);
     },
