@@ -172,6 +172,21 @@ export interface Price {
   readonly completion: number;
 }
 
+/** A POST of JSON to a provider. */
+export interface ProviderRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly signal: AbortSignal;
+}
+
+/** What it answers, as far as it is read: a `Response` is one too. */
+export interface ProviderResponse {
+  readonly status: number;
+  readonly headers: { get(name: string): string | null };
+  readonly body: AsyncIterable<Uint8Array> | null;
+}
+
 /** Everything that the gateway is made of. */
 export interface GatewayParts {
   readonly tokens: TokenStore;
@@ -181,7 +196,7 @@ export interface GatewayParts {
   /** Of a `provider/model`; null: nobody knows. */
   readonly price: (model: string) => Price | null;
   /** Sends to a provider: refuses addresses that the egress policy forbids, follows no redirect. Never for `mock`. */
-  readonly send: (request: Request, provider: ProviderConfig) => Promise<Response>;
+  readonly send: (request: ProviderRequest, provider: ProviderConfig) => Promise<ProviderResponse>;
   /** Never with a prompt, an answer or a token in it. */
   readonly log: (level: 'info' | 'warn' | 'error', message: string, details: Readonly<Record<string, unknown>>) => void;
   /** ms since 1970. */

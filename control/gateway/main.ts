@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { openLog } from '#core/log/log.ts';
 import { tellFigures } from '#core/process/figures.ts';
-import { serveApi } from '../process/servers.ts';
+import { ServedResponse, serveApi } from '../process/servers.ts';
 import { openPostgresAccounts } from './accounts/postgres/accounts.ts';
 import type { GatewayParts } from './contract.ts';
 import { createGateway } from './gateway.ts';
@@ -13,6 +13,9 @@ import { createDoor } from './process/door.ts';
 import { openPrices } from './process/prices.ts';
 import { operatorTable } from './process/operator-table.ts';
 import { openOutlet } from './process/send.ts';
+
+// The gateway itself knows no server.
+globalThis.Response = ServedResponse;
 
 const CONNECTIONS_MAX = 8;
 /** For the last frames of streams that are ended. */

@@ -8,8 +8,23 @@ const roles = new Set<unknown>(['system', 'developer', 'user', 'assistant', 'too
 
 /** @throws {GatewayError} 400, 413 */
 export async function readJson(request: Request, bytesMax: number): Promise<Json> {
-  const length = Number(request.headers.get('content-length') ?? 0);
+  const text = await readText(request, bytesMax);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new GatewayError('invalid_request', 'The body is no JSON');
+  }
+  if (!isJson(value)) throw new GatewayError('invalid_request', 'The body must be a JSON object');
+  return value;
+}
+
+async function readText(request: Request, bytesMax: number): Promise<string> {
+  const told = request.headers.get('content-length');
+  const length = Number(told ?? Number.NaN);
   if (length > bytesMax) throw tooLarge(bytesMax);
+  // A server holds a body to the length that it tells, and has it without a stream of the web.
+  if (length <= bytesMax) return request.text();
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of request.body ?? []) {
@@ -17,14 +32,7 @@ export async function readJson(request: Request, bytesMax: number): Promise<Json
     if (size > bytesMax) throw tooLarge(bytesMax);
     chunks.push(chunk);
   }
-  let value: unknown;
-  try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)));
-  } catch {
-    throw new GatewayError('invalid_request', 'The body is no JSON');
-  }
-  if (!isJson(value)) throw new GatewayError('invalid_request', 'The body must be a JSON object');
-  return value;
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 function tooLarge(bytesMax: number): GatewayError {

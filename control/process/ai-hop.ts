@@ -1,9 +1,11 @@
 // Passes what comes for /ai on to the AI gateway's process, over its socket: bodies and answers stream, and who hangs
 // up on either side ends the other. The gateway checks the token and counts the call.
 import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import type { ReadableStream as WebStream } from 'node:stream/web';
 import { Pool, type Dispatcher } from 'undici';
 import { AI_CALLER_HEADER } from '#core/ai-caller.ts';
+import { ServedResponse } from './servers.ts';
 
 /** Answers what is for the gateway; null: it is for somebody else. */
 export interface AiHop {
@@ -12,6 +14,7 @@ export interface AiHop {
 }
 
 const PATH = /^\/ai(?:\/|$)/;
+const SHORT_BYTES_MAX = 64 * 1024;
 const CONNECTIONS_MAX = 2048;
 /** Of one connection, and what no client may say. */
 const DROPPED = new Set([
@@ -54,25 +57,37 @@ const isOurs = (request: Request): boolean => PATH.test(new URL(request.url).pat
 
 async function passOn(pool: Pool, request: Request): Promise<Response> {
   const { pathname, search } = new URL(request.url);
-  let answer: Dispatcher.ResponseData;
   try {
-    answer = await pool.request({
+    const answer = await pool.request({
       path: `${pathname}${search}`,
       method: request.method as Dispatcher.HttpMethod,
       headers: [...request.headers].filter(([name]) => !DROPPED.has(name)).flat(),
-      body: request.body === null ? null : Readable.fromWeb(request.body as WebStream<Uint8Array>),
+      body: await bodyOf(request),
       signal: request.signal,
     });
+    const headers: [string, string][] = [];
+    for (const [name, value] of Object.entries(answer.headers)) {
+      if (DROPPED.has(name)) continue;
+      for (const one of Array.isArray(value) ? value : [value ?? '']) headers.push([name, one]);
+    }
+    const body = isShort(answer.headers['content-length']) ? await answer.body.bytes() : answer.body;
+    return new ServedResponse(body as Uint8Array<ArrayBuffer>, { status: answer.statusCode, headers });
   } catch {
     return away('The AI gateway cannot be reached: try again', false);
   }
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(answer.headers)) {
-    if (DROPPED.has(name)) continue;
-    for (const one of Array.isArray(value) ? value : [value ?? '']) headers.append(name, one);
-  }
-  const body = Readable.toWeb(answer.body) as unknown as ReadableStream<Uint8Array>;
-  return new Response(body, { status: answer.statusCode, headers });
+}
+
+/** The server's own stream: one of the web around it costs as much as the rest of the hop. */
+function bodyOf(request: Request & { readonly runtime?: { readonly node?: { readonly req: Readable } } }) {
+  if (request.method === 'GET' || request.method === 'HEAD') return null;
+  const sent = request.runtime?.node?.req;
+  if (sent !== undefined) return isShort(request.headers.get('content-length')) ? buffer(sent) : sent;
+  return request.body === null ? null : Readable.fromWeb(request.body as WebStream<Uint8Array>);
+}
+
+/** What is short passes as a whole, with its headers in one write. */
+function isShort(length: string | string[] | null | undefined): boolean {
+  return typeof length === 'string' && Number(length) <= SHORT_BYTES_MAX;
 }
 
 /** As the gateway itself says it. */

@@ -1,7 +1,7 @@
 // The listeners of the API process, over srvx: bounded headers and bodies, idle connections closed after 5 s.
 import { chmodSync, rmSync } from 'node:fs';
 import type { AddressInfo, Server } from 'node:net';
-import { serve } from 'srvx/node';
+import { FastResponse, serve } from 'srvx/node';
 
 /** An open listener. */
 interface ApiServer {
@@ -26,6 +26,9 @@ const HEADERS_MS = 10_000;
 /** Who finds it full is refused at once on a Unix socket, rather than asked to wait. */
 const BACKLOG = 4096;
 const HEADER_BYTES_MAX = 64 * 1024;
+
+/** A class of answers that go out as they are where they are whole: a stream of the web each is a fifth of a call. */
+export const ServedResponse = FastResponse as unknown as typeof Response;
 
 /** Listens; rejects with what to do when the port is taken. */
 export async function serveApi(options: ApiServerOptions): Promise<ApiServer> {

@@ -73,7 +73,7 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
     ...accounts,
     models: () => Promise.resolve(table),
     price: options.price ?? (() => null),
-    send: (request) => fetch(request),
+    send: ({ url, ...init }) => fetch(url, { ...init, method: 'POST', redirect: 'manual' }),
     log: (...line) => void lines.push(JSON.stringify(line)),
     now,
     limits: { ...defaultLimits.gateway, retryPauseMs: 0, ...options.limits },

@@ -1,6 +1,6 @@
 // One attempt at a provider: sends, holds it to its times and sizes, and reads what it answers.
 import type { GatewayLimits } from '#core/limits.ts';
-import type { GatewayParts } from '../contract.ts';
+import type { GatewayParts, ProviderResponse } from '../contract.ts';
 import { GatewayError } from '../errors.ts';
 import { nameOf } from '../routing/model-names.ts';
 import type { Pieces } from '../streams/chat-stream.ts';
@@ -42,14 +42,16 @@ export async function askForJson<Answer>(
   const attempt = begin(context, target);
   try {
     const response = await attempt.send(request);
-    if (!response.ok) throw await refused(response, target, wire, context.limits);
+    if (!isGood(response)) throw await refused(response, target, wire, context.limits);
     return read(JSON.parse(await readText(response, context.limits.answerBytesMax)));
   } catch (error) {
     throw attempt.explain(error);
   } finally {
-    attempt.end();
+    attempt.close();
   }
 }
+
+const isGood = ({ status }: ProviderResponse): boolean => status >= 200 && status <= 299;
 
 /** Resolves when the answer has begun. @throws {UpstreamFailure} @throws {GatewayError} when the client is gone. */
 export async function askForStream(
@@ -61,7 +63,7 @@ export async function askForStream(
   const attempt = begin(context, target);
   try {
     const response = await attempt.send(request);
-    if (!response.ok) throw await refused(response, target, wire, context.limits);
+    if (!isGood(response)) throw await refused(response, target, wire, context.limits);
     const rest = readPieces(response, wire, context.limits, attempt);
     let first: readonly StreamPiece[] = [];
     for (;;) {
@@ -98,25 +100,36 @@ function begin({ send, limits, signal, timeoutMs, hops }: CallContext, target: T
     }, ms);
   };
   waitFor(waitMs);
+  const abort = (): void => {
+    close();
+    own.abort();
+  };
+  const close = (): void => {
+    end();
+    signal.removeEventListener('abort', abort);
+  };
+  // One signal that follows another by hand costs a call less than AbortSignal.any, which makes a third.
+  signal.addEventListener('abort', abort);
+  if (signal.aborted) abort();
   return {
     end,
-    abort(): void {
-      end();
-      own.abort();
-    },
+    /** Nothing is waited for any more. */
+    close,
+    abort,
     /** The next bytes have their time from now. */
     goesOn: () => waitFor(limits.streamIdleMs),
-    send({ path, headers, body }: WireRequest): Promise<Response> {
-      const init: RequestInit = {
-        method: 'POST',
+    send({ path, headers, body }: WireRequest): Promise<ProviderResponse> {
+      const { kind, url } = target.provider;
+      const isMock = kind === 'mock';
+      const request = {
+        url: `${isMock ? 'http://mock.invalid' : url.replace(/\/+$/, '')}${path}`,
         headers: { 'content-type': 'application/json', ...headers, [HOPS_HEADER]: String(hops + 1) },
         body: JSON.stringify(body),
-        signal: AbortSignal.any([signal, own.signal]),
-        redirect: 'manual',
+        signal: own.signal,
       };
-      const { kind, url } = target.provider;
-      if (kind === 'mock') return answerMock(new Request(`http://mock.invalid${path}`, init));
-      return send(new Request(`${url.replace(/\/+$/, '')}${path}`, init), target.provider);
+      if (!isMock) return send(request, target.provider);
+      const { url: mockUrl, ...init } = request;
+      return answerMock(new Request(mockUrl, { ...init, method: 'POST' }));
     },
     /** What a failure means. */
     explain(error: unknown): UpstreamFailure | GatewayError {
@@ -143,7 +156,7 @@ function reasonOf(error: unknown): string {
   return isWord ? `no answer from the provider: ${found}` : 'no answer of the provider that could be read';
 }
 
-async function refused(response: Response, target: Target, wire: Wire, limits: GatewayLimits) {
+async function refused(response: ProviderResponse, target: Target, wire: Wire, limits: GatewayLimits) {
   const text = await readText(response, limits.answerBytesMax).catch(() => '');
   let answer: unknown = null;
   try {
@@ -155,7 +168,7 @@ async function refused(response: Response, target: Target, wire: Wire, limits: G
 }
 
 async function* readPieces(
-  response: Response,
+  response: ProviderResponse,
   wire: Wire,
   limits: GatewayLimits,
   attempt: Attempt,
@@ -179,11 +192,11 @@ async function* readPieces(
     if (pieces.length > 0) yield pieces;
     throw explained instanceof UpstreamFailure ? explained.told : explained;
   } finally {
-    attempt.end();
+    attempt.close();
   }
 }
 
-async function readText(response: Response, bytesMax: number): Promise<string> {
+async function readText(response: ProviderResponse, bytesMax: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of response.body ?? []) {

@@ -1,4 +1,5 @@
 // An attempt at a provider that gave no answer: what its client is told, and whether it is worth another attempt.
+import type { ProviderResponse } from '../contract.ts';
 import { GatewayError } from '../errors.ts';
 import type { Said } from './wire.ts';
 
@@ -33,7 +34,7 @@ export class UpstreamFailure extends Error {
 const ofRequest = new Set([400, 413, 415, 422]);
 
 /** Of an answer with a bad status. */
-export function failureOf(name: string, response: Response, said: Said): UpstreamFailure {
+export function failureOf(name: string, response: ProviderResponse, said: Said): UpstreamFailure {
   const { status } = response;
   const { message, code, type, param } = said;
   // What a provider says of a key may hold a part of it.
@@ -67,7 +68,7 @@ export function outage(name: string, what: string, code: 'upstream_error' | 'ups
   return new UpstreamFailure(new GatewayError(code, `${name}: ${what}`), { isRetryable: true, isOutage: true });
 }
 
-function retryAfterOf(headers: Headers): number | null {
+function retryAfterOf(headers: ProviderResponse['headers']): number | null {
   const ms = Number(headers.get('retry-after-ms') ?? Number.NaN);
   if (Number.isFinite(ms) && ms >= 0) return ms;
   const text = headers.get('retry-after');

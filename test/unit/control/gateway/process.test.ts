@@ -6,18 +6,18 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
+import type { ProviderResponse } from '#control/gateway/contract.ts';
 import { openPrices, readPrices } from '#control/gateway/process/prices.ts';
 import { openOutlet } from '#control/gateway/process/send.ts';
 import { providerAt } from '#test/setup/gateway.ts';
 
 const outlet = openOutlet();
 after(() => outlet.close());
-const ask = (url: string, isPrivate: boolean, init: RequestInit = {}): Promise<Response> =>
-  outlet.send(
-    new Request(url, { method: 'POST', body: '{"a":1}', redirect: 'manual', ...init }),
-    providerAt(url, { isPrivate }),
-  );
+const ask = (url: string, isPrivate: boolean, { signal } = new AbortController()): Promise<ProviderResponse> =>
+  outlet.send({ url, headers: {}, body: '{"a":1}', signal }, providerAt(url, { isPrivate }));
 
 /** A provider of this machine while `run` runs. */
 async function withServer(listener: RequestListener, run: (origin: string) => Promise<void>): Promise<void> {
@@ -59,7 +59,10 @@ test("an operator's provider may be private; it gets the body with its length, a
     },
     async (origin) => {
       const response = await ask(`${origin}/v1/chat?x=1`, true);
-      assert.deepEqual([response.status, response.headers.get('x-length'), await response.text()], [302, '7', 'moved']);
+      assert.deepEqual(
+        [response.status, response.headers.get('x-length'), await text(response.body as Readable)],
+        [302, '7', 'moved'],
+      );
     },
   ));
 
@@ -72,9 +75,9 @@ test('a request that is given up closes the connection to the provider', async (
     },
     async (origin) => {
       const gone = new AbortController();
-      const response = await ask(origin, true, { signal: gone.signal });
-      const reader = response.body!.getReader();
-      assert.equal(Buffer.from((await reader.read()).value!).toString(), 'first');
+      const { body } = await ask(origin, true, gone);
+      const { value } = await body![Symbol.asyncIterator]().next();
+      assert.equal(Buffer.from(value as Uint8Array).toString(), 'first');
       gone.abort();
       await closed.promise;
     },
