@@ -130,6 +130,9 @@ const post = (body: unknown, init: RequestInit = {}): Promise<Response> =>
     body: typeof body === 'string' ? body : JSON.stringify(body),
     ...init,
   });
+interface Refused {
+  readonly error: { readonly code: string };
+}
 const chat = (model: string, more: object = {}) => ({ model, messages: [{ role: 'user', content: 'hello' }], ...more });
 const said = async (response: Response): Promise<string> =>
   ((await response.json()) as { choices: [{ message: { content: string } }] }).choices[0].message.content;
@@ -139,6 +142,12 @@ const gatewayPid = async (): Promise<number> =>
     const found = services.find(({ name, state }) => name === 'gateway' && state === 'ready');
     return found?.pid ?? null;
   });
+
+async function killGateway(): Promise<void> {
+  const pid = await gatewayPid();
+  process.kill(pid, 'SIGKILL');
+  await until(async () => ((await gatewayPid()) === pid ? null : true));
+}
 
 test('a worker calls models by env.AI and by PLATFORM_AI_URL, a client outside by its token', async () => {
   assert.equal(await said(await site('/run')), 'by the binding');
@@ -212,11 +221,51 @@ test('the keys of providers are in the process of the gateway alone', async () =
 });
 
 test('a gateway that is killed is started again, and its tokens are those from before', async () => {
-  const pid = await gatewayPid();
-  process.kill(pid, 'SIGKILL');
-  await until(async () => ((await gatewayPid()) === pid ? null : true));
+  await killGateway();
   assert.equal(await said(await post(chat('auto'))), 'hello');
   assert.equal(await said(await site('/run')), 'by the binding');
+});
+
+test('50 streamed calls at once pass a limit by at most one, and rows of usage are what the provider counted', async () => {
+  const [most, tokensACall] = [100, 12];
+  let told = 0;
+  answer = (request, response) => {
+    request.resume();
+    const chunks = [
+      { choices: [{ index: 0, delta: { role: 'assistant', content: 'five' }, finish_reason: 'stop' }] },
+      { choices: [], usage: { prompt_tokens: 7, completion_tokens: 5, total_tokens: tokensACall } },
+    ];
+    told += tokensACall;
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(`${chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('')}data: [DONE]\n\n`);
+  };
+  await sql.all(
+    `INSERT INTO control.ai_settings (organization_id, limits)
+     SELECT id, jsonb_build_array(jsonb_build_object('of', 'tokens', 'per', 'month', 'most', $1::integer))
+     FROM control.organization`,
+    most,
+  );
+  // One that has just begun remembers no earlier settings.
+  await killGateway();
+  const ask = async (): Promise<string> => {
+    const response = await post(chat('up/budget', { stream: true, max_tokens: tokensACall }));
+    return response.ok ? (await response.text(), 'ok') : ((await response.json()) as Refused).error.code;
+  };
+  // Waves, until all is used: room that is reserved and not used comes back.
+  const codes: string[] = [];
+  while (codes.at(-1) !== 'insufficient_quota') codes.push(...(await Promise.all(Array.from({ length: 50 }, ask))));
+  await sql.all('DELETE FROM control.ai_settings');
+  assert.ok(told >= most && told <= most + tokensACall, `${told} of ${most}`);
+  assert.deepEqual(new Set(codes), new Set(['ok', 'rate_limit_exceeded', 'insufficient_quota']));
+  const calls = codes.filter((code) => code === 'ok').length;
+  const counted = await until(async () => {
+    const [row] = await sql.all<{ calls: number; tokens: number }>(
+      `SELECT count(*)::int AS calls, sum(prompt_tokens + completion_tokens)::int AS tokens FROM control.ai_usage
+       WHERE model = 'up/budget'`,
+    );
+    return row!.calls >= calls ? row : null;
+  });
+  assert.deepEqual(counted, { calls, tokens: told });
 });
 
 test('a gateway that is asked to end has streams end with an error', async () => {
