@@ -11,6 +11,7 @@ import { sweep } from '#control/gateway/accounts/postgres/sweep.ts';
 import { openPostgres, type Postgres } from '#postgres/connection.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
 import { testAiAccounts } from './ai-accounts.ts';
+import { raceForBudget } from './ai-budget-race.ts';
 
 const KEYS = encryptionKeys('0123456789abcdef0123456789abcdef');
 
@@ -101,6 +102,9 @@ test('two gateways give 50 calls at the same moment no more than a limit has', (
     ]);
     assert.deepEqual(await sql.all('SELECT * FROM control.ai_held'), []);
   }));
+
+test('postgres: 50 streamed calls at once, many given up, pass a quota by at most one, and are billed to the token', () =>
+  withDatabase(({ accounts }) => raceForBudget((limits) => accounts(limits))));
 
 test('what one gateway has used and reserved the other sees', () =>
   withDatabase(async ({ accounts }) => {

@@ -50,7 +50,12 @@ export interface TestGateway {
   readonly token: string;
   /** Lines of the log, as JSON. */
   readonly lines: string[];
-  post(path: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<Response>;
+  post(
+    path: string,
+    body: unknown,
+    headers?: Readonly<Record<string, string>>,
+    signal?: AbortSignal,
+  ): Promise<Response>;
   /** Of the newest call first. */
   rows(): Promise<readonly UsageRow[]>;
   close(): Promise<void>;
@@ -59,6 +64,8 @@ export interface TestGateway {
 interface Options {
   readonly table?: Partial<ModelTable>;
   readonly limits?: Partial<GatewayParts['limits']>;
+  /** In memory by default. */
+  readonly accounts?: Accounts;
   readonly budget?: readonly Limit[];
   readonly price?: GatewayParts['price'];
   readonly now?: () => number;
@@ -66,7 +73,7 @@ interface Options {
 
 export async function startGateway(options: Options = {}): Promise<TestGateway> {
   const now = options.now ?? Date.now;
-  const accounts = createMemoryAccounts({ now, limitsOf: () => options.budget ?? [] });
+  const accounts = options.accounts ?? createMemoryAccounts({ now, limitsOf: () => options.budget ?? [] });
   const lines: string[] = [];
   const table: ModelTable = { providers: [mockProvider], aliases: {}, auto: [], ...options.table };
   const gateway = createGateway({
@@ -107,11 +114,12 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
     url,
     token,
     lines,
-    post: (path, body, headers = {}) =>
+    post: (path, body, headers = {}, signal = undefined) =>
       fetch(`${url}${path}`, {
         method: 'POST',
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
         body: typeof body === 'string' ? body : JSON.stringify(body),
+        ...(signal === undefined ? {} : { signal }),
       }),
     rows: () => accounts.usage.rowsOf('acme', 1000),
     async close() {

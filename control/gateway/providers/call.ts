@@ -108,7 +108,8 @@ function begin({ send, limits, signal, timeoutMs, hops }: CallContext, target: T
     end();
     signal.removeEventListener('abort', abort);
   };
-  // One signal that follows another by hand costs a call less than AbortSignal.any, which makes a third.
+  // One signal that follows another by hand costs a call less than AbortSignal.any, which makes a third; and that one
+  // is held weakly: once it was collected, a client that goes aborted nothing.
   signal.addEventListener('abort', abort);
   if (signal.aborted) abort();
   return {

@@ -1,7 +1,9 @@
 // Streams through the gateway, from a provider that breaks them in every way: the client gets the answer or an error.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { chat, framesOf, providerAt, saidIn, startGateway, type TestGateway } from '#test/setup/gateway.ts';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { chat, framesOf, providerAt, saidIn, startGateway, testCaller, type TestGateway } from '#test/setup/gateway.ts';
 import { MODEL_SAYS, openModelProvider, type ModelProvider } from '#test/setup/model-provider.ts';
 import { until } from '#test/setup/until.ts';
 
@@ -119,6 +121,27 @@ test('a client that goes has the provider aborted, and pays for what it got', as
     assert.deepEqual([row!.status, row!.isEstimated, row!.completionTokens], [499, true, 1]);
   } finally {
     await patient.close();
+  }
+});
+
+test('a client that goes has the provider aborted, though garbage was collected since it came', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  for (const more of [{}, { stream: true }]) {
+    const gone = new AbortController();
+    const before = provider.asked.length;
+    const body = JSON.stringify(chat(`up/hang${'stream' in more ? '/mid' : ''}`, more));
+    const request = { method: 'POST', body, signal: gone.signal };
+    const answered = gateway.gateway.fetch(new Request('http://gateway.test/ai/chat/completions', request), testCaller);
+    if ('stream' in more) await answered;
+    const asked = await until(() => provider.asked[before]);
+    for (let round = 0; round < 3; round += 1) {
+      collect();
+      await new Promise(setImmediate);
+    }
+    gone.abort();
+    assert.deepEqual(await asked.closed, { isCut: true });
+    await answered;
   }
 });
 
