@@ -12,7 +12,7 @@ import type { Shell } from '../terminal/shell.ts';
 export const command = defineCommand({
   meta: { name: 'init', description: 'Start a project from a template' },
   args: {
-    template: { type: 'positional', required: false, description: 'worker, hono or static (default: worker)' },
+    template: { type: 'positional', required: false, description: 'worker, hono, static or agent (default: worker)' },
     dir: { type: 'positional', required: false, description: 'Folder of the new project (default: the current one)' },
     force: { type: 'boolean', description: 'Write into a folder that is not empty' },
     list: { type: 'boolean', description: 'List the templates' },
@@ -89,15 +89,14 @@ const linked: Readonly<Record<string, string>> = { '@platform-run/cli': 'cli/lin
 /** Points the platform's packages at local tarballs, else at the checkout that the command runs from. */
 function withPackages(text: string, project: string, folder: string | null, checkout: string | null): string {
   if (folder === null && checkout === null) return text;
-  const manifest = JSON.parse(text) as { devDependencies: Record<string, string> };
+  const manifest = JSON.parse(text) as Record<'dependencies' | 'devDependencies', Record<string, string> | undefined>;
   const tarballs =
     folder !== null && existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.tgz')) : [];
-  for (const name of Object.keys(manifest.devDependencies).filter((key) => key.startsWith('@platform-run/'))) {
+  const sourceOf = (name: string): string => {
     if (folder === null) {
       const target = path.join(checkout!, linked[name] ?? name.replace('@platform-run/', 'packages/'));
       // Links are followed by where folders are, not by how they are called.
-      manifest.devDependencies[name] = `file:${path.relative(realpathSync(project), realpathSync(target))}`;
-      continue;
+      return path.relative(realpathSync(project), realpathSync(target));
     }
     const stem = name.slice(1).replace('/', '-');
     const tarball = tarballs.find((file) => file.startsWith(`${stem}-`) && /^\d/.test(file.slice(stem.length + 1)));
@@ -105,7 +104,10 @@ function withPackages(text: string, project: string, folder: string | null, chec
       throw new CliError(`There is no tarball of ${name} in ${folder}`, {
         advice: 'Make them with `npm run pack` in the checkout of the platform.',
       });
-    manifest.devDependencies[name] = `file:${path.join(folder, tarball)}`;
-  }
+    return path.join(folder, tarball);
+  };
+  for (const packages of [manifest.dependencies, manifest.devDependencies])
+    for (const name of Object.keys(packages ?? {}))
+      if (name.startsWith('@platform-run/')) packages![name] = `file:${sourceOf(name)}`;
   return `${JSON.stringify(manifest, null, 2)}\n`;
 }

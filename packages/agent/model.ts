@@ -145,7 +145,8 @@ function createPartials(
 ): { add(piece: string): Promise<void>; finish(): Promise<void> } {
   let text = '';
   let delta = '';
-  let last = Date.now();
+  // The first piece goes at once.
+  let last = 0;
   const flush = async (isFinal: boolean): Promise<void> => {
     const partial: RunPartial = { key, text: text.slice(0, maxPartialLength), delta, step, isFinal };
     delta = '';

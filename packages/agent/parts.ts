@@ -34,10 +34,10 @@ export function createParts<Env extends AgentEnv>(config: AgentConfig<Env>, live
     throw new TypeError(`maxSteps must be a whole number from 1 to ${STEPS_MAX}`);
   const { memory = true, artifacts = true, scheduling = true, mcp = true } = features;
   const tools = [
+    ...(config.tools ?? []).map((tool) => readyTool(tool)),
     ...(memory ? memoryTools : []),
     ...(artifacts ? artifactTools : []),
     ...(scheduling ? scheduleTools : []),
-    ...(config.tools ?? []).map((tool) => readyTool(tool)),
   ];
   const names = new Set(mcp ? ['mcp_call_tool'] : []);
   for (const { name } of tools) {

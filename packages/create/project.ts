@@ -8,6 +8,7 @@ export const templates: Readonly<Record<string, string>> = {
   worker: 'A worker in TypeScript, no dependency',
   hono: 'A Hono app',
   static: 'Static files with a small API behind them',
+  agent: 'An AI agent that chats on a web page',
 };
 
 /** Why no project was made: nothing was written. */

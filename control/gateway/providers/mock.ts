@@ -1,7 +1,7 @@
 // The provider that needs no network: the same answer to the same request, on the wire of OpenAI, for development
-// and tests. Its models: `echo` says the last user message again, `reasoning` thinks first, `tools` calls the first
-// tool and says what came back, `json` answers as the schema of response_format, `fail` answers 500, `embed` embeds.
-// Its tokens are those of accounts/estimate.ts.
+// and tests. Its models: `echo` says the last user message again, `reasoning` thinks first, `tools` calls the tool that
+// the message names, with the JSON in it, else the first one, and says what came back, `json` answers as the schema of
+// response_format, `fail` answers 500, `embed` embeds. Its tokens are those of accounts/estimate.ts.
 import { createHash } from 'node:crypto';
 import { estimateChat, saidLength, tokensOfLength } from '../accounts/estimate.ts';
 import { isJson, isList, type ChatRequest, type Json } from '../chat.ts';
@@ -58,10 +58,22 @@ function say(body: ChatRequest): Json | Response {
   if (body.model !== 'tools') return refuse(404, `The mock provider has ${mockModels.join(', ')}`, 'model_not_found');
   if (last['role'] === 'tool') return { content: `The tool says: ${textOf(last['content'])}` };
   const tools = isList(body['tools']) ? body['tools'].filter(isJson).map((tool) => tool['function']) : [];
-  const tool = tools.find(isJson);
+  const named = tools.filter(isJson).find(({ name }) => typeof name === 'string' && text.includes(name));
+  const tool = named ?? tools.find(isJson);
   if (tool === undefined) return { content: text };
-  const call = { name: tool['name'], arguments: JSON.stringify(sampleOf(tool['parameters'])) };
+  const given = named === undefined ? null : jsonIn(text);
+  const call = { name: tool['name'], arguments: JSON.stringify(given ?? sampleOf(tool['parameters'])) };
   return { content: null, tool_calls: [{ id: `call_${body.messages.length}`, type: 'function', function: call }] };
+}
+
+/** The object that stands in a text; null: none. */
+function jsonIn(text: string): Json | null {
+  try {
+    const value: unknown = JSON.parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1));
+    return isJson(value) ? value : null;
+  } catch {
+    return null;
+  }
 }
 
 /** A message in the pieces that a stream brings: words, and arguments cut in two. */

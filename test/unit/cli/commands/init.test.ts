@@ -16,20 +16,22 @@ function folder(t: TestContext): string {
 
 test('each template becomes a project named after its folder', async (t) => {
   const cwd = folder(t);
-  for (const template of ['worker', 'hono', 'static']) {
+  for (const template of ['worker', 'hono', 'static', 'agent']) {
     const shell = recordingShell(cwd);
     assert.equal(await run(['init', template, `My ${template}`], shell), 0, shell.errors.join('\n'));
     const read = (name: string): string => readFileSync(path.join(cwd, `My ${template}`, name), 'utf8');
     const manifest = JSON.parse(read('package.json')) as {
       name: string;
       scripts: Record<string, string>;
+      dependencies?: Record<string, string>;
       devDependencies: Record<string, string>;
     };
     assert.equal(manifest.name, `my-${template}`);
     assert.deepEqual(Object.keys(manifest.scripts), ['dev', 'build', 'types', 'deploy', 'check']);
-    for (const [name, wanted] of Object.entries(manifest.devDependencies).filter(([key]) =>
-      key.startsWith('@platform-run/'),
-    )) {
+    for (const [name, wanted] of Object.entries({
+      ...manifest.dependencies,
+      ...manifest.devDependencies,
+    }).filter(([key]) => key.startsWith('@platform-run/'))) {
       const target = path.resolve(cwd, `My ${template}`, wanted.replace(/^file:/, ''));
       assert.equal(
         (JSON.parse(readFileSync(path.join(target, 'package.json'), 'utf8')) as { name: string }).name,
@@ -66,7 +68,7 @@ test('an unknown template suggests the nearest one', async (t) => {
   assert.equal(await run(['init', 'hona', 'x'], shell), 2);
   assert.equal(
     shell.errors[0],
-    'error There is no template "hona". Did you mean hono?\nTemplates: worker, hono, static.',
+    'error There is no template "hona". Did you mean hono?\nTemplates: worker, hono, static, agent.',
   );
 });
 
@@ -76,7 +78,7 @@ test('--list names the templates, also as JSON', async (t) => {
   const { templates } = JSON.parse(shell.output[0]!) as { templates: { name: string }[] };
   assert.deepEqual(
     templates.map(({ name }) => name),
-    ['worker', 'hono', 'static'],
+    ['worker', 'hono', 'static', 'agent'],
   );
 });
 

@@ -53,6 +53,19 @@ test('tools calls the first tool with arguments that fit, and says what came bac
   assert.equal((second.choices[0]!.message as unknown as { content: string }).content, 'The tool says: rain');
 });
 
+test('tools calls the tool that the message names, with the JSON in it', async () => {
+  const named = [...tools, { type: 'function', function: { name: 'remind', parameters: { type: 'object' } } }];
+  const callOf = async (content: string): Promise<unknown> => {
+    const answer = (await (await ask('tools', { tools: named, messages: [{ role: 'user', content }] })).json()) as {
+      choices: { message: { tool_calls: { function: unknown }[] } }[];
+    };
+    return answer.choices[0]!.message.tool_calls[0]!.function;
+  };
+  assert.deepEqual(await callOf('Please remind {"of":{"x":1}} now'), { name: 'remind', arguments: '{"of":{"x":1}}' });
+  assert.deepEqual(await callOf('remind {'), { name: 'remind', arguments: '{}' });
+  assert.deepEqual(await callOf('{"of":1}'), { name: 'weather', arguments: '{"city":"xx","days":3}' });
+});
+
 test('a streamed tool call comes in pieces that make the same arguments', async () => {
   const frames = await framesOf(await ask('tools', { tools, stream: true }));
   type Chunk = { choices: { delta: { tool_calls?: { function: { arguments: string } }[] } }[] };
