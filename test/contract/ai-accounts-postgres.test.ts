@@ -4,11 +4,13 @@ import { test } from 'node:test';
 import { openPostgresAccounts, type PostgresAccounts } from '#control/gateway/accounts/postgres/accounts.ts';
 import type { Limit } from '#control/gateway/accounts/accounts.ts';
 import { encryptionKeys, seal } from '#core/encryption.ts';
+import { createPostgresLedger } from '#control/gateway/accounts/postgres/ledger.ts';
 import { createRemembered } from '#control/gateway/accounts/postgres/remembered.ts';
 import { providerContext } from '#control/gateway/accounts/postgres/settings.ts';
 import type { Caller, Reservation } from '#control/gateway/contract.ts';
 import { sweep } from '#control/gateway/accounts/postgres/sweep.ts';
 import { openPostgres, type Postgres } from '#postgres/connection.ts';
+import { PostgresError } from '#postgres/postgres-error.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
 import { testAiAccounts } from './ai-accounts.ts';
 import { raceForBudget } from './ai-budget-race.ts';
@@ -139,6 +141,35 @@ test('what a gateway held is free when it gives no sign of life any more', () =>
        WHERE id IN (SELECT holder FROM control.ai_held WHERE amount = 900)`,
     );
     assert.ok(!('code' in (await other.ledger.reserve(caller, tokens(200)))));
+  }));
+
+test('what a gateway holds after a connection broke is free when its last call has ended', () =>
+  withDatabase(async ({ sql }) => {
+    let breaks = false;
+    const broken: Postgres = {
+      ...sql,
+      async all(text, ...parameters) {
+        const rows = await sql.all(text, ...parameters);
+        // Done, and nobody heard of it.
+        if (breaks && text.includes('ai_reserve')) throw new PostgresError('CONNECTION_CLOSED', 'It is closed');
+        return rows as never;
+      },
+    };
+    const ledger = await createPostgresLedger({
+      sql: broken,
+      now: () => AT,
+      limitsOf: () => Promise.resolve([daily]),
+      log: () => {},
+    });
+    const first = await ledger.reserve(caller, tokens(100));
+    assert.ok(!('code' in first));
+    breaks = true;
+    await assert.rejects(ledger.reserve(caller, tokens(800)), { code: 'CONNECTION_CLOSED' });
+    breaks = false;
+    assert.ok('code' in (await ledger.reserve(caller, tokens(200))));
+    first.settle(tokens(50));
+    assert.ok(!('code' in (await ledger.reserve(caller, tokens(900)))));
+    await ledger.close();
   }));
 
 test('a gateway forgets a token at once when another revokes it, and when its deployment or project goes', () =>

@@ -3,7 +3,7 @@
 // holds counts as long as it says that it lives.
 import { randomUUID } from 'node:crypto';
 import type { Postgres } from '#postgres/connection.ts';
-import { sqlState } from '#postgres/postgres-error.ts';
+import { isConnectionTrouble, sqlState } from '#postgres/postgres-error.ts';
 import type { Caller, GatewayParts, Ledger, TokenCount } from '../../contract.ts';
 import type { Limit } from '../accounts.ts';
 import { keyOf, nearest, refusalOf, type Room } from '../room.ts';
@@ -19,19 +19,20 @@ interface Parts {
   readonly leaseMs?: number;
 }
 
-/** A limit in the window of now. */
-interface Wanted {
-  readonly limit: Limit;
+/** One counter. */
+interface Window {
   readonly key: string;
   readonly startsAt: number;
   readonly endsAt: number;
 }
 
+/** A limit in the window of now. */
+interface Wanted extends Window {
+  readonly limit: Limit;
+}
+
 /** What is still to be told of a counter. */
-interface Owed {
-  readonly key: string;
-  readonly startsAt: number;
-  readonly endsAt: number;
+interface Owed extends Window {
   used: number;
   freed: number;
 }
@@ -39,8 +40,11 @@ interface Owed {
 const LEASE_MS = 30_000;
 const SIGNS_A_LEASE = 3;
 const SETTLE_MS = 250;
+/** While the database is away. */
+const AGAIN_MS = 2000;
 /** More than any call uses, and sums of it are no column's bound. */
 const TOKENS_MAX = 1e12;
+const HELD_MAX = 1e15;
 
 const RESERVE = `SELECT * FROM control.ai_reserve($1, $2::text[], $3::timestamptz[], $4::timestamptz[], $5::bigint[],
   $6::bigint[], $7::boolean[], $8::bigint[], $9)`;
@@ -57,6 +61,10 @@ export async function createPostgresLedger(parts: Parts): Promise<Ledger & { clo
   const { sql, now, log, leaseMs = LEASE_MS } = parts;
   const holder = randomUUID();
   const owed = new Map<string, Owed>();
+  /** Calls that hold something of a counter, or are about to. */
+  const holding = new Map<string, number>();
+  /** Counters of which more may be held than calls know of: nobody heard whether a statement was done. */
+  const doubtful = new Set<string>();
   let timer: NodeJS.Timeout | null = null;
   let settling: Promise<void> = Promise.resolve();
 
@@ -67,7 +75,7 @@ export async function createPostgresLedger(parts: Parts): Promise<Ledger & { clo
   }, leaseMs / SIGNS_A_LEASE);
 
   function owe(more: Owed): void {
-    const id = `${more.key} ${more.startsAt}`;
+    const id = idOf(more);
     const one = owed.get(id);
     if (one === undefined) owed.set(id, { ...more });
     else {
@@ -82,9 +90,22 @@ export async function createPostgresLedger(parts: Parts): Promise<Ledger & { clo
     return found;
   }
 
+  /** A call holds nothing any more. @param freed what it held */
+  function leave(window: Window, used: number, freed: number): void {
+    const id = idOf(window);
+    const others = (holding.get(id) ?? 0) - 1;
+    if (others > 0) holding.set(id, others);
+    else holding.delete(id);
+    // With the last one goes what was held in doubt.
+    const isAll = others <= 0 && doubtful.delete(id);
+    if (!isAll && used === 0 && freed === 0) return;
+    owe({ ...window, used, freed: isAll ? HELD_MAX : freed });
+    later();
+  }
+
   const settle = (): Promise<void> => (settling = settling.then(settleAll, settleAll));
-  const later = (): void => {
-    timer ??= setTimeout(() => void settle().catch(() => {}), SETTLE_MS);
+  const later = (ms: number = SETTLE_MS): void => {
+    timer ??= setTimeout(() => void settle().catch(() => {}), ms);
   };
 
   async function settleAll(): Promise<void> {
@@ -104,7 +125,7 @@ export async function createPostgresLedger(parts: Parts): Promise<Ledger & { clo
     } catch (error) {
       for (const one of all) owe(one);
       log('warn', 'what AI calls have used was not counted yet', { code: sqlState(error) });
-      later();
+      later(AGAIN_MS);
       throw error;
     }
   }
@@ -115,7 +136,9 @@ export async function createPostgresLedger(parts: Parts): Promise<Ledger & { clo
       const wanted = wantedOf(caller, await parts.limitsOf(caller), at);
       if (wanted.length === 0) return { isBounded: false, requests: null, tokens: null, settle() {} };
       const tokens = tokensOf(estimate);
-      const due = wanted.map(({ key, startsAt }) => take(`${key} ${startsAt}`));
+      const held = wanted.flatMap(({ limit, ...window }) => (limit.of === 'tokens' ? [window] : []));
+      for (const window of held) holding.set(idOf(window), (holding.get(idOf(window)) ?? 0) + 1);
+      const due = wanted.map((one) => take(idOf(one)));
       let rows: readonly { readonly used: number; readonly held: number; readonly is_taken: boolean }[];
       try {
         rows = await sql.all(
@@ -130,7 +153,8 @@ export async function createPostgresLedger(parts: Parts): Promise<Ledger & { clo
         );
       } catch (error) {
         for (const one of due) if (one !== undefined) owe(one);
-        later();
+        if (isConnectionTrouble(error)) for (const window of held) doubtful.add(idOf(window));
+        for (const window of held) leave(window, 0, 0);
         throw error;
       }
       const isTaken = rows[0]!.is_taken;
@@ -140,19 +164,20 @@ export async function createPostgresLedger(parts: Parts): Promise<Ledger & { clo
         const [more, moreHeld] = !isTaken ? [0, 0] : isRequests ? [1, 0] : [0, tokens];
         return { limit, counter: { endsAt, used: used + more, reserved: held + moreHeld } };
       });
-      if (!isTaken) return rooms.map((room) => refusalOf(room, tokens, at)).find((refusal) => refusal !== null)!;
+      if (!isTaken) {
+        for (const window of held) leave(window, 0, 0);
+        return rooms.map((room) => refusalOf(room, tokens, at)).find((refusal) => refusal !== null)!;
+      }
       let isSettled = false;
       return {
-        isBounded: wanted.some(({ limit }) => limit.of === 'tokens'),
+        isBounded: held.length > 0,
         requests: nearest(rooms, 'requests', at),
         tokens: nearest(rooms, 'tokens', at),
         settle(used) {
           if (isSettled) return;
           isSettled = true;
           const spent = used === null ? 0 : tokensOf(used);
-          for (const { limit, ...window } of wanted)
-            if (limit.of === 'tokens') owe({ ...window, used: spent, freed: tokens });
-          later();
+          for (const window of held) leave(window, spent, tokens);
         },
       };
     },
@@ -176,7 +201,9 @@ function wantedOf(caller: Caller, limits: readonly Limit[], at: number): Wanted[
   return [...byKey.values()];
 }
 
-const columnsOf = (all: readonly { readonly key: string; readonly startsAt: number; readonly endsAt: number }[]) =>
+const idOf = ({ key, startsAt }: Window): string => `${key} ${startsAt}`;
+
+const columnsOf = (all: readonly Window[]) =>
   [
     all.map(({ key }) => key),
     all.map(({ startsAt }) => new Date(startsAt).toISOString()),
