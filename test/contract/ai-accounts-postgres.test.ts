@@ -6,6 +6,11 @@ import type { Limit } from '#control/gateway/accounts/accounts.ts';
 import { encryptionKeys, seal } from '#core/encryption.ts';
 import { createPostgresLedger } from '#control/gateway/accounts/postgres/ledger.ts';
 import { createRemembered } from '#control/gateway/accounts/postgres/remembered.ts';
+import {
+  issueSandboxToken,
+  revokeSandboxToken,
+  rotateSandboxToken,
+} from '#control/gateway/accounts/postgres/sandbox-tokens.ts';
 import { providerContext } from '#control/gateway/accounts/postgres/settings.ts';
 import type { Caller, Reservation } from '#control/gateway/contract.ts';
 import { sweep } from '#control/gateway/accounts/postgres/sweep.ts';
@@ -192,6 +197,30 @@ test('a gateway forgets a token at once when another revokes it, and when its de
     await sql.all(`UPDATE control.project SET deleted_at = now() WHERE id = 'shop'`);
     await until(kept);
     assert.deepEqual(await sql.all('SELECT * FROM control.ai_token'), []);
+  }));
+
+test('a token of a sandbox lives for an hour; another one takes its place, and it ends a minute later', () =>
+  withDatabase(async ({ sql, accounts }) => {
+    let at = AT;
+    const { tokens: kept } = await accounts([], () => at);
+    const owner = { organizationId: 'acme', projectId: 'shop', branch: 'main', runId: 'run_1' };
+    const first = await issueSandboxToken(sql, owner, at);
+    const expected = { ...owner, kind: 'sandbox', deploymentId: null, plan: 'free' };
+    assert.deepEqual(await kept.authenticate(first.token), expected);
+    at += 3_000_000;
+    const second = (await rotateSandboxToken(sql, first.token, at))!;
+    assert.deepEqual([first.expiresAt, second.expiresAt], [AT + 3_600_000, at + 3_600_000]);
+    assert.deepEqual(await kept.authenticate(second.token), expected);
+    at += 60_000;
+    while ((await kept.authenticate(first.token)) !== 'expired') await heard(sql);
+    assert.equal(await rotateSandboxToken(sql, first.token, at), null);
+    at += 3_540_000;
+    assert.equal(await kept.authenticate(second.token), 'expired');
+    const third = await issueSandboxToken(sql, owner, at);
+    assert.deepEqual(await kept.authenticate(third.token), expected);
+    await revokeSandboxToken(sql, third.token);
+    while ((await kept.authenticate(third.token)) !== 'invalid') await heard(sql);
+    assert.equal(await rotateSandboxToken(sql, third.token, at), null);
   }));
 
 test('a token has the plan that its organization has now', () =>
