@@ -10,6 +10,7 @@ import { createCryptoCalls } from './bindings/crypto.ts';
 import { createFetch } from './bindings/fetch.ts';
 import { guardedLookup } from './bindings/host-names.ts';
 import { OpenFetches } from './bindings/open-fetches.ts';
+import type { OwnHosts } from './bindings/own-hosts.ts';
 import { createNodeCryptoCalls } from './bindings/node-crypto.ts';
 import { createNodeZlibCalls } from './bindings/node-zlib.ts';
 import { createWebSockets } from './bindings/web-socket.ts';
@@ -34,6 +35,8 @@ interface EngineOptions {
   readonly egress: EgressPolicy;
   /** Name servers of workers' requests; those of the system by default. */
   readonly nameServers?: readonly string[];
+  /** Hosts that fetches of workers are served at from within; absent: none. */
+  readonly ownHosts?: OwnHosts;
   /** The AI gateway; absent: there is none. */
   readonly ai?: AiAddress;
   /** Private folder for the snapshot. */
@@ -113,7 +116,14 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const lookup = guardedLookup(policy, { servers: options.nameServers ?? [] });
   const ai = options.ai ?? { transport: noAiGateway, url: () => null };
   const openFetches = new OpenFetches(options.limits.subrequestsOpenMax);
-  const fetch = createFetch({ policy, lookup, meter: egressBytes, places: openFetches, ai });
+  const fetch = createFetch({
+    policy,
+    lookup,
+    meter: egressBytes,
+    places: openFetches,
+    ai,
+    ownHosts: options.ownHosts ?? null,
+  });
   const webSockets = createWebSockets({
     policy,
     lookup,

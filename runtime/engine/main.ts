@@ -17,6 +17,7 @@ import { failed, failureResponse, type Outcome } from './invocation/outcome.ts';
 import { cacheFolder } from '#core/process/cache-folder.ts';
 import { createArtifactSource } from '#deployments/artifact-source.ts';
 import { openRouteFiles } from '#deployments/route-source-files.ts';
+import { createOwnHosts } from './http/own-hosts.ts';
 import { createRouteTable } from './router/route-table.ts';
 import { createAssetServer } from './assets/assets.ts';
 import { chooseListener } from './http/choose-listener.ts';
@@ -88,11 +89,18 @@ async function openStores(
 async function start(): Promise<void> {
   const config = engineConfig(process.env);
   if (config.supervision === null) keepPrivate(config.folder);
+  let listeningPort = config.port;
   const engine = await createEngine({
     limits: config.limits,
     egress: config.egress,
     nameServers: config.nameServers,
     ...aiOf(config),
+    ownHosts: createOwnHosts({
+      has: (target) => isOwnAddress(target, config, listeningPort) && table.find(target.hostname) !== null,
+      serve: (exchange) => handler.onExchange(exchange),
+      domains: config.domains,
+      bodyBytesMax: config.limits.bodyBytesMax,
+    }),
     cacheFolder: cacheFolder(process.env),
     blanks: 2,
     crashDescriptor: config.supervision?.crashFd ?? -1,
@@ -240,7 +248,7 @@ async function start(): Promise<void> {
       onExchange: handler.onExchange,
     });
   const onListening = (listener: Listener): void => {
-    ({ technology } = listener);
+    ({ technology, port: listeningPort } = listener);
     log.info(
       {
         port: listener.port,
@@ -329,6 +337,15 @@ async function start(): Promise<void> {
   process.on('disconnect', stop);
   // A supervisor that was killed while this engine started has nobody to tell it.
   if (config.supervision !== null && !process.connected) stop();
+}
+
+/**
+ * Whether an address is below the platform's own domains, at its own port. Custom domains are not looked up: one whose
+ * owner has moved it elsewhere is in the table a while longer.
+ */
+function isOwnAddress({ hostname, port }: URL, { domains, publicPort }: EngineConfig, own: number): boolean {
+  const isOwnPort = port === '' || port === String(own) || port === String(publicPort ?? own);
+  return isOwnPort && domains.some((domain) => hostname.endsWith(`.${domain}`));
 }
 
 function aiOf({ ai }: EngineConfig): { readonly ai?: AiAddress } {

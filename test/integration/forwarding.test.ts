@@ -13,6 +13,11 @@ const counting = `let count = 0; export default { async fetch(request) {
   return new Response('well');
 } };`;
 
+const asking = `export default { async fetch(request) {
+  const { searchParams } = new URL(request.url);
+  return fetch(searchParams.get('url'), { method: 'POST', body: 'passed on' }).catch(({ message }) => new Response(message));
+} };`;
+
 /** Each on a connection of its own, so that they spread over the engines. */
 async function counts(platform: TestPlatform, requests: number): Promise<number[]> {
   const seen: number[] = [];
@@ -24,7 +29,7 @@ async function counts(platform: TestPlatform, requests: number): Promise<number[
 let platform: TestPlatform;
 before(async () => {
   platform = await startPlatform(
-    { app: counting },
+    { app: counting, asks: asking },
     { HANDLER_PROCESSES: '2', HANDLER_FORWARDS_MAX: '1000000', DRAIN_MS: '300' },
   );
 });
@@ -44,6 +49,17 @@ test('a body of a megabyte goes there and back, and the client is known', async 
     assert.ok(answer.body.equals(body));
     assert.equal(answer.headers['x-from'], '127.0.0.1');
   }
+});
+
+test('a worker that fetches another one reaches its one isolate, and no other port of the machine', async () => {
+  const ask = async (url: string): Promise<string> =>
+    (await platform.fetch('asks', `/?url=${encodeURIComponent(url)}`, { headers: { connection: 'close' } })).text;
+  const before = (await counts(platform, 1))[0]!;
+  for (let i = 1; i <= 4; i++)
+    assert.equal(await ask(`http://app.localhost:${platform.port}/count`), String(before + i));
+  assert.equal(await ask(`http://app.localhost:${platform.port}/echo`), 'passed on');
+  for (const url of [`http://127.0.0.1:${platform.port}/count`, `http://app.localhost:${platform.port + 1}/count`])
+    assert.match(await ask(url), /are not allowed|ENOTFOUND/, url);
 });
 
 test('requests that a dead engine took with it are asked again elsewhere, when they may be', async () => {

@@ -23,6 +23,7 @@ import { openArtifact } from '#deployments/artifact-source.ts';
 import { createRouteTable } from '#runtime/engine/router/route-table.ts';
 import { createSignedFiles } from '#runtime/engine/http/signed-files.ts';
 import { createAssetServer } from '#runtime/engine/assets/assets.ts';
+import { createOwnHosts } from '#runtime/engine/http/own-hosts.ts';
 import { chooseListener } from '#runtime/engine/http/choose-listener.ts';
 import { createMemoryCache } from '#runtime/stores/cache-memory.ts';
 import { send, type TestRequest, type TestResponse } from './send.ts';
@@ -80,6 +81,8 @@ export async function startHandler(
     readonly publicPort?: number;
     readonly ai?: AiAddress;
     readonly egress?: EgressPolicy;
+    /** Whether fetches to `<name>.localhost` without a port stay inside. */
+    readonly staysInside?: boolean;
   } = {},
 ): Promise<TestHandler> {
   const folder = await mkdtemp(join(tmpdir(), 'platform-test-'));
@@ -124,6 +127,14 @@ export async function startHandler(
     limits,
     egress: options.egress ?? { loopback: true, private: false },
     ...(options.ai === undefined ? {} : { ai: options.ai }),
+    ...(options.staysInside === true && {
+      ownHosts: createOwnHosts({
+        has: ({ hostname, port }) => port === '' && table.find(hostname) !== null,
+        serve: (exchange) => handler.onExchange(exchange),
+        domains: ['localhost'],
+        bodyBytesMax: limits.bodyBytesMax,
+      }),
+    }),
     cacheFolder: cacheFolder(process.env),
     blanks: 1,
   });

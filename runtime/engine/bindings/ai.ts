@@ -4,7 +4,7 @@ import type { AiCaller } from '#core/ai-caller.ts';
 import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
 import type { AiTransport } from './ai-transport.ts';
 import { invalid, toRecord } from './arguments.ts';
-import { reply } from './fetched-response.ts';
+import { reply, signalOf } from './fetched-response.ts';
 import type { OpenFetches } from './open-fetches.ts';
 import { withTrace } from './trace-headers.ts';
 
@@ -39,21 +39,20 @@ async function run({ transport, places, caller, token }: AiParts, call: HostCall
   span?.set('http.request.method', method);
   if (typeof model === 'string') span?.set('gen_ai.request.model', model);
   owner.countSubrequest();
+  const list = toList(headers);
   const leave = places.take(call.isolate);
   const agentRun = owner.run();
   const isAgent = agentRun?.workflow === AGENT_WORKFLOW;
-  const gone = new AbortController();
-  // Nobody is left to read the answer, and going on costs money.
-  owner.atEnd(() => gone.abort());
   const response = await transport
     .request({
       method,
       path: `/ai${target.pathname}`,
-      headers: withTrace(toList(headers), owner.trace, span?.id),
+      headers: withTrace(list, owner.trace, span?.id),
       body: call.parts[0] ?? null,
       caller: { ...caller, kind: isAgent ? 'agent' : 'worker', runId: isAgent ? agentRun.id : null },
       token,
-      signal: AbortSignal.any([call.signal, gone.signal]),
+      // Going on for nobody would cost money.
+      signal: signalOf(call),
     })
     .catch((error: unknown) => {
       leave();

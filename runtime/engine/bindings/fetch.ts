@@ -9,8 +9,9 @@ import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts'
 import { pathOnGateway, type AiAddress } from './ai-transport.ts';
 import type { EgressMeter } from './egress-meter.ts';
 import { loadFetchLibrary } from './fetch-agent.ts';
-import { reply, requestOf, type FetchedResponse } from './fetched-response.ts';
+import { reply, requestOf, signalOf, type FetchedResponse } from './fetched-response.ts';
 import type { OpenFetches } from './open-fetches.ts';
+import type { OwnHosts } from './own-hosts.ts';
 import { receiveBody } from './streamed-body.ts';
 import { withTrace } from './trace-headers.ts';
 
@@ -31,6 +32,7 @@ interface FetchParts {
   readonly meter: EgressMeter;
   readonly places: OpenFetches;
   readonly ai: AiAddress;
+  readonly ownHosts: OwnHosts | null;
 }
 
 /** The handlers of `fetch` under a policy. `close` ends its connections. */
@@ -85,7 +87,7 @@ export function createFetch(parts: FetchParts): {
 
 async function run(
   connecting: Promise<Agent>,
-  { policy, places, ai }: FetchParts,
+  { policy, places, ai, ownHosts }: FetchParts,
   call: HostCall,
   { method, url, headers, redirect }: FetchArguments,
   body: Uint8Array | string | Readable | null,
@@ -101,13 +103,22 @@ async function run(
   for (let redirects = 0; ; redirects++) {
     call.owner.countSubrequest();
     const path = pathOnGateway(target, ai);
-    if (path === null) check(target, policy);
+    const isInside = path === null && ownHosts?.has(target) === true;
+    if (path === null && !isInside) check(target, policy);
     const leave = places.take(call.isolate);
     const { signal } = call;
+    const sent = { headers: list, body, signal };
     const asked =
-      path === null
-        ? requestOf(agent, placeOf(target, verb), { headers: list, body, signal }, target.host)
-        : ai.transport.request({ method: verb, path, headers: list, body, caller: null, token: null, signal });
+      path !== null
+        ? ai.transport.request({ ...sent, method: verb, path, caller: null, token: null, signal: signalOf(call) })
+        : isInside
+          ? ownHosts!.fetch(target, {
+              ...sent,
+              method: verb,
+              signal: signalOf(call),
+              received: (name) => call.owner.header(name),
+            })
+          : requestOf(agent, placeOf(target, verb), sent, target.host);
     const response = await asked.catch((error: unknown) => {
       leave();
       throw error;

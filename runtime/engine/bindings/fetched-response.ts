@@ -20,6 +20,13 @@ export interface FetchedResponse {
   readonly body: Readable;
 }
 
+/** Fires when nobody waits for an answer any more: as the call's own, and when its invocation is over. */
+export function signalOf({ signal, owner }: HostCall): AbortSignal {
+  const gone = new AbortController();
+  owner.atEnd(() => gone.abort());
+  return AbortSignal.any([signal, gone.signal]);
+}
+
 /** Sends a request. @param to whom, as an error names it. @throws {PlatformError} `fetch_failed` */
 export async function requestOf(
   agent: Dispatcher,

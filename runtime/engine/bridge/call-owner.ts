@@ -22,6 +22,8 @@ export interface CallOwner {
   atEnd(run: () => void): void;
   /** Host that the request came to; null for other events. */
   host(): string | null;
+  /** Of the request that is served, by its name in lower case; null for other events. */
+  header(name: string): string | null;
   /** The run of a workflow that it is an attempt of; null: none. */
   run(): { readonly workflow: string; readonly id: string } | null;
   /** Number of the invocation; 0 for none. */

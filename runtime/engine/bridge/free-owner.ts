@@ -10,6 +10,7 @@ export const freeOwner: CallOwner = {
   settleCpu() {},
   countSubrequest() {},
   host: () => null,
+  header: () => null,
   run: () => null,
   atEnd() {},
 };

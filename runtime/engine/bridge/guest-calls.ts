@@ -55,6 +55,10 @@ class WaitingOwner implements CallOwner {
     return this.#of.host();
   }
 
+  header(name: string): string | null {
+    return this.#of.header(name);
+  }
+
   run(): ReturnType<CallOwner['run']> {
     return this.#of.run();
   }

@@ -53,6 +53,10 @@ export class StrayOwner implements CallOwner {
     return null;
   }
 
+  header(): null {
+    return null;
+  }
+
   run(): null {
     return null;
   }

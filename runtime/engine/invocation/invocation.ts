@@ -95,6 +95,11 @@ export class Invocation<Answer> {
     return (this.answer as { readonly host?: string }).host ?? null;
   }
 
+  /** Of the request, by its name in lower case; null for an event that is none. */
+  header(name: string): string | null {
+    return (this.answer as Partial<Pick<Exchange, 'header'>>).header?.(name) ?? null;
+  }
+
   /** The run of a workflow that it is an attempt of; null: none. */
   run(): { readonly workflow: string; readonly id: string } | null {
     if (this.kind !== 'workflow') return null;
