@@ -17,6 +17,8 @@ export const gatewayErrors = {
   missing_required_parameter: { status: 400, type: 'invalid_request_error' },
   loop_detected: { status: 400, type: 'invalid_request_error' },
   request_too_large: { status: 413, type: 'invalid_request_error' },
+  idempotency_conflict: { status: 409, type: 'invalid_request_error' },
+  idempotency_mismatch: { status: 422, type: 'invalid_request_error' },
   model_not_found: { status: 404, type: 'invalid_request_error' },
   route_not_found: { status: 404, type: 'invalid_request_error' },
   method_not_allowed: { status: 405, type: 'invalid_request_error' },

@@ -1,6 +1,7 @@
 // The AI gateway as a function of requests: who calls, which route, and every error as its clients read it. Knows no
 // server, no process and no database: all it needs is handed in.
 import { randomUUID } from 'node:crypto';
+import { createKeptAnswers } from './answers/kept-answers.ts';
 import type { Json } from './chat.ts';
 import type { Caller, Gateway, GatewayParts } from './contract.ts';
 import { errorResponse, GatewayError } from './errors.ts';
@@ -35,6 +36,7 @@ export function createGateway(parts: GatewayParts): Gateway {
   const { breakerFailuresMax: failuresMax, breakerOpenMs: openMs } = parts.limits;
   const breaker = createCircuitBreaker(parts.now, { failuresMax, openMs });
   const refusedFields = createRefusedFields();
+  const kept = createKeptAnswers(parts);
   const open = new Set<(error: GatewayError) => void>();
   const asking = new Set<string>();
   return {
@@ -44,7 +46,7 @@ export function createGateway(parts: GatewayParts): Gateway {
       let response: Response;
       try {
         const caller = known ?? (await callerOf(request, parts));
-        response = await route({ id, request, caller, startedAt, parts, breaker, refusedFields, open }, asking);
+        response = await route({ id, request, caller, startedAt, parts, breaker, refusedFields, kept, open }, asking);
       } catch (error) {
         const failure = told(error, id, request);
         const isSdk = pathOf(request)?.startsWith(SDK) === true;

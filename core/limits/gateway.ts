@@ -24,6 +24,10 @@ export const gatewayBounds = {
     4096,
     'Tokens of an answer that a call under a limit of tokens gets where it names no number',
   ],
+  keptBytesMax: ['AI_KEPT_BYTES_MAX', 64 * MB, 'Answers that a gateway keeps in memory to give again'],
+  keptAnswerBytesMax: ['AI_KEPT_ANSWER_BYTES_MAX', MB, 'One of them; a larger one is not kept'],
+  cacheMsMax: ['AI_CACHE_MS_MAX', 86_400_000, 'The longest time that `x-platform-cache-ttl` keeps an answer'],
+  idempotencyMs: ['AI_IDEMPOTENCY_MS', 600_000, 'How long the answer to an `Idempotency-Key` is kept'],
   drainMs: ['AI_DRAIN_MS', 8000, 'How long calls under way have to end when the gateway stops'],
   usageDays: ['AI_USAGE_DAYS', 400, 'Days that rows of AI usage are kept'],
 } satisfies Bounds;

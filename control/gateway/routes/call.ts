@@ -1,4 +1,5 @@
 // One call as the routes see it: who makes it, what it may try, and what its answer says beside its body.
+import type { KeptAnswers } from '../answers/kept-answers.ts';
 import { isList, type Json } from '../chat.ts';
 import type { Caller, GatewayParts } from '../contract.ts';
 import { GatewayError } from '../errors.ts';
@@ -24,6 +25,7 @@ export interface Call {
   readonly parts: GatewayParts;
   readonly breaker: CircuitBreaker;
   readonly refusedFields: RefusedFields;
+  readonly kept: KeptAnswers;
   /** Ends each stream that is open, when the gateway closes. */
   readonly open: Set<(error: GatewayError) => void>;
 }

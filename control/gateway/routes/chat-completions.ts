@@ -1,6 +1,7 @@
 // POST /chat/completions: an answer as a whole or as a stream, from the first of the call's models that gives one.
 import { openBill, type Bill } from '../accounts/bill.ts';
 import { estimateChat, saidLength, tokensOfLength } from '../accounts/estimate.ts';
+import { keptOrAsked } from '../answers/kept-answers.ts';
 import { isJson, isList, usedOf, wireUsage, type ChatRequest, type Json, type Used } from '../chat.ts';
 import { GatewayError } from '../errors.ts';
 import { askForJson, askForStream, type CallContext } from '../providers/call.ts';
@@ -21,6 +22,16 @@ export async function chatCompletions(call: Call, sent: Json): Promise<Response>
   const targets = await targetsOfCall(call, body);
   const { models: fallbacks, ...request } = body;
   void fallbacks;
+  const ask = (asked: ChatRequest): Promise<Response> => askProviders(call, context, targets, asked);
+  return keptOrAsked({ call, body: request as ChatRequest, models: targets.map(nameOf), ask });
+}
+
+async function askProviders(
+  call: Call,
+  context: CallContext,
+  targets: readonly Target[],
+  body: ChatRequest,
+): Promise<Response> {
   const bill = await openBill(call.parts, {
     ...call,
     modelRequested: body.model,
@@ -28,7 +39,7 @@ export async function chatCompletions(call: Call, sent: Json): Promise<Response>
     estimate: estimateChat(body, context.limits.completionTokensDefault),
   });
   try {
-    const chat = { call, context, targets, request: request as ChatRequest, bill };
+    const chat = { call, context, targets, request: body, bill };
     return await (body.stream === true ? stream(chat) : answer(chat));
   } catch (error) {
     const told = error instanceof GatewayError ? error : new GatewayError('internal_error', 'The gateway failed');
