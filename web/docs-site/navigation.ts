@@ -43,6 +43,7 @@ export const chapters: readonly Chapter[] = [
       ['workflow', 'Workflows'],
       ['ai', 'AI models'],
       ['ai-clients', 'AI clients'],
+      ['agents', 'Agents'],
     ],
   },
   {
