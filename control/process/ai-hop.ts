@@ -1,6 +1,6 @@
 // Passes what comes for /ai on to the AI gateway's process, over its socket: bodies and answers stream, and who hangs
 // up on either side ends the other. The gateway checks the token and counts the call.
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { ReadableStream as WebStream } from 'node:stream/web';
 import { Pool, type Dispatcher } from 'undici';
@@ -77,12 +77,16 @@ async function passOn(pool: Pool, request: Request): Promise<Response> {
   }
 }
 
-/** The server's own stream: one of the web around it costs as much as the rest of the hop. */
+/** Without a stream of the web, which costs as much as the rest of the hop. */
 function bodyOf(request: Request & { readonly runtime?: { readonly node?: { readonly req: Readable } } }) {
   if (request.method === 'GET' || request.method === 'HEAD') return null;
   const sent = request.runtime?.node?.req;
-  if (sent !== undefined) return isShort(request.headers.get('content-length')) ? buffer(sent) : sent;
-  return request.body === null ? null : Readable.fromWeb(request.body as WebStream<Uint8Array>);
+  if (sent === undefined) return request.body === null ? null : Readable.fromWeb(request.body as WebStream<Uint8Array>);
+  if (isShort(request.headers.get('content-length'))) return buffer(sent);
+  // The gateway may refuse it unread: what still comes is then for nobody, and keeps the next request waiting.
+  const body = new PassThrough();
+  sent.pipe(body).once('close', () => sent.unpipe(body).resume());
+  return body;
 }
 
 /** What is short passes as a whole, with its headers in one write. */
