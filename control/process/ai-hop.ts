@@ -3,7 +3,7 @@
 import { PassThrough, Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { ReadableStream as WebStream } from 'node:stream/web';
-import { Pool, type Dispatcher } from 'undici';
+import type { Dispatcher, Pool } from 'undici';
 import { AI_CALLER_HEADER } from '#core/ai-caller.ts';
 import { ServedResponse } from './servers.ts';
 
@@ -40,24 +40,30 @@ export function openAiHop(socket: string | null): AiHop {
       fetch: (request) => (isOurs(request) ? Promise.resolve(away('This platform runs no AI gateway', true)) : null),
       close: () => Promise.resolve(),
     };
-  const pool = new Pool('http://gateway', {
-    connect: { socketPath: socket },
-    connections: CONNECTIONS_MAX,
-    allowH2: false,
-    bodyTimeout: 0,
-    headersTimeout: 0,
-  });
+  let pool: Promise<Pool> | null = null;
+  // 135 ms and 18 MB, for whoever calls models.
+  const open = async (): Promise<Pool> => {
+    const { Pool: Connections } = await import('undici');
+    return new Connections('http://gateway', {
+      connect: { socketPath: socket },
+      connections: CONNECTIONS_MAX,
+      allowH2: false,
+      bodyTimeout: 0,
+      headersTimeout: 0,
+    });
+  };
   return {
-    fetch: (request) => (isOurs(request) ? passOn(pool, request) : null),
-    close: () => pool.destroy(),
+    fetch: (request) => (isOurs(request) ? passOn((pool ??= open()), request) : null),
+    close: async () => (await pool)?.destroy(),
   };
 }
 
 const isOurs = (request: Request): boolean => PATH.test(new URL(request.url).pathname);
 
-async function passOn(pool: Pool, request: Request): Promise<Response> {
+async function passOn(opening: Promise<Pool>, request: Request): Promise<Response> {
   const { pathname, search } = new URL(request.url);
   try {
+    const pool = await opening;
     const answer = await pool.request({
       path: `${pathname}${search}`,
       method: request.method as Dispatcher.HttpMethod,

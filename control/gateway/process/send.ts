@@ -1,7 +1,7 @@
 // The way out to providers: connections that are kept, none of them to an address that the egress policy forbids unless
 // the operator named the provider; redirects are not followed. The gateway itself holds an answer to its times and
 // sizes.
-import { Agent, type Dispatcher } from 'undici';
+import type { Agent, Dispatcher } from 'undici';
 import { guardedLookup, urlProblem } from '../../outbound/post.ts';
 import type { GatewayParts, ProviderResponse } from '../contract.ts';
 
@@ -15,22 +15,31 @@ export interface Outlet {
 }
 
 export function openOutlet(): Outlet {
-  const open = (isPrivate: boolean): Agent =>
-    new Agent({
+  // A gateway of the mock alone needs none of it.
+  const open = async (isPrivate: boolean): Promise<Agent> => {
+    const { Agent: Connections } = await import('undici');
+    return new Connections({
       connect: { lookup: guardedLookup(isPrivate), timeout: CONNECT_MS },
       allowH2: false,
       bodyTimeout: 0,
       headersTimeout: 0,
       keepAliveTimeout: KEPT_MS,
     });
-  const agents = { public: open(false), private: open(true) };
+  };
+  const agents = new Map<boolean, Promise<Agent>>();
+  const agentOf = (isPrivate: boolean): Promise<Agent> => {
+    const agent = agents.get(isPrivate) ?? open(isPrivate);
+    agents.set(isPrivate, agent);
+    return agent;
+  };
   return {
     async send({ url, headers, body, signal }, { isPrivate }) {
       const problem = urlProblem(url, isPrivate);
       if (problem !== null) throw Object.assign(new Error(`The URL of the provider ${problem}`), { code: FORBIDDEN });
       const { origin, pathname, search } = new URL(url);
+      const agent = await agentOf(isPrivate);
       return toResponse(
-        await agents[isPrivate ? 'private' : 'public'].request({
+        await agent.request({
           origin,
           path: `${pathname}${search}`,
           method: 'POST',
@@ -41,7 +50,7 @@ export function openOutlet(): Outlet {
       );
     },
     async close() {
-      await Promise.all([agents.public.destroy(), agents.private.destroy()]);
+      for (const agent of agents.values()) await (await agent).destroy();
     },
   };
 }
