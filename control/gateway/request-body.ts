@@ -3,7 +3,8 @@ import { isJson, isList, type ChatRequest, type Json } from './chat.ts';
 import { GatewayError } from './errors.ts';
 
 const NAME_CHARACTERS_MAX = 256;
-const CHOICES_MAX = 128;
+/** Answers that one call may ask for. */
+export const CHOICES_MAX = 128;
 const roles = new Set<unknown>(['system', 'developer', 'user', 'assistant', 'tool', 'function']);
 
 /** @throws {GatewayError} 400, 413 */

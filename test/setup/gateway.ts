@@ -64,6 +64,8 @@ export interface TestGateway {
 interface Options {
   readonly table?: Partial<ModelTable>;
   readonly limits?: Partial<GatewayParts['limits']>;
+  /** `fetch` by default. */
+  readonly send?: GatewayParts['send'];
   /** In memory by default. */
   readonly accounts?: Accounts;
   readonly budget?: readonly Limit[];
@@ -80,7 +82,7 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
     ...accounts,
     models: () => Promise.resolve(table),
     price: options.price ?? (() => null),
-    send: ({ url, ...init }) => fetch(url, { ...init, method: 'POST', redirect: 'manual' }),
+    send: options.send ?? (({ url, ...init }) => fetch(url, { ...init, method: 'POST', redirect: 'manual' })),
     log: (...line) => void lines.push(JSON.stringify(line)),
     now,
     limits: { ...defaultLimits.gateway, retryPauseMs: 0, ...options.limits },

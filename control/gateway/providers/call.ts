@@ -12,6 +12,8 @@ import { BadAnswer, type StreamPiece, type Target, type Wire, type WireRequest }
 /** Counts how many gateways a request has passed. */
 export const HOPS_HEADER = 'x-platform-ai-hops';
 
+const REFUSAL_BYTES_MAX = 1_000_000;
+
 /** What attempts of one call share. */
 export interface CallContext {
   readonly send: GatewayParts['send'];
@@ -75,6 +77,7 @@ export async function askForStream(
       if (begun === undefined) continue;
       if (begun.kind === 'error') throw outage(nameOf(target), begun.said.message);
       if (begun.kind === 'done') throw outage(nameOf(target), 'the stream ended before it began');
+      attempt.begun();
       return { first, rest, abort: attempt.abort };
     }
   } catch (error) {
@@ -91,21 +94,22 @@ function begin({ send, limits, signal, timeoutMs, hops }: CallContext, target: T
   const own = new AbortController();
   const waitMs = Math.min(timeoutMs ?? limits.answerMs, limits.answerMs);
   let lateMs: number | null = null;
-  let timer: ReturnType<typeof setTimeout>;
+  let timer: ReturnType<typeof setTimeout> | undefined;
   const end = (): void => clearTimeout(timer);
-  const waitFor = (ms: number): void => {
-    timer = setTimeout(() => {
+  const waitFor = (ms: number): ReturnType<typeof setTimeout> =>
+    setTimeout(() => {
       lateMs = ms;
       own.abort();
     }, ms);
-  };
-  waitFor(waitMs);
+  // Bytes that say nothing do not put it off.
+  const deadline = waitFor(waitMs);
   const abort = (): void => {
     close();
     own.abort();
   };
   const close = (): void => {
     end();
+    clearTimeout(deadline);
     signal.removeEventListener('abort', abort);
   };
   // One signal that follows another by hand costs a call less than AbortSignal.any, which makes a third; and that one
@@ -118,7 +122,8 @@ function begin({ send, limits, signal, timeoutMs, hops }: CallContext, target: T
     close,
     abort,
     /** The next bytes have their time from now. */
-    goesOn: () => waitFor(limits.streamIdleMs),
+    goesOn: () => void (timer = waitFor(limits.streamIdleMs)),
+    begun: () => clearTimeout(deadline),
     send({ path, headers, body }: WireRequest): Promise<ProviderResponse> {
       const { kind, url } = target.provider;
       const isMock = kind === 'mock';
@@ -158,7 +163,7 @@ function reasonOf(error: unknown): string {
 }
 
 async function refused(response: ProviderResponse, target: Target, wire: Wire, limits: GatewayLimits) {
-  const text = await readText(response, limits.answerBytesMax).catch(() => '');
+  const text = await readText(response, Math.min(REFUSAL_BYTES_MAX, limits.answerBytesMax)).catch(() => '');
   let answer: unknown = null;
   try {
     answer = JSON.parse(text);

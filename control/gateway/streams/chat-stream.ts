@@ -3,6 +3,7 @@
 import { saidLength, tokensOfLength } from '../accounts/estimate.ts';
 import { isJson, isList, usedOf, wireUsage, type Json, type Used } from '../chat.ts';
 import { errorBody, GatewayError } from '../errors.ts';
+import { CHOICES_MAX } from '../request-body.ts';
 import type { StreamPiece } from '../providers/wire.ts';
 import { DONE_FRAME, encodeFrames, frame, KEEP_ALIVE } from './sse-writer.ts';
 
@@ -155,6 +156,7 @@ function createTally({ showsUsage, promptTokens }: Pick<Parts, 'showsUsage' | 'p
       for (const choice of choices) {
         if (!isJson(choice)) continue;
         open.add(choice['index']);
+        if (open.size > CHOICES_MAX) throw cut();
         if (typeof choice['finish_reason'] === 'string') finished.add(choice['index']);
         if (isJson(choice['delta'])) length += saidLength(choice['delta']);
       }
