@@ -42,7 +42,7 @@ async function open(): Promise<TestDev> {
 
 test(
   'with nothing configured a message calls the tool, and a reminder comes by itself',
-  { skip, timeout: 20_000 },
+  { skip, timeout: 60_000 },
   async () => {
     const dev = await open();
     try {
@@ -70,7 +70,7 @@ test(
 
 test(
   'with another model, by one variable, an answer is shown while it is written',
-  { skip, timeout: 20_000 },
+  { skip, timeout: 60_000 },
   async () => {
     const double = await startAgentDouble();
     double.script('summary', () => ({ begin: 'Once upon a time' }));
