@@ -34,7 +34,7 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-for (const client of ['openai', 'ai5', 'ai6', 'ai7', 'binding'])
+for (const client of ['openai', 'ai5', 'ai6', 'ai7', 'gateway5', 'gateway6', 'gateway7', 'binding'])
   for (const [feature, expected] of Object.entries(features))
     test(`${client}: ${feature}`, { skip: skipPackages }, async () => {
       const { status, text } = await dev.fetch(`/${client}/${feature}`);

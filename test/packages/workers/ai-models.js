@@ -99,13 +99,21 @@ function sdkClient(sdk, languageModel, embeddingModel) {
     error: () =>
       sdk.generateText({ ...base, model: languageModel('mock/none') }).then(
         () => 'no error',
-        ({ statusCode, data, cause }) => [statusCode ?? cause?.status, data?.error?.code ?? cause?.code],
+        ({ statusCode, data, cause, type }) => [statusCode ?? cause?.status, data?.error?.code ?? cause?.code ?? type],
       ),
   };
 }
 
 function compatible(sdk, create, { PLATFORM_AI_URL: baseURL, PLATFORM_AI_TOKEN: apiKey }) {
   const provider = create({ name: 'platform', baseURL, apiKey });
+  return sdkClient(sdk, provider, (model) =>
+    (provider.embeddingModel ?? provider.textEmbeddingModel).call(provider, model),
+  );
+}
+
+/** The SDK's own gateway client: models by their names alone. */
+function gateway(sdk, { PLATFORM_AI_URL: url, PLATFORM_AI_TOKEN: apiKey }) {
+  const provider = sdk.createGateway({ baseURL: `${url}/sdk`, apiKey });
   return sdkClient(sdk, provider, (model) =>
     (provider.embeddingModel ?? provider.textEmbeddingModel).call(provider, model),
   );
@@ -121,6 +129,9 @@ const clients = {
   ai5: (env) => compatible(ai5, compatible5, env),
   ai6: (env) => compatible(ai6, compatible6, env),
   ai7: (env) => compatible(ai7, compatible7, env),
+  gateway5: (env) => gateway(ai5, env),
+  gateway6: (env) => gateway(ai6, env),
+  gateway7: (env) => gateway(ai7, env),
   binding: overBinding,
 };
 
