@@ -8,9 +8,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
+import { build } from '#builder/build.ts';
+import { parseProjectConfig } from '#core/config/project-config.ts';
 import { packArtifact } from '#deployments/archive/pack-artifact.ts';
 import { openPostgres, type Postgres } from '#postgres/connection.ts';
+import { aiModelAnswers, aiModelClients, askAiModels } from '#test/setup/ai-models.ts';
 import { freePort } from '#test/setup/free-port.ts';
+import { skipPackages } from '#test/setup/packages.ts';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
 import { until } from '#test/setup/until.ts';
@@ -83,7 +87,7 @@ async function site(at: string): Promise<Response> {
 }
 
 /** By the API, as the first admin. */
-async function deploy(name: string): Promise<void> {
+async function deploy(name: string, built?: string): Promise<void> {
   const admin = readFileSync(path.join(platform.folder, 'secrets/first-run-token'), 'utf8').trim();
   const call = async (method: string, at: string, body: unknown): Promise<Record<string, string>> => {
     const isBytes = body instanceof Uint8Array;
@@ -101,8 +105,8 @@ async function deploy(name: string): Promise<void> {
   };
   const [organization] = await sql.all<{ id: string }>('SELECT id FROM control.organization');
   const { id: projectId } = await call('POST', '/projects', { name, organizationId: organization!.id });
-  const artifact = await platform.build(name, worker, 'ai: true\n');
-  const packed = path.join(platform.folder, 'packed');
+  const artifact = built ?? (await platform.build(name, worker, 'ai: true\n'));
+  const packed = path.join(platform.folder, `packed-${name}`);
   await packArtifact(path.join(platform.folder, 'artifacts', artifact), packed);
   const archive = readFileSync(packed);
   const sha256 = createHash('sha256').update(archive).digest('hex');
@@ -163,6 +167,18 @@ test('a worker calls models by env.AI and by PLATFORM_AI_URL, a client outside b
     return found.length === 3 ? found : null;
   });
   for (const row of rows) assert.deepEqual(row, { kind: 'worker', branch: 'main', model: 'mock/echo' });
+});
+
+test('openai, the AI SDK and a provider over env.AI ask from inside an isolate', { skip: skipPackages }, async () => {
+  const { id } = await build({
+    root: path.join(import.meta.dirname, '../packages'),
+    config: parseProjectConfig('main: workers/ai-models.js\nai: true\n', { file: 'platform.yaml' }).config!,
+    artifacts: path.join(platform.folder, 'artifacts'),
+    durable: false,
+  });
+  await deploy('clients', id);
+  const ask = (at: string) => platform.fetch('clients', at);
+  for (const client of aiModelClients) assert.deepEqual(await askAiModels(client, ask), aiModelAnswers, client);
 });
 
 test('nobody outside says who they are', async () => {

@@ -4,18 +4,11 @@ import assert from 'node:assert/strict';
 import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { aiModelAnswers, aiModelClients, askAiModels } from '#test/setup/ai-models.ts';
 import { startDev, type TestDev } from '#test/setup/dev.ts';
 import { skipPackages } from '#test/setup/packages.ts';
 
 const packages = join(import.meta.dirname, '../packages');
-const prompt = 'Say hello to Zoë 👋';
-const features = {
-  text: prompt,
-  stream: prompt,
-  tools: [[{ city: 'x' }], 'The tool says: rain'],
-  embeddings: [32, 32],
-  error: [404, 'model_not_found'],
-};
 
 let folder: string;
 let dev: TestDev;
@@ -34,10 +27,7 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-for (const client of ['openai', 'ai5', 'ai6', 'ai7', 'gateway5', 'gateway6', 'gateway7', 'binding'])
-  for (const [feature, expected] of Object.entries(features))
-    test(`${client}: ${feature}`, { skip: skipPackages }, async () => {
-      const { status, text } = await dev.fetch(`/${client}/${feature}`);
-      assert.equal(status, 200, text);
-      assert.deepEqual(JSON.parse(text), expected);
-    });
+for (const client of aiModelClients)
+  test(`${client}: text, streams, tools, embeddings, errors`, { skip: skipPackages }, async () => {
+    assert.deepEqual(await askAiModels(client, dev.fetch), aiModelAnswers);
+  });
