@@ -1,10 +1,15 @@
 // AI in the dashboard, in Chromium: a key is made by its form and used, a provider and names are set, the calls are
 // shown with their tokens, and the pages fit each width and theme.
 import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { startDashboard, type PlatformDashboard } from '#test/setup/dashboard-browser.ts';
+import { createProject } from '#packages/create/project.ts';
+import { settled, startDashboard, type PlatformDashboard } from '#test/setup/dashboard-browser.ts';
+import { send } from '#test/setup/send.ts';
 import type { Json } from '#test/setup/whole-platform.ts';
 
+const root = path.join(import.meta.dirname, '../..');
 let dashboard: PlatformDashboard;
 let organization: Json;
 
@@ -96,6 +101,50 @@ test('names of models and limits are set by a form', async () => {
   await page.getByRole('definition').getByText('fast = mock/echo').waitFor();
   const settings = await dashboard.platform.call('GET', `/orgs/${organization.id}/ai`);
   assert.deepEqual([settings.aliases, settings.auto, settings.limits], [{ fast: 'mock/echo' }, [], []]);
+});
+
+test('a run of an agent is shown as what it said and did, and its calls lead to it', async () => {
+  const { platform } = dashboard;
+  // Below the checkout's own node_modules, where the packages' own packages are.
+  const folder = mkdtempSync(path.join(root, 'node_modules/.test-'));
+  try {
+    createProject('agent', path.join(folder, 'bot'));
+    mkdirSync(path.join(folder, 'bot/node_modules/@platform-run'), { recursive: true });
+    symlinkSync(path.join(root, 'packages/agent'), path.join(folder, 'bot/node_modules/@platform-run/agent'));
+    await platform.cli(path.join(folder, 'bot'), 'deploy', '--prod');
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  const { status, text } = await send(platform.ports.handler, `bot.localhost:${platform.ports.handler}`, '/api/messages', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ text: 'Roll a die, please' }),
+  });
+  assert.equal(status, 200, text);
+  const page = await dashboard.visit('/projects/bot/jobs/agents/PLATFORM_AGENT_WORKFLOW');
+  const completed = page.getByRole('row', { name: /Completed/ });
+  while ((await completed.count()) === 0) {
+    await page.reload();
+    await settled(page);
+  }
+  await completed.click();
+  const timeline = page.getByRole('dialog').getByRole('list', { name: 'Timeline' });
+  await timeline.getByText(/^The tool says: [1-6]$/).waitFor();
+  const tool = timeline.locator('details');
+  await tool.getByText('roll_dice').click();
+  assert.match(await tool.innerText(), /Arguments\s+\{\}\s+Result\s+[1-6]$/);
+  await dashboard.inspect('agent-run', page.url().slice(dashboard.origin.length));
+
+  const calls = await dashboard.visit('/projects/bot/ai');
+  const rows = calls.getByRole('table', { name: 'AI calls' }).getByRole('row');
+  await rows.nth(2).waitFor();
+  assert.equal(await rows.count(), 3);
+  await rows.nth(1).getByRole('link').click();
+  await calls
+    .getByRole('dialog')
+    .getByText(/^The tool says: [1-6]$/)
+    .first()
+    .waitFor();
 });
 
 test('the pages of AI fit each width and theme', async () => {
