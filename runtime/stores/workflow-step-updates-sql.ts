@@ -45,13 +45,13 @@ export function createWorkflowStepUpdates(
        WHERE workflow_step.status = 'waiting'
      RETURNING execution_seq, name, (SELECT x.paused FROM workflow_execution x WHERE x.seq = workflow_step.execution_seq) AS paused`;
   const writeStep = `INSERT INTO workflow_step (execution_seq, name, kind, status, attempts, result, error, wake_at, started_at, ended_at)
-     SELECT e.seq, CAST($4 AS text), CAST($5 AS text), CAST($6 AS text), $7, $8, $9, $10, CAST($11 AS bigint), CASE WHEN CAST($6 AS text) = 'waiting' THEN NULL ELSE CAST($11 AS bigint) END FROM ${ofRun} AND ${room}
+     SELECT e.seq, CAST($4 AS text), CAST($5 AS text), CAST($6 AS text), $7, $8, $9, $10, CAST($11 AS bigint), CASE WHEN CAST($6 AS text) = 'waiting' THEN NULL ELSE CAST($12 AS bigint) END FROM ${ofRun} AND ${room}
      ${onConflict}`;
   const writeSteps = `INSERT INTO workflow_step (execution_seq, name, kind, status, attempts, result, error, wake_at, started_at, ended_at)
-     SELECT e.seq, w.name, w.kind, w.status, w.attempts, w.result, w.error, w.wake_at, w.now, CASE WHEN w.status = 'waiting' THEN NULL ELSE w.now END
+     SELECT e.seq, w.name, w.kind, w.status, w.attempts, w.result, w.error, w.wake_at, w.started_at, CASE WHEN w.status = 'waiting' THEN NULL ELSE w.now END
      FROM (SELECT *, row_number() OVER (PARTITION BY seq) AS n FROM
-         unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::int[], $8::text[], $9::text[], $10::bigint[], $11::bigint[])
-           AS u (seq, lease, namespace, name, kind, status, attempts, result, error, wake_at, now)) w
+         unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::int[], $8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[])
+           AS u (seq, lease, namespace, name, kind, status, attempts, result, error, wake_at, started_at, now)) w
        JOIN workflow_execution e ON e.seq = w.seq AND e.lease = w.lease JOIN lane l ON l.id = e.lane_id AND l.namespace = w.namespace
      WHERE (${stepsOf} + w.n <= ${limits.workflowStepsMax} OR EXISTS (SELECT 1 FROM workflow_step s WHERE s.execution_seq = e.seq AND s.name = w.name))
        AND ${historyBytes} < ${limits.workflowHistoryBytesMax}
@@ -121,7 +121,8 @@ export function createWorkflowStepUpdates(
     async step(namespace, lease, name, update, now) {
       const [seq, key] = parseLease(lease);
       const { kind, status, attempts, result, error, wakeAt } = toColumns(update);
-      const row = [seq, key, namespace, name, kind, status, attempts, result, error, wakeAt, now];
+      const startedAt = (update.kind === 'sleep' ? null : update.startedAt) ?? now;
+      const row = [seq, key, namespace, name, kind, status, attempts, result, error, wakeAt, startedAt, now];
       const paused = await new Promise<number | null>((resolve, reject) => updates.add({ row, resolve, reject }));
       const refused = paused === null ? await refusal(sql, namespace, lease, name) : null;
       if (refused !== null) throw refused;

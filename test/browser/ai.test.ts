@@ -115,11 +115,16 @@ test('a run of an agent is shown as what it said and did, and its calls lead to 
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-  const { status, text } = await send(platform.ports.handler, `bot.localhost:${platform.ports.handler}`, '/api/messages', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ text: 'Roll a die, please' }),
-  });
+  const { status, text } = await send(
+    platform.ports.handler,
+    `bot.localhost:${platform.ports.handler}`,
+    '/api/messages',
+    {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ text: 'Roll a die, please' }),
+    },
+  );
   assert.equal(status, 200, text);
   const page = await dashboard.visit('/projects/bot/jobs/agents/PLATFORM_AGENT_WORKFLOW');
   const completed = page.getByRole('row', { name: /Completed/ });

@@ -33,7 +33,7 @@ export function workflowCases(fact: Fact): void {
     assert.deepEqual(begun?.steps, []);
     const { lease } = begun!;
     assert.equal(
-      await workflow.step('shop', lease, '__proto__', { kind: 'done', result: '{"ok":true}' }, T0 + 1),
+      await workflow.step('shop', lease, '__proto__', { kind: 'done', result: '{"ok":true}', startedAt: T0 }, T0 + 1),
       true,
     );
     const failure = {
@@ -74,11 +74,11 @@ export function workflowCases(fact: Fact): void {
     );
     const history = await workflow.history(flow, 'r');
     assert.deepEqual(
-      history!.steps.map(({ name, status, attempts }) => [name, status, attempts]),
+      history!.steps.map((step) => [step.name, step.status, step.attempts, step.startedAt, step.endedAt]),
       [
-        ['__proto__', 'done', 0],
-        ['flaky', 'done', 1],
-        ['nap', 'done', 0],
+        ['__proto__', 'done', 0, T0, T0 + 1],
+        ['flaky', 'done', 1, T0 + 2, T0 + 3001],
+        ['nap', 'done', 0, T0 + 2, T0 + 3000],
       ],
     );
   });

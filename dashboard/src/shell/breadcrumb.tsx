@@ -72,6 +72,7 @@ const TRACE_CHARS = 16;
 /** Pages that are called otherwise than their address. */
 const pageNames: Readonly<Record<string, string>> = { ai: 'AI', audit: 'Audit log', hooks: 'Deploy hooks' };
 
+/** The name of a binding is shown as it is. */
 function pageText(part: string): string {
-  return pageNames[part] ?? sentenceText(part);
+  return pageNames[part] ?? (/^[A-Z][A-Z0-9_]*$/.test(part) ? part : sentenceText(part));
 }

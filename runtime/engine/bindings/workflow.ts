@@ -53,8 +53,14 @@ export interface RunHistory {
 
 /** What became of a step. */
 export type StepUpdate =
-  | { readonly kind: 'done'; readonly result: string }
-  | { readonly kind: 'failed'; readonly error: string; readonly attempts: number; readonly wakeAt: number | null }
+  | { readonly kind: 'done'; readonly result: string; readonly startedAt?: number }
+  | {
+      readonly kind: 'failed';
+      readonly error: string;
+      readonly attempts: number;
+      readonly wakeAt: number | null;
+      readonly startedAt?: number;
+    }
   | { readonly kind: 'sleep'; readonly wakeAt: number };
 
 /** Where runs lie. What it has taken is durable. */
@@ -196,12 +202,14 @@ export function createWorkflowCalls(
       };
       return store.sendEvent(place, id, event, now());
     }),
-    'workflow.stepDone': updateStep(({ result }) => ({
+    'workflow.stepDone': updateStep(({ result, startedAt }) => ({
       kind: 'done',
+      startedAt: toPast(startedAt, now()),
       result: toJsonText(result, 'The result of a step', limits.workflowValueBytesMax),
     })),
-    'workflow.stepFailed': updateStep(({ error, attempts, wakeAt }) => ({
+    'workflow.stepFailed': updateStep(({ error, attempts, wakeAt, startedAt }) => ({
       kind: 'failed',
+      startedAt: toPast(startedAt, now()),
       error: toError(error),
       attempts: toWhole(attempts, 'attempts', { least: 0, most: 1_000_000 }),
       wakeAt: wakeAt == null ? null : toTime(wakeAt, now() + limits.sleepMsMax),
@@ -243,6 +251,11 @@ function toTime(value: unknown, most: number): number {
   if (value > most)
     throw invalid(`The time lies too far ahead: at most ${new Date(Math.min(most, DATE_MAX)).toISOString()}`);
   return Math.max(0, Math.floor(value));
+}
+
+/** When a step began, by the isolate's own clock: never later than now. */
+function toPast(value: unknown, now: number): number {
+  return typeof value === 'number' && value >= 0 ? Math.min(Math.floor(value), now) : now;
 }
 
 function toError(error: unknown): string {
