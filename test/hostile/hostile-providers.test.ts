@@ -1,5 +1,5 @@
-// Providers that want to hurt: the gateway, in a process with a heap of 96 MB, answers each call with an error, leaves
-// the provider, and holds no more memory than before.
+// Providers that want to hurt: the gateway, in a process with a heap of 96 MB, answers each call with an error or
+// passes on what the client takes, and grows by no more than 150 MB.
 import assert from 'node:assert/strict';
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

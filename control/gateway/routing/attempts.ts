@@ -65,7 +65,7 @@ export async function tryInTurn<Answer>(parts: Parts<Answer>): Promise<Tried<Ans
       }
     }
   }
-  throw told!;
+  throw told!.with({ 'x-platform-attempts': String(attempts) });
 }
 
 function leftAlone(target: Target, waitMs: number): GatewayError {

@@ -85,6 +85,20 @@ test('a refusal names the model that was tried last, and how often any was', asy
   assert.equal(response.headers.get('x-platform-model'), 'other/ratelimit');
 });
 
+test('a refusal because a provider is left alone says that nothing was attempted', async () => {
+  const wary = await startGateway({
+    table: { providers: [providerAt(provider.url)] },
+    limits: { retriesMax: 0, breakerFailuresMax: 1 },
+  });
+  const attempted: (string | null)[] = [];
+  for (let round = 0; round < 2; round += 1) {
+    const { headers } = await wary.post('/chat/completions', chat('up/fail'));
+    attempted.push(headers.get('x-platform-attempts'));
+  }
+  assert.deepEqual(attempted, ['1', '0']);
+  await wary.close();
+});
+
 test('a refusal by a limit tells the limit', async () => {
   const limited = await startGateway({
     budget: [{ scope: 'project', of: 'requests', per: 'minute', most: 1 }],
