@@ -28,6 +28,7 @@ export const gatewayErrors = {
   internal_error: { status: 500, type: 'server_error' },
   upstream_error: { status: 502, type: 'server_error' },
   upstream_timeout: { status: 504, type: 'server_error' },
+  unavailable: { status: 503, type: 'server_error' },
   provider_not_configured: { status: 503, type: 'server_error', isFinal: true },
 } satisfies Record<string, Row>;
 

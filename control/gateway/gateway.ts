@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { createKeptAnswers } from './answers/kept-answers.ts';
 import type { Json } from './chat.ts';
+import { AccountsAway } from './accounts/accounts.ts';
 import type { Caller, Gateway, GatewayParts } from './contract.ts';
 import { errorResponse, GatewayError } from './errors.ts';
 import { createRefusedFields } from './providers/refused-fields.ts';
@@ -19,6 +20,7 @@ import { sdkErrorBody } from './routes/sdk/sdk-errors.ts';
 import { usageOf } from './routes/usage.ts';
 import { createCircuitBreaker } from './routing/circuit-breaker.ts';
 
+const AWAY_RETRY_MS = 1000;
 const PREFIX = /^\/ai(?:\/v1)?(?=\/|$)/;
 /** The gateway wire of the AI SDK. */
 const SDK = '/sdk/';
@@ -68,6 +70,12 @@ export function createGateway(parts: GatewayParts): Gateway {
       return error;
     }
     if (signal.aborted) return new GatewayError('client_gone', 'The client closed the connection');
+    if (error instanceof AccountsAway) {
+      parts.log('error', `call ${id} failed: its token or its limits could not be looked up`, { id });
+      return new GatewayError('unavailable', 'The gateway cannot look up tokens and limits: try again', {
+        retryAfterMs: AWAY_RETRY_MS,
+      });
+    }
     // Its message may hold what a client wrote.
     const name = error instanceof Error ? error.name : typeof error;
     parts.log('error', `call ${id} failed: ${name}`, { id, where: placeOf(error) });

@@ -69,7 +69,7 @@ export function endRun(
     folder,
     backupRuns(folder).map((run) => ({
       ...run,
-      ...(run.startedAt === startedAt && { endedAt: new Date().toISOString(), ...how }),
+      ...(run.startedAt === startedAt && run.endedAt === null && { endedAt: new Date().toISOString(), ...how }),
       isRemoved: run.isRemoved || gone(run.location),
     })),
   );

@@ -1,5 +1,7 @@
 // The accounts of the AI gateway in Postgres: the suite, and what several gateways at once and a dead one do.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { openPostgresAccounts, type PostgresAccounts } from '#control/gateway/accounts/postgres/accounts.ts';
 import type { Limit } from '#control/gateway/accounts/accounts.ts';
@@ -16,13 +18,16 @@ import type { Caller, Reservation } from '#control/gateway/contract.ts';
 import { sweep } from '#control/gateway/accounts/postgres/sweep.ts';
 import { openPostgres, type Postgres } from '#postgres/connection.ts';
 import { PostgresError } from '#postgres/postgres-error.ts';
+import { startGateway } from '#test/setup/gateway.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
+import { until } from '#test/setup/until.ts';
 import { testAiAccounts } from './ai-accounts.ts';
 import { raceForBudget } from './ai-budget-race.ts';
 
 const KEYS = encryptionKeys('0123456789abcdef0123456789abcdef');
 
 interface Database {
+  readonly url: string;
   readonly sql: Postgres;
   accounts(limits: readonly Limit[], now?: () => number): Promise<PostgresAccounts>;
   close(): Promise<void>;
@@ -42,17 +47,10 @@ async function open(): Promise<Database> {
   );
   const opened: PostgresAccounts[] = [];
   return {
+    url: database.url,
     sql,
     async accounts(limits, now = Date.now) {
-      const accounts = await openPostgresAccounts({
-        connection: { url: database.url, name: 'test gateway', connectionsMax: 8 },
-        now,
-        limitsOf: () => limits,
-        table: { providers: [], aliases: {}, auto: [] },
-        keys: KEYS,
-        usageDays: 1,
-        log: () => {},
-      });
+      const accounts = await openAccounts(database.url, limits, now);
       opened.push(accounts);
       return accounts;
     },
@@ -62,6 +60,18 @@ async function open(): Promise<Database> {
       await database.close();
     },
   };
+}
+
+function openAccounts(url: string, limits: readonly Limit[], now = Date.now): Promise<PostgresAccounts> {
+  return openPostgresAccounts({
+    connection: { url, name: 'test gateway', connectionsMax: 8 },
+    now,
+    limitsOf: () => limits,
+    table: { providers: [], aliases: {}, auto: [] },
+    keys: KEYS,
+    usageDays: 1,
+    log: () => {},
+  });
 }
 
 testAiAccounts('postgres', async ({ now, limits }) => {
@@ -373,3 +383,49 @@ test("while the database is away an organization's own settings are those from b
 
 /** Everything that was told before now has been heard by whoever reads the socket next. */
 const heard = (sql: Postgres) => sql.all(`SELECT 1`);
+
+test('while the database is away a call is told to come again, and served once it is back', async () => {
+  const database = await open();
+  const direct = new URL(database.url);
+  const sockets: Socket[] = [];
+  let isAway = false;
+  const way = createServer((socket) => {
+    sockets.push(socket);
+    if (isAway) return void socket.destroy();
+    const server = connect(`${direct.searchParams.get('host')}/.s.PGSQL.5432`);
+    socket
+      .on('error', () => {})
+      .pipe(server.on('error', () => {}))
+      .pipe(socket);
+  }).listen(0, '127.0.0.1');
+  await once(way, 'listening');
+  const through = new URL(direct.href);
+  through.search = 'sslmode=disable';
+  through.host = `127.0.0.1:${(way.address() as AddressInfo).port}`;
+  const accounts = await openAccounts(through.href, [
+    { scope: 'organization', of: 'tokens', per: 'day', most: 10_000 },
+  ]);
+  const gateway = await startGateway({ accounts });
+  const chat = { model: 'mock/echo', messages: [{ role: 'user', content: 'hi' }] };
+  try {
+    assert.equal((await gateway.post('/chat/completions', chat)).status, 200);
+    isAway = true;
+    for (const socket of sockets) socket.destroy();
+    const refused = await gateway.post('/chat/completions', chat);
+    assert.deepEqual([refused.status, refused.headers.get('retry-after')], [503, '1']);
+    assert.deepEqual(((await refused.json()) as { error: object }).error, {
+      message: 'The gateway cannot look up tokens and limits: try again',
+      type: 'server_error',
+      param: null,
+      code: 'unavailable',
+    });
+    isAway = false;
+    await until(async () => (await gateway.post('/chat/completions', chat)).status === 200);
+  } finally {
+    await gateway.close();
+    await accounts.close();
+    for (const socket of sockets) socket.destroy();
+    way.close();
+    await database.close();
+  }
+});

@@ -13,6 +13,9 @@ export interface TokenRegistry extends TokenStore {
   revoke(token: string): Promise<void>;
 }
 
+/** Tokens or limits cannot be looked up at the moment. */
+export class AccountsAway extends Error {}
+
 /** What a limit is on. */
 export type LimitScope = 'organization' | 'project' | 'deployment' | 'key';
 

@@ -4,9 +4,9 @@ import type { EncryptionKeys } from '#core/encryption.ts';
 import { openPostgres, type ConnectionOptions } from '#postgres/connection.ts';
 import { openListener } from '#postgres/listener.ts';
 import type { GatewayParts, ModelTable, ModelTables } from '../../contract.ts';
-import type { Accounts, LimitsOf } from '../accounts.ts';
+import { AccountsAway, type Accounts, type LimitsOf } from '../accounts.ts';
 import { createPostgresLedger } from './ledger.ts';
-import { sqlState } from '#postgres/postgres-error.ts';
+import { isConnectionTrouble, sqlState } from '#postgres/postgres-error.ts';
 import { createSettings } from './settings.ts';
 import { sweep } from './sweep.ts';
 import { createTokens } from './tokens.ts';
@@ -68,10 +68,10 @@ export async function openPostgresAccounts(parts: Parts): Promise<PostgresAccoun
       log,
     });
     return {
-      tokens,
-      ledger,
+      tokens: { ...tokens, authenticate: orAway(tokens.authenticate) },
+      ledger: { reserve: orAway(ledger.reserve) },
       usage,
-      models: settings.table,
+      models: orAway(settings.table),
       async close() {
         clearInterval(sweeping);
         await listener.close();
@@ -85,4 +85,17 @@ export async function openPostgresAccounts(parts: Parts): Promise<PostgresAccoun
     await sql.close();
     throw error;
   }
+}
+
+/** A question that a call waits for. @throws {AccountsAway} when the database does not answer. */
+function orAway<Given extends unknown[], Answer>(
+  ask: (...given: Given) => Promise<Answer>,
+): (...given: Given) => Promise<Answer> {
+  return async (...given) => {
+    try {
+      return await ask(...given);
+    } catch (error) {
+      throw isConnectionTrouble(error) ? new AccountsAway('The database does not answer', { cause: error }) : error;
+    }
+  };
 }
