@@ -7,6 +7,7 @@ import type { DevEngine, DevOptions, DevRequest, startDev } from '#runtime/dev/d
 import { wholeNumber } from '../terminal/arguments.ts';
 import { defaultLimits } from '#core/limits.ts';
 import { openAi } from '../dev/ai.ts';
+import { findOrganizationAi } from '../dev/organization-ai.ts';
 import { readVariables } from '../project/variables.ts';
 import { chooseProjects, choiceFlags } from '../project/choose-projects.ts';
 import { startSession, type SessionEvents } from '../dev/session.ts';
@@ -90,6 +91,15 @@ function warnOfAgentFlag(shell: Shell, load: () => Project): void {
   }
 }
 
+/** A configuration that cannot be read is reported later. */
+function wantsAi(load: () => Project): boolean {
+  try {
+    return load().config.ai;
+  } catch {
+    return false;
+  }
+}
+
 /** Serves until the shell is asked to stop. */
 export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Promise<number> {
   const began = performance.now();
@@ -115,8 +125,10 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
     return project;
   };
   warnOfAgentFlag(shell, load);
+  const environment = { ...readVariables(folder), ...shell.env };
   const ai = openAi({
-    environment: { ...readVariables(folder), ...shell.env },
+    environment,
+    organization: wantsAi(load) ? await findOrganizationAi(shell, folder, environment) : null,
     project: projectNameFrom(folder),
     limits: defaultLimits,
     log: (level, message) => printLog(shell, { level, message }, verbose),

@@ -8,6 +8,7 @@ import { aiSettingsFrom, type AiProvider, type AiSettings } from '#core/ai-setti
 import type { Limits } from '#core/limits.ts';
 import type { DevAi } from '#runtime/dev/dev.ts';
 import { CliError } from '../terminal/failure.ts';
+import type { OtherGateway } from './organization-ai.ts';
 
 /** The gateway of a session. */
 export interface SessionAi extends DevAi {
@@ -20,6 +21,8 @@ interface AiParts {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly project: string;
   readonly limits: Limits;
+  /** That of an organization; null: none is used. Providers that are set here go before it. */
+  readonly organization: OtherGateway | null;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
 
@@ -32,7 +35,11 @@ export function openAi(parts: AiParts): SessionAi {
   const { environment } = parts;
   const url = environment[URL_VARIABLE]?.trim() ?? '';
   const token = environment[TOKEN_VARIABLE]?.trim() ?? '';
-  if (url === '' && token === '') return openOwn(parts);
+  if (url === '' && token === '') {
+    const { organization } = parts;
+    const hasProviders = settingsOf(environment).providers.length > 0;
+    return organization === null || hasProviders ? openOwn(parts) : openOther(organization);
+  }
   const missing = url === '' ? URL_VARIABLE : token === '' ? TOKEN_VARIABLE : null;
   if (missing !== null)
     throw new CliError(
@@ -44,7 +51,8 @@ export function openAi(parts: AiParts): SessionAi {
   const base = URL.parse(url);
   if (base === null || !/^https?:$/.test(base.protocol) || base.search !== '' || base.hash !== '')
     throw new CliError(`${URL_VARIABLE} must be an address such as https://api.example.com/ai, but is "${url}"`);
-  return openOther(url.replace(/\/+$/, ''), token);
+  const trimmed = url.replace(/\/+$/, '');
+  return openOther({ url: trimmed, token, said: `from ${trimmed}` });
 }
 
 function openOwn({ environment, project, limits, log }: AiParts): SessionAi {
@@ -117,11 +125,11 @@ function settingsOf(environment: AiParts['environment']): AiSettings {
 }
 
 /** All that is asked goes there. */
-function openOther(url: string, token: string): SessionAi {
+function openOther({ url, token, said }: OtherGateway): SessionAi {
   return {
     url,
     token,
-    said: `from ${url}`,
+    said,
     async fetch(request, caller) {
       const { pathname, search } = new URL(request.url);
       const headers = new Headers(request.headers);

@@ -24,6 +24,7 @@ import { createEventStreams } from './event-stream.ts';
 import { operatorAlerts, projectAlerts } from './routes/alerts.ts';
 import { audit } from './routes/audit.ts';
 import { deployments } from './routes/deployments.ts';
+import { aiDevToken } from './routes/ai-dev-token.ts';
 import { aiKeys } from './routes/ai-keys.ts';
 import { aiProviders } from './routes/ai-providers.ts';
 import { aiSettings } from './routes/ai-settings.ts';
@@ -95,6 +96,7 @@ export function createApi() {
     .route('/', aiSettings)
     .route('/', aiProviders)
     .route('/', aiKeys)
+    .route('/', aiDevToken)
     .route('/', aiUsage)
     .route('/', projectAlerts)
     .route('/', operatorAlerts)

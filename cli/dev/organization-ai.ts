@@ -1,0 +1,90 @@
+// The AI gateway of an organization for `platform dev`: that of the project which the folder is deployed as,
+// else of the project that PLATFORM_DEV_AI_PROJECT_ID names, else of the only organization. For users who have logged
+// in; a platform that just runs on this machine is not asked.
+import { readLogins } from '../account/credentials.ts';
+import { findProject, organizationsOf } from '../api/project.ts';
+import type { Project } from '../api/records.ts';
+import { ask } from '../api/requests.ts';
+import { findApi } from '../api/target.ts';
+import { findLink } from '../project/link.ts';
+import { CliError } from '../terminal/failure.ts';
+import type { Shell } from '../terminal/shell.ts';
+
+/** A gateway elsewhere. */
+export interface OtherGateway {
+  /** Ends with `/ai`. */
+  readonly url: string;
+  readonly token: string;
+  /** Where answers come from, for people. */
+  readonly said: string;
+}
+
+const VARIABLE = 'PLATFORM_DEV_AI_PROJECT_ID';
+const LOOK_MS = 5000;
+
+/**
+ * @param environment with the variables of `.env`.
+ * @returns null: there is none, and why is said where the user could change that.
+ * @throws {CliError} when the project that the variable names cannot be used.
+ */
+export async function findOrganizationAi(
+  shell: Shell,
+  folder: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<OtherGateway | null> {
+  const named = environment[VARIABLE]?.trim() ?? '';
+  const isLoggedIn = Boolean(shell.env['PLATFORM_API_TOKEN']) || readLogins(shell).current !== null;
+  if (named === '' && !isLoggedIn && findLink(folder) === null) return null;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new CliError(`The platform did not answer within ${LOOK_MS / 1000} s`)), LOOK_MS);
+  });
+  try {
+    return await Promise.race([find(shell, folder, named), late]);
+  } catch (error) {
+    if (named !== '')
+      throw new CliError(`The AI gateway of ${VARIABLE} cannot be used: ${(error as Error).message}`, {
+        advice: `Log in with \`platform login\`, or take ${VARIABLE} away.`,
+      });
+    shell.err(
+      `${shell.paint('yellow', 'warning')} the AI gateway of your organization is not used: ${(error as Error).message}`,
+    );
+    return null;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function find(shell: Shell, folder: string, named: string): Promise<OtherGateway | null> {
+  const api = await findApi(shell, {}, { folder });
+  if (api === null) {
+    if (named === '') return null;
+    throw new CliError('the platform of this machine has no API');
+  }
+  const project = await findProject(shell, api, {}, { folder });
+  const chosen =
+    project ?? (named === '' ? null : await ask<Project>(api, 'GET', `/projects/${encodeURIComponent(named)}`));
+  const organization = chosen?.organizationId ?? onlyOrganization(shell, await organizationsOf(api));
+  if (organization === null) return null;
+  const { url, token } = await ask<{ url: string; token: string }>(
+    api,
+    'POST',
+    `/orgs/${encodeURIComponent(organization)}/ai/dev-token`,
+  );
+  const listed = await fetch(`${url}/models`, { headers: { authorization: `Bearer ${token}` } });
+  const { data = [] } = listed.ok ? ((await listed.json()) as { data?: unknown[] }) : {};
+  if (data.length === 0) {
+    if (named !== '') throw new CliError(`no AI provider is set on ${api.origin}`);
+    return null;
+  }
+  return { url, token, said: `from ${url}, which counts them for your organization` };
+}
+
+/** Its id; null: there are several, or none. */
+function onlyOrganization(shell: Shell, organizations: readonly { readonly id: string }[]): string | null {
+  if (organizations.length > 1)
+    shell.err(
+      `${shell.paint('yellow', 'warning')} you are in several organizations: ${VARIABLE}=<id of a project> says whose AI gateway is used`,
+    );
+  return organizations.length === 1 ? organizations[0]!.id : null;
+}
