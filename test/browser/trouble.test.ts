@@ -102,15 +102,15 @@ test('of a list of 100,000 entries a bounded number is in the page, and it goes 
   await page.goto(`${dashboard.origin}/orgs/${organization.slug}/audit`);
   const rows = page.getByRole('table').getByRole('row');
   await page.getByText('entry 0.').first().waitFor();
-  for (let seen = 0; seen < total; seen += size) {
-    const last = page.getByText(`entry ${seen + size - 1}.`).first();
-    // What was at the end is not any more once the next page has come.
-    await until(async () => {
-      await page.keyboard.press('End');
-      return last.isVisible();
-    });
-    assert.ok((await rows.count()) < 150, `${await rows.count()} rows`);
-  }
+  const last = page.getByText(`entry ${total - 1}.`).first();
+  let most = 0;
+  // What was at the end is not any more once the next page has come.
+  await until(async () => {
+    await page.keyboard.press('End');
+    most = Math.max(most, await rows.count());
+    return last.isVisible();
+  });
+  assert.ok(most < 150, `${most} rows`);
   assert.equal(await page.getByRole('table').getAttribute('aria-rowcount'), String(total + 1));
 });
 
