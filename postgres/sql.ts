@@ -2,12 +2,18 @@
 // connects again. Engines and the broker use connection.ts.
 import type { Sql as LibrarySql, TransactionSql } from 'postgres';
 import { toAddress } from './address.ts';
+import type { Statements } from './connection.ts';
 import { postgres } from './driver.ts';
 
 /** Runs statements: `sql\`SELECT ... ${value}\``; `sql.begin` is a transaction, `sql.listen` hears NOTIFY. */
 export type Sql = LibrarySql<{ bigint: number }>;
 /** The same inside of a transaction. */
 export type Transaction = TransactionSql<{ bigint: number }>;
+
+/** A transaction as statements with `$1`, `$2`..., for what serves connection.ts too. */
+export function statementsOf(tx: Transaction): Statements {
+  return { all: (text, ...parameters) => tx.unsafe(text, parameters as never) as never };
+}
 
 interface SqlOptions {
   /** `postgres://user:password@host:port/database`. */

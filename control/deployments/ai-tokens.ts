@@ -1,8 +1,7 @@
 // Tokens of the AI gateway for deployments: made when one with `ai: true` is released, kept as a hash for the gateway
 // and sealed with its variables for its route record. What takes a deployment away takes its tokens away: a trigger
 // does so.
-import type { Statements } from '#postgres/connection.ts';
-import type { Transaction } from '#postgres/sql.ts';
+import { statementsOf, type Transaction } from '#postgres/sql.ts';
 import { issueToken, revokeDeploymentTokens } from '../gateway/accounts/postgres/tokens.ts';
 import { ApiError } from '../api/errors.ts';
 import type { Parts } from '../parts.ts';
@@ -20,24 +19,20 @@ interface Owned {
 /** Workers of engines that have not heard of the new one yet. */
 const OVERLAP_SECONDS = 60;
 
-/** As the gateway's own statements want it. */
-const statementsOf = (tx: Transaction): Statements => ({
-  all: (text, ...parameters) => tx.unsafe(text, parameters as never) as never,
-});
-
 /** @returns the token, for the variables that are sealed with the deployment. */
-export function issueAiToken(tx: Transaction, { id, project_id, organization_id, branch }: Owned): Promise<string> {
+export async function issueAiToken(
+  tx: Transaction,
+  { id, project_id, organization_id, branch }: Owned,
+): Promise<string> {
   const caller = {
     kind: 'worker',
     organizationId: organization_id,
     projectId: project_id,
     deploymentId: id,
     branch,
-    // The token's own is the organization's, whichever it has when it is used.
-    plan: 'free',
     runId: null,
   } as const;
-  return issueToken(statementsOf(tx), caller, null);
+  return (await issueToken(statementsOf(tx), caller, null)).token;
 }
 
 /** Of a deployment that will not serve. */

@@ -18,7 +18,6 @@ const prefixes = {
   alertEvent: 'ale',
   alertDelivery: 'ald',
   aiProvider: 'aip',
-  aiKey: 'aik',
   invitation: 'inv',
   upload: 'upl',
 } as const;

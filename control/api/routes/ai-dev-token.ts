@@ -1,9 +1,9 @@
 // Tokens of the AI gateway for `platform dev`: what a developer's machine asks counts for an organization.
 import Type from 'typebox';
 import { platform } from '#packages/worker/index.ts';
-import { hashOf, newToken } from '../../gateway/accounts/token.ts';
+import { statementsOf } from '#postgres/sql.ts';
+import { issueToken } from '../../gateway/accounts/postgres/tokens.ts';
 import type { Parts } from '../../parts.ts';
-import { newId } from '../../records/ids.ts';
 import type { RequestState } from '../app.ts';
 import { needs } from '../needs.ts';
 import { Timestamp } from '../schemas.ts';
@@ -24,13 +24,10 @@ export const aiDevToken = platform<Parts, RequestState>().post(
     const { id } = ctx.params;
     const { sql, addresses } = ctx.env;
     const account = ctx.state.access.actor!.accountId;
-    const tokenId = newId('aiKey');
-    const token = newToken(tokenId.replace('_', ''));
-    const expiresAt = new Date(Date.now() + LIFE_MS);
-    await sql.begin(async (tx) => {
-      await tx`
-        INSERT INTO control.ai_token (hash, id, kind, organization_id, created_by, expires_at)
-        VALUES (${hashOf(token)}, ${tokenId}, 'dev', ${id}, ${account}, ${expiresAt})`;
+    const expiresAt = Date.now() + LIFE_MS;
+    const of = { organizationId: id, projectId: null, deploymentId: null, branch: null, runId: null } as const;
+    const token = await sql.begin(async (tx) => {
+      const issued = await issueToken(statementsOf(tx), { ...of, kind: 'dev' }, expiresAt, { createdBy: account });
       await tx`
         DELETE FROM control.ai_token WHERE id IN (
           SELECT id FROM control.ai_token WHERE organization_id = ${id} AND kind = 'dev' AND created_by = ${account}
@@ -39,9 +36,10 @@ export const aiDevToken = platform<Parts, RequestState>().post(
         organizationId: id,
         action: 'ai.dev_token.create',
         subjectKind: 'ai_key',
-        subjectId: tokenId,
+        subjectId: issued.id,
       });
+      return issued.token;
     });
-    return ctx.json({ url: `${addresses.api}/ai`, token, expiresAt: expiresAt.toISOString() }, 201);
+    return ctx.json({ url: `${addresses.api}/ai`, token, expiresAt: new Date(expiresAt).toISOString() }, 201);
   },
 );

@@ -1,10 +1,10 @@
 // Keys of organizations for the AI gateway, for programs outside of workers: shown once, kept as SHA-256, revoked.
 import Type, { type Static } from 'typebox';
 import { platform } from '#packages/worker/index.ts';
+import { statementsOf } from '#postgres/sql.ts';
 import type { SetLimit } from '../../gateway/accounts/accounts.ts';
-import { hashOf, newToken } from '../../gateway/accounts/token.ts';
+import { issueToken } from '../../gateway/accounts/postgres/tokens.ts';
 import type { Parts } from '../../parts.ts';
-import { newId } from '../../records/ids.ts';
 import { checkLimits, LimitSchema, LimitsSchema, limitTexts } from '../ai-limits.ts';
 import type { RequestState } from '../app.ts';
 import { ApiError } from '../errors.ts';
@@ -13,7 +13,6 @@ import { Id, nullable, Timestamp } from '../schemas.ts';
 
 const tags = ['ai'];
 const DAY_MS = 86_400_000;
-const HINT_CHARS = 14;
 
 const Key = Type.Object({
   id: Id,
@@ -89,14 +88,15 @@ export const aiKeys = platform<Parts, RequestState>()
         const allowed = bounds.tokensMax;
         if (count!.count >= allowed)
           throw new ApiError('limit_reached', { what: 'Keys for the AI gateway', allowed, variable: 'API_TOKENS_MAX' });
-        const keyId = newId('aiKey');
-        const key = newToken(keyId.replace('_', ''));
-        const hint = key.slice(0, HINT_CHARS);
+        const of = { organizationId: id, projectId: null, deploymentId: null, branch: null, runId: null } as const;
+        const { id: keyId, token: key } = await issueToken(
+          statementsOf(tx),
+          { ...of, kind: 'key' },
+          days === undefined ? null : Date.now() + days * DAY_MS,
+          { name, limits, createdBy: ctx.state.access.actor!.accountId },
+        );
         const [row] = await tx<KeyRow[]>`
-          INSERT INTO control.ai_token (hash, id, kind, organization_id, name, hint, limits, created_by, expires_at)
-          VALUES (${hashOf(key)}, ${keyId}, 'key', ${id}, ${name}, ${hint}, ${tx.json(limits)}, ${ctx.state.access.actor!.accountId},
-            ${days === undefined ? null : new Date(Date.now() + days * DAY_MS)})
-          RETURNING id, name, hint, limits, created_at, expires_at`;
+          SELECT id, name, hint, limits, created_at, expires_at FROM control.ai_token WHERE id = ${keyId}`;
         await ctx.state.audit(tx, {
           ...subject(id, keyId, 'ai.key.create'),
           details: { name, limits: limitTexts(limits) },

@@ -174,7 +174,7 @@ test("an organization's own names stand before the operator's, and each limit ap
 test('a key is shown once, has limits of its own, and ends at once when it is revoked', async () => {
   const limits = [{ of: 'requests', per: 'minute', most: 1 }];
   const made = await change('POST', `/orgs/${org}/ai/keys`, { name: 'notebook', limits, days: 30 });
-  assert.match(made.key, /^pk_ai_aik[a-z0-9]{20}_[A-Za-z0-9_-]{43}$/);
+  assert.match(made.key, /^pk_ai_ait[a-z0-9]{20}_[A-Za-z0-9_-]{43}$/);
   assert.equal(made.hint, made.key.slice(0, 14));
   const { body: listed } = await control.call('GET', `/orgs/${org}/ai/keys`);
   const { key, ...shown } = made;

@@ -1,6 +1,5 @@
 // Tokens of sandboxes: for an hour, and another one before that is over. For the sandbox service, in its transactions.
 import type { Statements } from '#postgres/connection.ts';
-import type { Plan } from '#core/plans.ts';
 import type { Caller } from '../../contract.ts';
 import { hashOf } from '../token.ts';
 import { issueToken } from './tokens.ts';
@@ -21,9 +20,7 @@ export interface SandboxToken {
 /** @param at ms since 1970. */
 export async function issueSandboxToken(sql: Statements, owner: SandboxOwner, at: number): Promise<SandboxToken> {
   const expiresAt = at + LIFE_MS;
-  // The plan is the organization's, whichever it has when the token is used.
-  const plan: Plan = 'free';
-  const token = await issueToken(sql, { ...owner, kind: 'sandbox', deploymentId: null, plan }, expiresAt);
+  const { token } = await issueToken(sql, { ...owner, kind: 'sandbox', deploymentId: null }, expiresAt);
   return { token, expiresAt };
 }
 

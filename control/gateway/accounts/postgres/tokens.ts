@@ -1,10 +1,10 @@
 // Tokens in Postgres, as hashes. A gateway remembers them for a moment; what revokes one tells it.
-import { randomBytes, randomInt } from 'node:crypto';
+import { randomInt } from 'node:crypto';
 import type { Statements } from '#postgres/connection.ts';
 import type { AiCallerKind } from '#core/ai-caller.ts';
 import type { Plan } from '#core/plans.ts';
 import type { Caller } from '../../contract.ts';
-import type { TokenRegistry } from '../accounts.ts';
+import type { SetLimit, TokenRegistry } from '../accounts.ts';
 import { hashOf, newToken, ownerOf } from '../token.ts';
 import { createRemembered } from './remembered.ts';
 
@@ -13,12 +13,23 @@ const REMEMBERED_MAX = 10_000;
 /** What is unknown has room of its own: nobody drives known tokens out by guessing. */
 const UNKNOWN_MAX = 1000;
 const ID_LENGTH = 20;
+/** Of a token, shown to people. */
+const HINT_CHARS = 14;
 
-/** What people are told of a key. */
+/** What is kept of a token beside whose it is. */
 export interface TokenAbout {
-  readonly name: string;
-  readonly hint: string;
-  readonly createdBy: string | null;
+  readonly name?: string;
+  /** Of a key. */
+  readonly limits?: readonly SetLimit[];
+  /** An account. */
+  readonly createdBy?: string;
+}
+
+/** A token that was made. */
+export interface IssuedToken {
+  readonly id: string;
+  /** Kept nowhere. */
+  readonly token: string;
 }
 
 interface Row {
@@ -51,7 +62,7 @@ export function createTokens(sql: Statements, now: () => number): PostgresTokens
   return {
     forget,
     forgetAll: () => known.forgetAll(),
-    issue: (caller, expiresAt) => issueToken(sql, caller, expiresAt),
+    issue: async (caller, expiresAt) => (await issueToken(sql, caller, expiresAt)).token,
     async authenticate(token) {
       if (ownerOf(token) === null) return 'invalid';
       const bytes = hashOf(token);
@@ -78,33 +89,34 @@ export function createTokens(sql: Statements, now: () => number): PostgresTokens
   };
 }
 
-/** @param sql may be a transaction of what it belongs to. @returns the token, which is kept nowhere. */
+/** @param sql may be a transaction of what it belongs to. */
 export async function issueToken(
   sql: Statements,
-  caller: Caller,
+  { kind, organizationId, projectId, deploymentId, branch, runId }: Omit<Caller, 'plan'>,
   expiresAt: number | null,
-  about: TokenAbout = { name: '', hint: '', createdBy: null },
-): Promise<string> {
-  const token = newToken(caller.deploymentId ?? `k${randomBytes(8).toString('hex')}`);
-  const { kind, organizationId, projectId, deploymentId, branch, runId } = caller;
+  { name = '', limits = [], createdBy }: TokenAbout = {},
+): Promise<IssuedToken> {
+  const id = newId();
+  const token = newToken(deploymentId ?? id.replace('_', ''));
   await sql.all(
     `INSERT INTO control.ai_token (hash, id, kind, organization_id, project_id, deployment_id, branch, run_id, name, hint,
-       created_by, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, to_timestamp($12::double precision / 1000))`,
+       limits, created_by, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::text::jsonb, $12, to_timestamp($13::double precision / 1000))`,
     hashOf(token),
-    newId(),
+    id,
     kind,
     organizationId,
     projectId,
     deploymentId,
     branch,
     runId,
-    about.name,
-    about.hint,
-    about.createdBy,
+    name,
+    token.slice(0, HINT_CHARS),
+    JSON.stringify(limits),
+    createdBy ?? null,
     expiresAt,
   );
-  return token;
+  return { id, token };
 }
 
 /** @returns the hashes of those that are no more. */
