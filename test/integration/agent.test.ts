@@ -1,39 +1,16 @@
-// packages/agent in `platform dev`, on real bindings: messages, queues, tools, memory, schedules, commands. The model
+// packages/agent in `platform dev`, on real bindings: messages, queues, tools, memory, commands. The model
 // is a server of the test.
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { agentTools } from '#test/setup/agent-tools.ts';
 import { startAgent, type TestAgent } from '#test/setup/agent.ts';
 
 let agent: TestAgent;
 
-const tools = `
-  maxSteps: 4,
-  tools: [
-    defineTool({
-      name: 'add',
-      description: 'Adds',
-      parameters: { type: 'object', properties: { a: { type: 'integer' }, b: { type: 'integer' } }, required: ['a', 'b'] },
-      execute: async ({ a, b }, ctx) => { await effect(ctx.chatId, 'add', ctx.idempotencyKey); return String(a + b); },
-    }),
-    { name: 'fails', description: 'Throws', parameters: { type: 'object' }, retries: 0, execute: () => { throw new Error('no such thing'); } },
-    { name: 'huge', description: 'Returns 10 MB', parameters: { type: 'object' }, execute: () => 'x'.repeat(10_000_000) },
-    { name: 'hangs', description: 'Never returns', parameters: { type: 'object' }, retries: 0, timeoutMs: 50, execute: () => new Promise(() => {}) },
-    { name: 'echo', description: 'Says it back', parameters: { type: 'object' }, execute: (args, ctx) => JSON.stringify({ args, known: Object.keys(ctx.memory) }) },
-  ],
-  hooks: {
-    onMemorySet: (ctx, key, secret) => hook(ctx.chatId, 'onMemorySet', key, secret),
-    onMemoryDelete: (ctx, key) => hook(ctx.chatId, 'onMemoryDelete', key),
-    onArtifactCreated: (ctx, filename, content) => hook(ctx.chatId, 'onArtifactCreated', filename, content),
-    onTaskScheduled: (ctx, task) => hook(ctx.chatId, 'onTaskScheduled', task.description),
-    onRunComplete: (ctx, response, reason) => hook(ctx.chatId, 'onRunComplete', response, reason),
-    onRunError: (ctx, error) => hook(ctx.chatId, 'onRunError', error.message),
-  },
-`;
-
 before(async () => {
-  agent = await startAgent(tools);
+  agent = await startAgent(agentTools);
 });
 after(() => agent.close());
 
@@ -356,94 +333,6 @@ test('an artifact is sent, and its name leads nowhere else', async () => {
   );
 });
 
-test('a scheduled task fires once, as a message, and is gone then', async () => {
-  agent.script('later', ({ messages }, count) => {
-    if (count === 0)
-      return {
-        calls: [
-          ['schedule_task', { description: 'water the plants', delaySeconds: 0 }],
-          ['schedule_task', { description: 'x', runAt: '2001-01-01T00:00:00Z' }],
-          ['schedule_task', { description: 'x', recurring: true }],
-        ],
-      };
-    return `about ${messages.at(-1)!.content}`;
-  });
-  await agent.say('later', 'remind me');
-  await agent.came(() => texts('later').some((text) => text.includes('[Scheduled task]: water the plants')));
-  const workspace = await agent.idle('later');
-  assert.deepEqual(workspace.scheduledTasks, []);
-  assert.equal(workspace.messages.filter(({ content }) => content === '[Scheduled task]: water the plants').length, 1);
-  const results = workspace.messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
-  assert.deepEqual(results.slice(1), [
-    'Error: runAt is in the past',
-    'Error: A recurring task needs intervalSeconds or cron',
-  ]);
-  assert.equal(texts('later', 'hook')[0], '["onTaskScheduled","water the plants"]');
-});
-
-test('a cron task fires again and again until it is deleted', async () => {
-  const at = Date.now();
-  agent.script('cron', ({ messages }, count) => {
-    const last = messages.at(-1)!;
-    if (count === 0)
-      return {
-        calls: [
-          ['schedule_task', { description: 'tick', cron: '* * * * * *', timezone: 'Europe/Zurich' }],
-          ['schedule_task', { description: 'x', cron: 'every day' }],
-          ['schedule_task', { description: 'hourly', cron: '0 * * * *' }],
-        ],
-      };
-    const ticks = messages.filter(({ content }) => content === '[Scheduled task]: tick').length;
-    if (ticks === 2 && last.role === 'user') {
-      const [first] = messages.filter(({ role }) => role === 'tool');
-      return { calls: [['delete_scheduled_task', { taskId: (JSON.parse(first!.content!) as { id: string }).id }]] };
-    }
-    return `tick ${ticks}`;
-  });
-  await agent.say('cron', 'go');
-  await agent.came(() => texts('cron').includes('tick 2'));
-  const { messages, scheduledTasks } = await agent.idle('cron');
-  assert.ok(Date.now() - at >= 1000, 'two ticks are a second apart');
-  const [, refused, hourly] = messages.filter(({ role }) => role === 'tool').map(({ content }) => content!);
-  assert.match(refused!, /^Error: .*cron/);
-  assert.equal((JSON.parse(hourly!) as { recurring: boolean }).recurring, true);
-  assert.deepEqual(
-    scheduledTasks.map(({ description, cron }) => [description, cron]),
-    [['hourly', '0 * * * *']],
-  );
-});
-
-test('a timer that is delivered twice starts one run, of a recurring task and of a one-time task', async () => {
-  agent.script('again', (_request, count) =>
-    count === 0
-      ? {
-          calls: [
-            ['schedule_task', { description: 'weekly', delaySeconds: 604_800, intervalSeconds: 604_800 }],
-            ['schedule_task', { description: 'once', delaySeconds: 604_800 }],
-          ],
-        }
-      : 'ok',
-  );
-  await agent.say('again', 'go');
-  const { scheduledTasks } = await agent.idle('again');
-  const at = Date.now() - 1000;
-  for (const { id, description } of scheduledTasks) {
-    const payload = { userId: 'again', chatId: 'again', platform: 'test', description };
-    const timer = { id: `agent:"again":${id}`, at, payload };
-    for (const round of [1, 2]) {
-      await agent.dev.fetch('/timer', { method: 'POST', body: JSON.stringify(timer) });
-      await agent.came(() => agent.posted('again', 'timer').filter(({ text }) => text === timer.id).length === round);
-      const said = (await agent.idle('again')).messages.filter(({ content }) => content?.endsWith(`: ${description}`));
-      assert.equal(said.length, 1, `${description}, delivery ${round}`);
-    }
-  }
-  const { scheduledTasks: left } = await agent.idle('again');
-  assert.deepEqual(
-    left.map(({ description }) => description),
-    ['weekly'],
-  );
-});
-
 test('a conversation at rest has 50 messages at most, and no result of a tool without its call', async () => {
   agent.script('long', ({ messages }) =>
     messages.at(-1)!.role === 'user' ? { calls: [['echo', {}]] } : `to ${messages.at(-2)!.role}`,
@@ -462,36 +351,6 @@ test('a conversation at rest has 50 messages at most, and no result of a tool wi
       [],
     );
   }
-});
-
-test('a scheduled task can be read, changed and deleted', async () => {
-  let id = '';
-  agent.script('plans', ({ messages }, count) => {
-    if (count === 0) return { calls: [['schedule_task', { description: 'one', delaySeconds: 3600 }]] };
-    if (count === 1) {
-      id = (JSON.parse(messages.at(-1)!.content!) as { id: string }).id;
-      return {
-        calls: [
-          ['update_scheduled_task', { taskId: id, description: 'two', intervalSeconds: 60 }],
-          ['get_scheduled_task', { taskId: id }],
-          ['list_scheduled_tasks', {}],
-          ['delete_scheduled_task', { taskId: id }],
-          ['get_scheduled_task', { taskId: id }],
-        ],
-      };
-    }
-    return 'ok';
-  });
-  await agent.say('plans', 'go');
-  await agent.idle('plans');
-  const [, , got, listed, deleted, gone] = agent
-    .requests('plans')[2]!
-    .messages.filter(({ role }) => role === 'tool')
-    .map(({ content }) => content!);
-  const task = JSON.parse(got!) as Record<string, unknown>;
-  assert.deepEqual([task['id'], task['description'], task['recurring'], task['intervalMs']], [id, 'two', true, 60_000]);
-  assert.deepEqual(JSON.parse(listed!), [task]);
-  assert.deepEqual([deleted, gone], [`Deleted task "${id}".`, `Task "${id}" not found.`]);
 });
 
 test('commands reply, debug mode shows calls, and a server without a manifest is refused', async () => {
