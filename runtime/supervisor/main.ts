@@ -33,7 +33,7 @@ import { claimPort } from './engines/port.ts';
 import { openPrivatePort, type PrivatePort } from './private-port/private-port.ts';
 import { TelemetryBuffer } from './private-port/telemetry.ts';
 import { UsageLedger } from './private-port/usage.ts';
-import { privatePortSettings } from './private-port/settings.ts';
+import { originOf, portFailure, privatePortSettings } from './private-port/settings.ts';
 import { EngineWatch } from './quarantine/watch.ts';
 import { Services, type ServiceHooks, type ServiceSpec } from './services/services.ts';
 import { startServices } from './services/start-services.ts';
@@ -359,11 +359,7 @@ async function start(config: SupervisorConfig): Promise<void> {
       bodyBytesMax: limits.deliveryBytesMax,
       deliveriesMax: limits.deliveriesMax,
     }).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'EADDRINUSE')
-        throw new Error(
-          `Private port ${settings.port} is taken: stop what listens there, or set HANDLER_PRIVATE_PORT (0: a free one, off: none)`,
-        );
-      throw new Error(`The private port cannot be opened on ${settings.host}: ${error.message}`, { cause: error });
+      throw portFailure(settings, error);
     });
     log.info({ port: privatePort.port, host: settings.host }, 'Private port listening');
   }
@@ -400,10 +396,4 @@ async function start(config: SupervisorConfig): Promise<void> {
     await stop(EXIT_CONFIGURATION);
   }
   isUp = true;
-}
-
-/** Where this machine reaches a port of its own. */
-function originOf(host: string, port: number): string {
-  if (host === '0.0.0.0' || host === '::') return `http://127.0.0.1:${port}`;
-  return host.includes(':') ? `http://[${host}]:${port}` : `http://${host}:${port}`;
 }

@@ -66,3 +66,18 @@ function isInside(host: string): boolean {
   const version = isIP(host);
   return version !== 0 && inside.check(host, version === 4 ? 'ipv4' : 'ipv6');
 }
+
+/** Where this machine reaches a port of its own. */
+export function originOf(host: string, port: number): string {
+  if (host === '0.0.0.0' || host === '::') return `http://127.0.0.1:${port}`;
+  return host.includes(':') ? `http://[${host}]:${port}` : `http://${host}:${port}`;
+}
+
+/** Why the port was not opened, for the operator. */
+export function portFailure({ port, host }: PrivatePortSettings, error: NodeJS.ErrnoException): Error {
+  if (error.code === 'EADDRINUSE')
+    return new Error(
+      `Private port ${port} is taken: stop what listens there, or set HANDLER_PRIVATE_PORT (0: a free one, off: none)`,
+    );
+  return new Error(`The private port cannot be opened on ${host}: ${error.message}`, { cause: error });
+}
