@@ -8,18 +8,27 @@ const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory';
 /** An answer holds this long: many hosts that are asked for at once have one look. */
 const ANSWER_HOLDS_MS = 5000;
 
-/** @returns null: it answers; otherwise what is wrong with it. Never rejects. */
+/**
+ * Whether the authority answers: null when it does, otherwise what is wrong with it. Never rejects.
+ *
+ * @param afresh an answer that was had before is of no use; one that is being waited for is.
+ */
+export type AuthorityCheck = (afresh?: 'afresh') => Promise<string | null>;
+
+/** @param waitMs for one answer. */
 export function createAuthorityCheck(
   { url, rootFile }: AcmeSettings,
   waitMs: number,
   now: () => number = () => performance.now(),
-): () => Promise<string | null> {
+): AuthorityCheck {
   let last: Promise<string | null> | null = null;
   let at = 0;
-  return () => {
-    if (last === null || now() - at >= ANSWER_HOLDS_MS) {
+  let looking = false;
+  return (afresh) => {
+    if (last === null || (afresh !== undefined && !looking) || now() - at >= ANSWER_HOLDS_MS) {
       at = now();
-      last = look(url ?? LETS_ENCRYPT, rootFile, waitMs);
+      looking = true;
+      last = look(url ?? LETS_ENCRYPT, rootFile, waitMs).finally(() => (looking = false));
     }
     return last;
   };

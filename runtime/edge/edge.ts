@@ -71,6 +71,12 @@ export async function startEdge(config: EdgeConfiguration, routes: RouteSource, 
     lookSoon();
   }
 
+  /** Where the authority went away after it was looked at, that is told, and not what Caddy met on its way there. */
+  async function failedAtCaddy(host: string, error: string): Promise<void> {
+    failures.add(host, error);
+    failed(host, (await checkAuthority('afresh')) ?? error);
+  }
+
   /** Null: a certificate may be had. */
   async function refusal(host: string): Promise<string | null> {
     const kind = hosts.kindOf(host);
@@ -106,7 +112,7 @@ export async function startEdge(config: EdgeConfiguration, routes: RouteSource, 
     const host = line.identifier ?? line.server_name;
     if (line.level === 'error' && line.error !== undefined && host !== undefined && hosts.kindOf(host) !== null) {
       if (/could not get certificate|could not renew|will retry/.test(line.msg ?? '')) {
-        failed(host, line.error);
+        void failedAtCaddy(host, line.error);
       }
     } else if (host !== undefined && /^certificate (?:obtained|renewed) successfully/.test(line.msg ?? '')) {
       failures.clear(host);

@@ -1,5 +1,5 @@
 // The table of prices: a file that the operator edits, read again when it has changed.
-import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { Compile } from 'typebox/compile';
 import Type from 'typebox';
 import type { GatewayParts, Price } from '../contract.ts';
@@ -23,8 +23,13 @@ export interface Prices {
 /** @param file null: no model has a price. @throws {Error} when it cannot be read, or is none. */
 export function openPrices(file: string | null, log: GatewayParts['log'], lookMs: number = LOOK_MS): Prices {
   if (file === null) return { price: () => null, close() {} };
+  let known = stampOf(file);
   let prices = readPrices(file);
-  const again = (): void => {
+  const look = (): void => {
+    const stamp = stampOf(file);
+    if (stamp === known) return;
+    // Taken before the file is read: what changes while it is read is seen the next time.
+    known = stamp;
     try {
       prices = readPrices(file);
       log('info', 'the table of prices was read again', { models: prices.size });
@@ -32,8 +37,14 @@ export function openPrices(file: string | null, log: GatewayParts['log'], lookMs
       log('error', `the table of prices stays as it was: ${(error as Error).message}`, {});
     }
   };
-  watchFile(file, { interval: lookMs, persistent: false }, again);
-  return { price: (model) => prices.get(model) ?? null, close: () => unwatchFile(file, again) };
+  const timer = setInterval(look, lookMs);
+  return { price: (model) => prices.get(model) ?? null, close: () => clearInterval(timer) };
+}
+
+/** Differs when the file was written, replaced or taken away. */
+function stampOf(file: string): string {
+  const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
+  return stat === undefined ? '' : `${stat.ino} ${stat.size} ${stat.mtimeNs}`;
 }
 
 /** @throws {Error} that names the file and what is wrong. */

@@ -1,7 +1,7 @@
 // The parts of the gateway's process: the way out to providers, and the table of prices.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -94,15 +94,19 @@ test('prices are read, what is none is said with its place, and a broken edit ch
     writeFileSync(file, '{"a/b": {"prompt": "1", "completion": 2}}');
     assert.throws(() => readPrices(file), /must be \{"provider\/model".* at \/a~1b\/prompt: must be number/);
     writeFileSync(file, '{"a/b": {"prompt": 1, "completion": 2}}');
+    const replace = (text: string): void => {
+      writeFileSync(`${file}.new`, text);
+      renameSync(`${file}.new`, file);
+    };
     let heard = Promise.withResolvers<string>();
     const prices = openPrices(file, (level) => heard.resolve(level), 5);
     assert.deepEqual(prices.price('a/b'), { prompt: 1, completion: 2 });
     assert.equal(prices.price('a/c'), null);
-    writeFileSync(file, '{"a/c": {"prompt": 3, "completion": 4}}');
+    replace('{"a/c": {"prompt": 3, "completion": 4}}');
     assert.equal(await heard.promise, 'info');
     assert.deepEqual([prices.price('a/b'), prices.price('a/c')], [null, { prompt: 3, completion: 4 }]);
     heard = Promise.withResolvers();
-    writeFileSync(file, '{"a/c": {"prompt": 3');
+    replace('{"a/c": {"prompt": 3');
     assert.equal(await heard.promise, 'error');
     assert.deepEqual(prices.price('a/c'), { prompt: 3, completion: 4 });
     prices.close();

@@ -32,3 +32,24 @@ test('one that refuses connections, and a root file that is away, are named', as
   );
   assert.match((await createAuthorityCheck({ ...acme, rootFile: '/none.pem' }, 5000)()) ?? '', /ENOENT/);
 });
+
+test('an answer that was had before is not taken where a new one is asked for; one under way is', async () => {
+  let asked = 0;
+  const server = createServer((socket) => {
+    asked++;
+    socket.on('error', () => {}).destroy();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/directory`;
+    const check = createAuthorityCheck({ url, email: null, rootFile: null }, 5000, () => 0);
+    await Promise.all([check(), check('afresh')]);
+    assert.equal(asked, 1);
+    await check();
+    assert.equal(asked, 1);
+    await check('afresh');
+    assert.equal(asked, 2);
+  } finally {
+    server.close();
+  }
+});
