@@ -26,7 +26,7 @@ export interface DashboardParts {
   readonly current: () => ShownDeployment | null;
   /** Where the project answers. */
   readonly url: () => string;
-  /** Calls a method of a binding inside an isolate; takes and gives JSON (rpc-worker.ts). */
+  /** Calls a method of a binding inside an isolate; takes and gives JSON (core/rpc/worker.mjs). */
   readonly rpc: (request: string) => Promise<{ readonly status: number; readonly body: string }>;
   readonly log: (level: 'warn' | 'error', message: string) => void;
 }

@@ -2,11 +2,11 @@
 // deployment one of its own, which has the project's bindings and answers `/rpc`. dev.ts opens it.
 import { hashOf } from '#core/artifact-id.ts';
 import type { Limits } from '#core/limits.ts';
+import { rpcWorkerCode } from '#core/rpc/worker-code.ts';
 import type { ResourceParts } from '../../engine/resources/asked.ts';
 import type { Activity } from './activity.ts';
 import type { ShownDeployment } from './api.ts';
 import { createRpcExchange, type RpcAnswer } from './rpc-exchange.ts';
-import { rpcWorker } from './rpc-worker.ts';
 import { openDashboard } from './server.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
 import type { Route } from '../../engine/router/route-table.ts';
@@ -44,7 +44,7 @@ export interface LocalDashboard {
 /** Opens it; null, and a warning, where its port cannot be had: a project can be worked on without. */
 export async function openLocalDashboard(parts: LocalDashboardParts): Promise<LocalDashboard | null> {
   const { project, limits, activity, address, url } = parts;
-  const ownCode = rpcWorker(limits.dashboardBodyBytesMax);
+  const ownCode = rpcWorkerCode(limits.dashboardBodyBytesMax);
   const ownWorker = { hash: hashOf(ownCode), bytes: Buffer.byteLength(ownCode), mapHash: null };
   let shown: ShownDeployment | null = null;
   let own: { readonly route: Route; readonly artifact: OpenArtifact } | null = null;

@@ -1,5 +1,5 @@
-// A request that came over no socket: `POST /rpc` becomes one for the worker of rpc-worker.ts, and its response a text.
-// dev.ts gives it to the handler.
+// A request that came over no socket: `POST /rpc` becomes one for the worker of core/rpc/worker.mjs, and its response a
+// text. dev.ts gives it to the handler.
 import type { Exchange } from '../../engine/http/listener.ts';
 
 /** What became of it. */

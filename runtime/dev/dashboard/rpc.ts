@@ -1,5 +1,5 @@
 // The mock server's routes: what a binding does for a worker, done for code outside an isolate. All of them end in
-// `/rpc`, whose call runs in an isolate (rpc-worker.ts).
+// `/rpc`, whose call runs in an isolate (core/rpc/worker.mjs).
 import { PlatformError } from '#core/errors.ts';
 import { invalid } from '../../engine/bindings/arguments.ts';
 import { answered, deploymentOf, notFound, type Asked, type Route } from './api.ts';

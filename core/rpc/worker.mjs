@@ -1,16 +1,9 @@
-// The worker that answers `POST /rpc`: it runs in an isolate with the project's bindings and calls what it is told, so
-// that code outside an isolate (a framework's development server in Node) gets exactly what a worker would. rpc.ts
-// gives it requests.
+// The worker that answers calls of bindings from outside of isolates: it runs in an isolate with a project's bindings
+// and calls what it is told, so that code in Node gets what a worker would. Never imported: worker-code.ts reads it.
 //
 // Values beyond JSON are objects with one member that begins with `$`: `$bytes` (base64), `$date` (ISO 8601), `$map`
 // (entries), `$bigint`, `$number` (NaN, Infinity, -0), `$undefined`.
 
-/** Its source. @param bytesMax of a stream that is read to its end. */
-export function rpcWorker(bytesMax: number): string {
-  return source.replace('BYTES_MAX', String(bytesMax));
-}
-
-const source = String.raw`
 const toBase64 = (bytes) => {
   let text = '';
   for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192));
@@ -25,12 +18,18 @@ function revive(value) {
   if (names.length === 1) {
     const inner = value[names[0]];
     switch (names[0]) {
-      case '$bytes': return fromBase64(inner);
-      case '$date': return new Date(inner);
-      case '$map': return new Map(inner.map(([key, item]) => [revive(key), revive(item)]));
-      case '$bigint': return BigInt(inner);
-      case '$number': return Number(inner);
-      case '$undefined': return undefined;
+      case '$bytes':
+        return fromBase64(inner);
+      case '$date':
+        return new Date(inner);
+      case '$map':
+        return new Map(inner.map(([key, item]) => [revive(key), revive(item)]));
+      case '$bigint':
+        return BigInt(inner);
+      case '$number':
+        return Number(inner);
+      case '$undefined':
+        return undefined;
     }
   }
   return Object.fromEntries(names.map((name) => [name, revive(value[name])]));
@@ -46,24 +45,37 @@ async function readAll(stream) {
   }
   const bytes = new Uint8Array(length);
   let at = 0;
-  for (const chunk of chunks) { bytes.set(chunk, at); at += chunk.byteLength; }
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.byteLength;
+  }
   return bytes;
 }
 
 async function encode(value, depth = 0) {
   if (depth > 100) throw new TypeError('The result is nested too deeply');
   switch (typeof value) {
-    case 'undefined': return { $undefined: true };
-    case 'bigint': return { $bigint: String(value) };
-    case 'number': return Number.isFinite(value) && !Object.is(value, -0) ? value : { $number: Object.is(value, -0) ? '-0' : String(value) };
-    case 'function': case 'symbol': throw new TypeError('The result has no JSON form: go on with "next"');
-    case 'object': break;
-    default: return value;
+    case 'undefined':
+      return { $undefined: true };
+    case 'bigint':
+      return { $bigint: String(value) };
+    case 'number':
+      return Number.isFinite(value) && !Object.is(value, -0)
+        ? value
+        : { $number: Object.is(value, -0) ? '-0' : String(value) };
+    case 'function':
+    case 'symbol':
+      throw new TypeError('The result has no JSON form: go on with "next"');
+    case 'object':
+      break;
+    default:
+      return value;
   }
   if (value === null) return null;
   if (value instanceof Date) return { $date: value.toISOString() };
   if (value instanceof ArrayBuffer) return { $bytes: toBase64(new Uint8Array(value)) };
-  if (ArrayBuffer.isView(value)) return { $bytes: toBase64(new Uint8Array(value.buffer, value.byteOffset, value.byteLength)) };
+  if (ArrayBuffer.isView(value))
+    return { $bytes: toBase64(new Uint8Array(value.buffer, value.byteOffset, value.byteLength)) };
   if (value instanceof ReadableStream) return { $bytes: toBase64(await readAll(value)) };
   if (value instanceof Response) {
     const body = value.body === null ? null : await encode(value.body);
@@ -84,11 +96,15 @@ async function encode(value, depth = 0) {
   const prototype = Object.getPrototypeOf(value);
   const names = new Set(Object.keys(value));
   if (prototype !== Object.prototype && prototype !== null)
-    for (const [name, { get }] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) if (get !== undefined) names.add(name);
+    for (const [name, { get }] of Object.entries(Object.getOwnPropertyDescriptors(prototype)))
+      if (get !== undefined) names.add(name);
   let methods = 0;
   for (const name of names) {
     if (name === 'bodyUsed') continue;
-    if (typeof value[name] === 'function') { methods++; continue; }
+    if (typeof value[name] === 'function') {
+      methods++;
+      continue;
+    }
     Object.defineProperty(fields, name, { value: await encode(value[name], depth + 1), enumerable: true });
   }
   if (Object.keys(fields).length === 0 && (methods > 0 || (prototype !== Object.prototype && prototype !== null)))
@@ -123,8 +139,16 @@ export default {
       return Response.json({ result: await encode(await result) });
     } catch (error) {
       const { name, message, code } = error ?? {};
-      return Response.json({ error: { name: String(name ?? 'Error'), message: String(message ?? error), ...(code === undefined ? {} : { code }) } }, { status: 400 });
+      return Response.json(
+        {
+          error: {
+            name: String(name ?? 'Error'),
+            message: String(message ?? error),
+            ...(code === undefined ? {} : { code }),
+          },
+        },
+        { status: 400 },
+      );
     }
   },
 };
-`;
