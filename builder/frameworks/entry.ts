@@ -2,21 +2,11 @@
 import { realpathSync, statSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
 import { BuildError } from '../build-error.ts';
-import { detect, isBrowserEntry } from './frameworks.ts';
+import { detect, isBrowserEntry } from './detect.ts';
 import { hasPage, outputCandidates } from './output-folder.ts';
+import { filesIn } from './project-files.ts';
+import { entryCandidates } from './table.ts';
 import type { EntryConfig } from '../project.ts';
-
-/** Where an entry is looked for when `main` is not set, in this order. */
-export const entryCandidates: readonly string[] = [
-  'src/index.ts',
-  'src/index.tsx',
-  'src/index.js',
-  'src/index.mjs',
-  'src/index.jsx',
-  'worker/index.ts',
-  'worker/index.js',
-  'worker/index.mjs',
-];
 
 /**
  * Where frameworks put the worker that they make, in their output folder. The first two are a worker whatever else
@@ -75,19 +65,19 @@ const ssrAdvice =
 /** Whether a project without worker and `out` is a site. One that has to be built, and does not say how, is told. */
 function isSite(root: string, config: EntryConfig): boolean {
   if (config.build !== null) return true;
-  const { because, build } = detect(root);
-  if (because !== null && (hasPage(root, '.') || detect(root).framework !== null)) {
+  const { mustBuild, build, framework } = detect(filesIn(root));
+  if (mustBuild !== null && (hasPage(root, '.') || framework !== null)) {
     throw new BuildError(
       'unknown_kind',
-      `This project has to be built before it is served: ${because}. Add "build: ${build}" to platform.yaml, or "out" with the folder to serve as it is`,
+      `This project has to be built before it is served: ${mustBuild}. Add "build: ${build ?? 'npm run build'}" to platform.yaml, or "out" with the folder to serve as it is`,
     );
   }
-  return because === null && (hasPage(root, '.') || outputCandidates(root).some((path) => hasPage(root, path)));
+  return mustBuild === null && (hasPage(root, '.') || outputCandidates(root).some((path) => hasPage(root, path)));
 }
 
 function usualEntry(root: string, config: EntryConfig): string | null {
   const made = config.out === null ? [] : MADE_WORKERS.map((name) => join(config.out!, name));
-  const sources = entryCandidates.filter((path) => !isBrowserEntry(root, path));
+  const sources = entryCandidates.filter((path) => !isBrowserEntry(filesIn(root), path));
   // What else lies in the output folder may be for browsers: it counts where the project says that it has a worker.
   return firstFile(root, [
     ...made.slice(0, 2),

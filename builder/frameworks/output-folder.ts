@@ -4,7 +4,8 @@ import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join, relative, resolve, sep } from 'node:path';
 import { BuildError } from '../build-error.ts';
 import { isInside } from '../bundle/containment.ts';
-import { detect } from './frameworks.ts';
+import { detect } from './detect.ts';
+import { filesIn } from './project-files.ts';
 import type { EntryConfig } from '../project.ts';
 
 /** Folders that tools write by convention, in the order in which they are looked for. */
@@ -27,7 +28,7 @@ export function isOutputName(path: string): boolean {
 
 /** Folders that may be the output of a project without `out`, relative to its root: those of its framework first. */
 export function outputCandidates(root: string): string[] {
-  const candidates = [...detect(root).out, ...CONVENTIONAL].flatMap((path) => withStars(root, path));
+  const candidates = [...detect(filesIn(root)).out, ...CONVENTIONAL].flatMap((path) => withStars(root, path));
   return [...new Set(candidates)];
 }
 
@@ -48,9 +49,9 @@ export function outputFolder(
   const wrote = made?.find((path) => hasPage(root, path) && !holdsWorker(root, path, config.main));
   if (wrote !== undefined) return inside(root, wrote);
   if (kind !== 'static') return existsSync(join(root, 'public')) ? inside(root, 'public') : null;
-  const detected = detect(root);
+  const detected = detect(filesIn(root));
   if (made === null || made.length === 0) {
-    if (hasPage(root, '.') && detected.because === null) return root;
+    if (hasPage(root, '.') && detected.mustBuild === null) return root;
     const found = made === null ? outputCandidates(root).find((path) => hasPage(root, path)) : undefined;
     if (found !== undefined) return inside(root, found);
   }

@@ -6,7 +6,7 @@ import { build } from '../build.ts';
 import { BuildError, formatBuildError } from '../build-error.ts';
 import { runBuild } from '../command/build-step.ts';
 import type { BuildConfig } from '../project.ts';
-import type { LibraryFramework } from './detection.ts';
+import type { LibraryFramework } from './library.ts';
 import type { BuildRunLimits } from './types.ts';
 
 /** What to do. */

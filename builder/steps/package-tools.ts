@@ -1,56 +1,10 @@
-// Package managers: which one a project uses, whether this machine has it, and the command that installs with it. Looks
-// at names of files and at the machine's programs; runs nothing. Called by install.ts and detection.ts.
+// Package managers: whether this machine has the one of a project, and the command that installs with it. Looks at the
+// machine's programs; runs nothing. Called by install.ts.
 import { realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { Manager } from '../frameworks/packages.ts';
 import { findProgram } from './confinement.ts';
 import { BuildFailure } from './types.ts';
-
-export type ManagerName = 'npm' | 'pnpm' | 'yarn' | 'bun';
-
-/** The package manager of a project. */
-export interface Manager {
-  readonly name: ManagerName;
-  /** `packageManager` of package.json, such as `9.1.0`; null: any. */
-  readonly version: string | null;
-  /** Name of its lockfile; null: there is none. */
-  readonly lockfile: string | null;
-  /** Why it is this one, for the log. */
-  readonly because: string;
-}
-
-/** Lockfiles, the one that counts first. */
-const LOCKFILES: readonly (readonly [file: string, manager: ManagerName])[] = [
-  ['package-lock.json', 'npm'],
-  ['npm-shrinkwrap.json', 'npm'],
-  ['pnpm-lock.yaml', 'pnpm'],
-  ['yarn.lock', 'yarn'],
-  ['bun.lock', 'bun'],
-  ['bun.lockb', 'bun'],
-];
-
-/**
- * The manager that a folder asks for: `packageManager` of its package.json, else its lockfile, else npm.
- *
- * @param files names in the folder @param manifest text of its package.json
- * @example managerOf(['package.json', 'pnpm-lock.yaml'], '{}').name // 'pnpm'
- */
-export function managerOf(files: readonly string[], manifest: string | null): Manager {
-  const lockfiles = LOCKFILES.filter(([file]) => files.includes(file));
-  const [, named, version = null] = /^(npm|pnpm|yarn|bun)(?:@(\d+[\w.+-]*))?/.exec(packageManagerOf(manifest)) ?? [];
-  if (named !== undefined) {
-    const own = lockfiles.find(([, manager]) => manager === named)?.[0] ?? null;
-    const exact = version?.split('+')[0] ?? null;
-    return { name: named as ManagerName, version: exact, lockfile: own, because: 'package.json names it' };
-  }
-  const [first] = lockfiles;
-  if (first === undefined) return { name: 'npm', version: null, lockfile: null, because: 'there is no lockfile' };
-  return { name: first[1], version: null, lockfile: first[0], because: `there is a ${first[0]}` };
-}
-
-/** Command that runs a script of package.json. */
-export function runCommand({ name }: Manager, script: string): string {
-  return name === 'yarn' || name === 'pnpm' ? `${name} ${script}` : `${name} run ${script}`;
-}
 
 /**
  * The command that installs what the lockfile says, tools for the build included, and nothing else.
@@ -138,13 +92,4 @@ export function shimText(command: string): string {
 /** Folder of such programs. */
 export function shimFolder(home: string): string {
   return join(home, '.programs');
-}
-
-function packageManagerOf(manifest: string | null): string {
-  try {
-    const { packageManager } = JSON.parse((manifest ?? '{}').replace(/^\ufeff/, '')) as { packageManager?: unknown };
-    return typeof packageManager === 'string' ? packageManager : '';
-  } catch {
-    return '';
-  }
 }

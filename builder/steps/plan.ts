@@ -1,14 +1,18 @@
 // What is to be done with a checkout: its configuration by priority (platform.yaml, then settings of the project, then
 // what the files show), the folders by the rules of monorepos, and the lines of the log that say why. Called by
 // run-build.ts. Reads the checkout before any code of it has run.
-import { open, readdir, stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
-import { buildFolders, inspectRepository, workspaceFileName, type Workspace } from '#core/config/workspace.ts';
+import { inspectRepository, workspaceFileName, type Workspace } from '#core/config/workspace.ts';
 import { fixedLimits } from '#core/limits.ts';
 import { hasErrors, type Problem } from '#core/problem.ts';
-import { detectProject, type AskLibrary, type DetectedProject } from './detection.ts';
-import { managerOf, type Manager } from './package-tools.ts';
+import { detect, type Detection } from '../frameworks/detect.ts';
+import type { Manager } from '../frameworks/packages.ts';
+import { filesIn } from '../frameworks/project-files.ts';
+import { serverAdvice } from '../frameworks/server-advice.ts';
+import { isKnown } from '../frameworks/table.ts';
+import { withLibrary, type AskLibrary } from './library.ts';
 import { BuildFailure, type BuildRequest, type BuildSettings } from './types.ts';
 
 /** A plan. */
@@ -21,7 +25,7 @@ export interface BuildPlan {
   /** Where dependencies are installed, absolute. */
   readonly installFolder: string;
   readonly manager: Manager;
-  readonly detected: DetectedProject;
+  readonly detected: Detection;
   /** Command that installs, where the project's settings have one. */
   readonly installCommand: string | null;
 }
@@ -48,16 +52,16 @@ export async function planBuild(
   const root = path.join(source, base);
   const workspace = repository.monorepo ? source : root;
   if (repository.monorepo) say('info', `Monorepo (${repository.indicators.slice(0, 5).join(', ')})`);
-  const manager = await managerFor(source, base, repository.monorepo);
   const needsCommand = written.build === null && filled(request.settings.buildCommand) === null;
-  const detected = await detectProject(root, written, manager.manager, needsCommand ? ask : null);
+  const own = repository.monorepo ? detect(filesIn(source), base) : detect(filesIn(root));
+  const detected = await withLibrary(own, root, needsCommand ? ask : null);
   const config = withSettings(written, request.settings, detected, say);
   return {
     config,
     root,
     workspace,
-    installFolder: path.join(source, manager.folder),
-    manager: manager.manager,
+    installFolder: path.join(workspace, detected.installFolder),
+    manager: detected.manager,
     detected,
     installCommand: filled(request.settings.installCommand),
   };
@@ -121,12 +125,24 @@ async function checkFolder(source: string, folder: string, file: string | null):
 export function withSettings(
   written: ProjectConfig,
   settings: BuildSettings,
-  detected: DetectedProject,
+  detected: Detection,
   say: (level: 'info' | 'warn', text: string) => void,
 ): ProjectConfig {
   const command = filled(settings.buildCommand);
   const output = filled(settings.outputDirectory);
-  if (detected.framework !== null) say('info', `Detected ${detected.framework} (${detected.because})`);
+  const { framework } = detected;
+  if (framework !== null) {
+    const version = framework.version === null ? '' : ` ${framework.version}`;
+    say('info', `Detected ${framework.name}${version} (${detected.because})`);
+  }
+  const kind = written.kind ?? (detected.kind === 'ssr' ? 'ssr' : null);
+  if (kind === 'ssr') {
+    const why = written.kind === 'ssr' ? 'kind: ssr is asked for' : detected.kindBecause;
+    throw new BuildFailure(
+      'not_supported',
+      `${why}, which is not built yet. What works: ${serverAdvice(framework?.id)}`,
+    );
+  }
   const build = written.build ?? command ?? detected.build;
   const origin =
     written.build !== null ? 'platform.yaml' : command !== null ? 'settings of the project' : detected.buildBecause;
@@ -134,13 +150,18 @@ export function withSettings(
   else if (detected.skipped !== null) say('info', detected.skipped);
   if (written.build !== null && command !== null && command !== written.build)
     say('info', 'The build command in the settings of the project is overridden by platform.yaml');
-  const out = written.out ?? (output === null ? detected.out : checkedOutput(output));
+  const out = written.out ?? (output === null ? outOfLibrary(detected) : checkedOutput(output));
   const outOrigin =
-    written.out !== null ? 'platform.yaml' : output !== null ? 'settings of the project' : `of ${detected.framework}`;
+    written.out !== null ? 'platform.yaml' : output !== null ? 'settings of the project' : `of ${framework?.name}`;
   if (out !== null) say('info', `Output folder: ${out} (${outOrigin})`);
   if (written.out !== null && output !== null && output !== written.out)
     say('info', 'The output directory in the settings of the project is overridden by platform.yaml');
   return { ...written, build, out };
+}
+
+/** The folder where only the library knows it; the others are found after the build. */
+function outOfLibrary({ framework, out }: Detection): string | null {
+  return framework !== null && !isKnown(framework.id) ? (out[0] ?? null) : null;
 }
 
 /** By the rules of platform.yaml, with their messages. */
@@ -153,27 +174,6 @@ function checkedOutput(output: string): string {
       `Output directory in the settings of the project: ${problem.message}`,
     );
   return config!.out!;
-}
-
-/**
- * In a monorepo dependencies are installed at its root, unless there is nothing to install from but in the project
- * itself.
- */
-async function managerFor(
-  source: string,
-  base: string,
-  monorepo: boolean,
-): Promise<{ readonly folder: string; readonly manager: Manager }> {
-  const { install } = buildFolders({ monorepo, base });
-  const candidates = [...new Set([install, base])];
-  for (const folder of candidates) {
-    const at = path.join(source, folder);
-    const names: string[] = await readdir(at).catch(() => []);
-    if (!names.includes('package.json') && folder !== candidates.at(-1)) continue;
-    const manifest = await readBounded(path.join(at, 'package.json'), MANIFEST_BYTES_MAX);
-    return { folder, manager: managerOf(names, manifest) };
-  }
-  return { folder: base, manager: managerOf([], null) };
 }
 
 function reportProblems(problems: readonly Problem[], say: (level: 'warn', text: string) => void): void {

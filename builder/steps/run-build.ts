@@ -5,9 +5,10 @@ import { nodeFlags } from '#core/node-flags.mjs';
 import { nodeCommand } from '#core/process/node-command.ts';
 import { checkOut } from './checkout.ts';
 import type { ChildJob, ChildReport } from './child.ts';
-import { adapterFailure, type LibraryFramework } from './detection.ts';
+import { hasServer, serverAdvice } from '../frameworks/server-advice.ts';
 import { baseVariables, certificatePaths } from './environment.ts';
 import { install, type ToolEnvironment } from './install.ts';
+import type { LibraryFramework } from './library.ts';
 import { planBuild, type BuildPlan } from './plan.ts';
 import { openSandbox, type Sandbox } from './sandbox.ts';
 import { takeArtifact } from './take-artifact.ts';
@@ -113,9 +114,12 @@ function failureOf(
   if (code === 'too_large' && message.includes('BUILD_ARTIFACT_MAX_FILES'))
     return new BuildFailure('artifact_too_many_files', message);
   const isMissing = code === 'assets' || code === 'unknown_kind' || code === 'missing_entry';
-  const adapter =
-    isMissing && config.kind !== 'static' && config.out === null ? adapterFailure(detected.framework) : null;
-  if (adapter !== null) return adapter;
+  const { framework } = detected;
+  if (isMissing && config.kind !== 'static' && config.out === null && framework !== null && hasServer(framework.id))
+    return new BuildFailure(
+      'not_supported',
+      `${framework.name} made no site that can be served as files, and no worker. What works: ${serverAdvice(framework.id)}`,
+    );
   if (code === 'platform' && /ENOSPC|EFBIG/.test(message))
     return new BuildFailure('disk_full', `The build has written too much (${limits.diskBytesMax} bytes are allowed)`);
   return new BuildFailure(reasons[code] ?? 'build_failed', message);

@@ -2,7 +2,7 @@
 // each of them. Called by dev, build and deploy.
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { entryCandidates } from '#builder/frameworks/entry.ts';
+import { entryCandidates } from '#builder/frameworks/table.ts';
 import { parseProjectConfig } from '#core/config/project-config.ts';
 import { nearestWord } from '#core/spelling.ts';
 import { projectNameFrom } from '#packages/create/project.ts';

@@ -91,11 +91,11 @@ test('an output directory of the settings that leads out is refused by the rule 
 });
 
 for (const [what, files, message] of [
-  ['kind: ssr', { 'platform.yaml': 'kind: ssr\n' }, /kind: ssr is not built yet/],
+  ['kind: ssr', { 'platform.yaml': 'kind: ssr\n' }, /kind: ssr is asked for, which is not built yet/],
   [
     'Next.js without export',
     { 'package.json': '{"dependencies":{"next":"16.0.0"}}' },
-    /Next\.js renders pages on a server.*output: 'export'/,
+    /Next\.js renders pages on a server, which is not built yet.*output: 'export'/,
   ],
 ] as const)
   test(`${what} is refused by name, before anything is installed`, async (t) => {

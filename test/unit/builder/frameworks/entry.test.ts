@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { entryCandidates, findEntry } from '#builder/frameworks/entry.ts';
+import { findEntry } from '#builder/frameworks/entry.ts';
+import { entryCandidates } from '#builder/frameworks/table.ts';
 import { configOf, projectFolder } from '../project-folder.ts';
 
 for (const [index, path] of entryCandidates.entries()) {
@@ -64,16 +65,16 @@ test('what the browser starts at is no worker', (t) => {
 });
 
 test('a project that has to be built says so instead of publishing its sources', (t) => {
-  const cases: readonly [files: Record<string, string>, because: string][] = [
-    [{ 'package.json': '{"scripts":{"build":"vite build"}}' }, 'package.json has a script "build"'],
-    [{ 'package.json': '{"devDependencies":{"vite":"8"}}' }, 'it uses Vite'],
-    [{ 'vite.config.ts': '' }, 'it uses Vite'],
-    [{ 'index.html': '<script src="main.ts"></script>' }, 'index.html loads TypeScript or JSX'],
+  const cases: readonly [files: Record<string, string>, because: string, build: string][] = [
+    [{ 'package.json': '{"scripts":{"build":"vite build"}}' }, 'package.json has a script "build"', 'npm run build'],
+    [{ 'package.json': '{"devDependencies":{"vite":"8"}}' }, 'it uses Vite', 'vite build'],
+    [{ 'vite.config.ts': '' }, 'it uses Vite', 'vite build'],
+    [{ 'index.html': '<script src="main.ts"></script>' }, 'index.html loads TypeScript or JSX', 'npm run build'],
   ];
-  for (const [files, because] of cases) {
+  for (const [files, because, build] of cases) {
     assert.throws(() => findEntry(projectFolder(t, { 'index.html': '', ...files }), configOf()), {
       code: 'unknown_kind',
-      message: `This project has to be built before it is served: ${because}. Add "build: npm run build" to platform.yaml, or "out" with the folder to serve as it is`,
+      message: `This project has to be built before it is served: ${because}. Add "build: ${build}" to platform.yaml, or "out" with the folder to serve as it is`,
     });
   }
 });

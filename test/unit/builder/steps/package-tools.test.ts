@@ -3,7 +3,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { findManager, installCommand, managerOf, runCommand } from '#builder/steps/package-tools.ts';
+import { managerOf, runCommand } from '#builder/frameworks/packages.ts';
+import { findManager, installCommand } from '#builder/steps/package-tools.ts';
 
 test('the manager is that of packageManager, then of the lockfile, then npm', () => {
   assert.equal(managerOf(['package-lock.json'], '{"packageManager":"pnpm@9.1.0+sha512.abc"}').name, 'pnpm');

@@ -1,0 +1,23 @@
+// What the page at a project's root says: the scripts it loads are for browsers, and some of them have to be built
+// first. Pure. Called by detect.ts.
+import type { ProjectView } from './project-view.ts';
+
+/** Scripts of the page are within its first part; a bound, for it is not ours. */
+const PAGE_CHARS_MAX = 200_000;
+
+/** Whether the page loads what no browser reads. */
+export function pageNeedsBuild(project: ProjectView): boolean {
+  return scriptsOf(project).some((source) => /\.(?:[cm]?tsx?|jsx|vue|svelte)$/.test(source));
+}
+
+/** Whether the page loads a file, given relative to the project. */
+export function isLoadedByPage(project: ProjectView, file: string): boolean {
+  return scriptsOf(project).some((source) => source.replace(/^(?:\.?\/)+/, '') === file);
+}
+
+function scriptsOf(project: ProjectView): string[] {
+  const page = project.text('index.html')?.slice(0, PAGE_CHARS_MAX) ?? '';
+  return [...page.matchAll(/<script\b[^>]{0,500}?\bsrc\s{0,9}=\s{0,9}["']?([^"'\s>]{1,300})/gi)].map(
+    ([, source]) => source!.split(/[?#]/)[0]!,
+  );
+}

@@ -1,0 +1,66 @@
+// The files of a repository as detection sees them: names and first parts of texts, no more. Two forms: a folder on the
+// disk, and a map in tests. Reads, never writes; follows no rule of its own.
+import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import path from 'node:path';
+
+/** Files by their paths relative to the repository, with `/`. */
+export interface ProjectFiles {
+  /** Names in a folder, files and folders; empty where there is none. */
+  names(folder: string): readonly string[];
+  /** The first part of a file; null where there is none. */
+  text(file: string): string | null;
+}
+
+/** What is read of a file at most: package.json and lockfiles may be long, what is longer says nothing. */
+const TEXT_BYTES_MAX = 5_000_000;
+
+/** The files of a folder on the disk, read when they are asked for, and each once. */
+export function filesIn(root: string): ProjectFiles {
+  const texts = new Map<string, string | null>();
+  const folders = new Map<string, readonly string[]>();
+  return {
+    names: (folder) => remembered(folders, folder, () => namesIn(path.join(root, folder))),
+    text: (file) => remembered(texts, file, () => startOf(path.join(root, file))),
+  };
+}
+
+/** Files of a map, as tests write them: path -> text. */
+export function filesOf(map: Readonly<Record<string, string>>): ProjectFiles {
+  return {
+    names(folder) {
+      const prefix = folder === '.' ? '' : `${folder}/`;
+      const below = Object.keys(map).filter((file) => file.startsWith(prefix));
+      return [...new Set(below.map((file) => file.slice(prefix.length).split('/')[0]!))];
+    },
+    text: (file) => map[file] ?? null,
+  };
+}
+
+/** Whether a path is one of the files, or of their folders. */
+export function hasPath(files: ProjectFiles, file: string): boolean {
+  return files.names(path.posix.dirname(file)).includes(path.posix.basename(file));
+}
+
+function remembered<Value>(kept: Map<string, Value>, key: string, read: () => Value): Value {
+  if (!kept.has(key)) kept.set(key, read());
+  return kept.get(key)!;
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function startOf(file: string): string | null {
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return null;
+  const descriptor = openSync(file, 'r');
+  try {
+    const bytes = Buffer.alloc(Math.min(statSync(file).size, TEXT_BYTES_MAX));
+    return bytes.toString('utf8', 0, readSync(descriptor, bytes)).replace(/^\ufeff/, '');
+  } finally {
+    closeSync(descriptor);
+  }
+}

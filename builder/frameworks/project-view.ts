@@ -1,0 +1,109 @@
+// A project's folder in its repository, as the rules of detection ask about it: packages, scripts, configuration files.
+// Pure over project-files.ts. Called by detect.ts and kinds.ts.
+import path from 'node:path';
+import { hasPath, type ProjectFiles } from './project-files.ts';
+
+/** What package.json says; empty where there is none, or a broken one. */
+export interface PackageManifest {
+  /** All dependencies: name -> range. */
+  readonly packages: ReadonlyMap<string, string>;
+  /** Of `scripts`, those that say something. */
+  readonly scripts: ReadonlyMap<string, string>;
+}
+
+/** A project's folder. Paths are relative to it. */
+export interface ProjectView extends PackageManifest {
+  has(file: string): boolean;
+  text(file: string): string | null;
+  names(folder: string): readonly string[];
+  /** Text of the first file of this name, whatever its ending, without comments; '' without one. */
+  config(name: string): string;
+  /** The version of a package: the installed one, else that of the lockfile, else the lowest that its range allows. */
+  version(name: string): string | null;
+}
+
+const CONFIG_ENDINGS = ['ts', 'js', 'mjs', 'mts', 'cjs', 'cts'];
+
+/** @param folder the project's, relative to the repository. */
+export function openProject(files: ProjectFiles, folder: string): ProjectView {
+  const at = (file: string): string => path.posix.join(folder, file);
+  const text = (file: string): string | null => files.text(at(file));
+  const manifest = parseManifest(text('package.json'));
+  return {
+    ...manifest,
+    text,
+    has: (file) => hasPath(files, at(file)),
+    names: (below) => files.names(at(below)),
+    config(name) {
+      const found = CONFIG_ENDINGS.map((ending) => text(`${name}.${ending}`)).find((source) => source !== null);
+      return withoutComments(found ?? '');
+    },
+    version(name) {
+      for (let above = folder; ; above = path.posix.dirname(above)) {
+        const installed = files.text(path.posix.join(above, 'node_modules', name, 'package.json'));
+        const version = installed === null ? null : fieldOf(installed, 'version');
+        if (version !== null) return version;
+        if (above === '.' || above === '/') break;
+      }
+      return lockedVersion(files, folder, name) ?? lowestOf(manifest.packages.get(name));
+    },
+  };
+}
+
+/** @param text of package.json */
+export function parseManifest(text: string | null): PackageManifest {
+  const parsed = parseObject(text ?? '{}');
+  const entries = (key: string): (readonly [string, string])[] =>
+    Object.entries(isObject(parsed[key]) ? parsed[key] : {}).flatMap(([name, value]) =>
+      typeof value === 'string' && value.trim() !== '' ? [[name, value.trim()] as const] : [],
+    );
+  return {
+    packages: new Map([...entries('devDependencies'), ...entries('dependencies')]),
+    scripts: new Map(entries('scripts')),
+  };
+}
+
+/** What npm's lockfile names, of the project or of its workspace; other managers' are not read. */
+function lockedVersion(files: ProjectFiles, folder: string, name: string): string | null {
+  for (const top of new Set([folder, '.'])) {
+    const { packages } = parseObject(files.text(path.posix.join(top, 'package-lock.json')) ?? '{}');
+    if (!isObject(packages)) continue;
+    const own = top === folder ? '' : `${path.posix.relative(top, folder)}/`;
+    for (const key of new Set([`${own}node_modules/${name}`, `node_modules/${name}`])) {
+      const entry = packages[key];
+      if (isObject(entry) && typeof entry['version'] === 'string') return entry['version'];
+    }
+  }
+  return null;
+}
+
+/** `^4.1.2` -> `4.1.2`; null for tags, addresses and what has several alternatives. */
+function lowestOf(range: string | undefined): string | null {
+  const [, version] =
+    /^(?:npm:(?:@[^/]+\/)?[^@]+@)?(?:workspace:)?[\^~>=v ]*(\d+(?:\.\d+){0,2}[\w.+-]*)$/.exec(range ?? '') ?? [];
+  return version?.replace(/(?:\.[x*])+$/i, '') ?? null;
+}
+
+function fieldOf(text: string, key: string): string | null {
+  const value = parseObject(text)[key];
+  return typeof value === 'string' ? value : null;
+}
+
+/** The value of a JSON text where it is an object, else an empty one. */
+export function parseObject(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Of JavaScript, near enough for looking for a word: an address in a text keeps its two slashes. */
+function withoutComments(source: string): string {
+  return source.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/(^|[\s;,{([])\/\/.*$/gm, '$1');
+}

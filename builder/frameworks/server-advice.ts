@@ -1,0 +1,32 @@
+// What to change in a project whose framework answers requests on a server, so that it can be built: by the ids of
+// table.ts. Text alone. Called where a build fails.
+
+const advice: Readonly<Record<string, string>> = {
+  next: `set output: 'export' in next.config and say "kind: static", "build: next build", "out: out" in platform.yaml`,
+  nuxt: 'say "kind: static", "build: nuxt generate", "out: .output/public"; or build with NITRO_PRESET=cloudflare_module and say "kind: dynamic", "main: .output/server/index.mjs", "out: .output/public"',
+  sveltekit:
+    'use @sveltejs/adapter-static and say "kind: static", "out: build"; or @sveltejs/adapter-cloudflare and say "kind: dynamic", "main: .svelte-kit/cloudflare/_worker.js", "out: .svelte-kit/cloudflare"',
+  astro: `leave out "output: 'server'" and say "kind: static", "build: astro build", "out: dist"; or use @astrojs/cloudflare and name its worker as "main"`,
+  'react-router':
+    'set ssr: false in react-router.config and say "kind: static", "out: build/client"; or name the worker it makes as "main"',
+  remix: 'use its single-page mode and say "kind: static", "out: build/client"',
+  angular: 'set outputMode to "static" and say "kind: static", "out: dist/<name>/browser"',
+  'tanstack-start':
+    'prerender it and say "kind: static"; or build with its preset for workers and name the worker as "main"',
+  'solid-start': 'build with its preset cloudflare_module and name the worker as "main"',
+  qwik: 'use its adapter for static sites and say "kind: static", "out: dist"',
+  analog: 'prerender it and say "kind: static", "out: dist/analog/public"',
+};
+
+/** Whether a framework is one that may answer on a server. */
+export function hasServer(id: string): boolean {
+  return advice[id] !== undefined;
+}
+
+/** What works instead of a server. */
+export function serverAdvice(id: string | undefined): string {
+  return (
+    advice[id ?? ''] ??
+    'say "kind: static" with the build command and "out" for a site that is generated whole, or "kind: dynamic" with "main" for a worker'
+  );
+}

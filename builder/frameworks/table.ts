@@ -1,0 +1,313 @@
+// The frameworks that are known: what shows each, the folders it writes, its commands; and where workers lie. Data
+// alone; what kind of project one makes is in kinds.ts. Called by detect.ts and entry.ts.
+
+/** Where an entry is looked for when `main` is not set, in this order. */
+export const entryCandidates: readonly string[] = [
+  'src/index.ts',
+  'src/index.tsx',
+  'src/index.js',
+  'src/index.mjs',
+  'src/index.jsx',
+  'worker/index.ts',
+  'worker/index.js',
+  'worker/index.mjs',
+];
+
+/** How a dev server is started. */
+export interface DevProgram {
+  readonly command: string;
+  /** Where it listens by itself. */
+  readonly port: number;
+  /** Flags for the port and the host; null: it reads PORT and HOST alone. */
+  readonly flags: { readonly port: string; readonly host: string } | null;
+}
+
+/** A framework. Of those with `*` in a folder's path, `*` stands for one folder. */
+export interface Framework {
+  readonly id: string;
+  readonly name: string;
+  /** Dependencies that show it, any of them. The first one that is there tells its version. */
+  readonly packages: readonly string[];
+  /** Files that show it without a package.json. */
+  readonly files?: readonly string[];
+  /** Folders that it writes for browsers, the most particular first. */
+  readonly out: readonly string[];
+  /** Its own command, where the project has no script for it; null: it has none. */
+  readonly build: string | null;
+  readonly dev: DevProgram | null;
+  /** Names of its configuration, without their endings. */
+  readonly config?: readonly string[];
+  /** Frameworks that it is built on, whose packages are there too. */
+  readonly covers?: readonly string[];
+  /** Oldest major version whose server is known to work. */
+  readonly oldest?: number;
+  /** A bundler or a library, which others are built on: it is never a second framework of the folder. */
+  readonly isTool?: true;
+}
+
+const PORT_AND_HOST = { port: '--port', host: '--host' } as const;
+const vite = (command = 'vite dev', port = 5173): DevProgram => ({ command, port, flags: PORT_AND_HOST });
+
+/** The first that fits counts: those that are built on another one stand before it. */
+export const frameworks: readonly Framework[] = [
+  {
+    id: 'vinext',
+    name: 'vinext',
+    packages: ['vinext'],
+    covers: ['next'],
+    out: ['dist/client'],
+    build: 'vinext build',
+    dev: { command: 'vinext dev', port: 3000, flags: { port: '--port', host: '--hostname' } },
+  },
+  {
+    id: 'next',
+    name: 'Next.js',
+    packages: ['next'],
+    config: ['next.config'],
+    out: ['out'],
+    build: 'next build',
+    dev: { command: 'next dev', port: 3000, flags: { port: '--port', host: '--hostname' } },
+    oldest: 13,
+  },
+  {
+    id: 'nuxt',
+    name: 'Nuxt',
+    packages: ['nuxt', 'nuxt3'],
+    config: ['nuxt.config'],
+    out: ['.output/public', 'dist'],
+    build: 'nuxt build',
+    dev: { command: 'nuxt dev', port: 3000, flags: PORT_AND_HOST },
+    oldest: 3,
+  },
+  {
+    id: 'sveltekit',
+    name: 'SvelteKit',
+    packages: ['@sveltejs/kit'],
+    config: ['svelte.config'],
+    out: ['build', '.svelte-kit/cloudflare'],
+    build: 'vite build',
+    dev: vite(),
+    oldest: 2,
+  },
+  {
+    id: 'astro',
+    name: 'Astro',
+    packages: ['astro'],
+    config: ['astro.config'],
+    out: ['dist/client', 'dist'],
+    build: 'astro build',
+    dev: { command: 'astro dev', port: 4321, flags: PORT_AND_HOST },
+  },
+  {
+    id: 'solid-start',
+    name: 'SolidStart',
+    packages: ['@solidjs/start'],
+    config: ['app.config'],
+    out: ['.output/public'],
+    build: 'vite build',
+    dev: vite('vite dev', 3000),
+  },
+  {
+    id: 'tanstack-start',
+    name: 'TanStack Start',
+    packages: ['@tanstack/react-start', '@tanstack/solid-start'],
+    out: ['dist/client', '.output/public'],
+    build: 'vite build',
+    dev: vite('vite dev', 3000),
+  },
+  {
+    id: 'analog',
+    name: 'Analog',
+    packages: ['@analogjs/platform'],
+    covers: ['angular'],
+    out: ['dist/analog/public'],
+    build: 'vite build',
+    dev: vite(),
+  },
+  {
+    id: 'angular',
+    name: 'Angular',
+    packages: ['@angular/core'],
+    config: ['angular.json'],
+    out: ['dist/*/browser', 'dist/browser', 'dist/*', 'dist'],
+    build: 'ng build',
+    dev: { command: 'ng serve', port: 4200, flags: PORT_AND_HOST },
+  },
+  {
+    id: 'react-router',
+    name: 'React Router',
+    packages: ['@react-router/dev'],
+    config: ['react-router.config'],
+    out: ['build/client'],
+    build: 'react-router build',
+    dev: { command: 'react-router dev', port: 5173, flags: PORT_AND_HOST },
+    oldest: 7,
+  },
+  {
+    id: 'remix',
+    name: 'Remix',
+    packages: ['@remix-run/dev'],
+    covers: ['react-router'],
+    out: ['build/client', 'public'],
+    build: 'remix vite:build',
+    dev: { command: 'remix vite:dev', port: 5173, flags: PORT_AND_HOST },
+    oldest: 2,
+  },
+  {
+    id: 'qwik',
+    name: 'Qwik',
+    packages: ['@builder.io/qwik-city', '@qwik.dev/router'],
+    config: ['adapters'],
+    out: ['dist'],
+    build: 'vite build',
+    dev: vite('vite --mode ssr'),
+  },
+  {
+    id: 'nitro',
+    name: 'Nitro',
+    packages: ['nitropack', 'nitro', 'nitro-nightly'],
+    out: ['.output/public'],
+    build: 'nitro build',
+    dev: { command: 'nitro dev', port: 3000, flags: PORT_AND_HOST },
+    isTool: true,
+  },
+  {
+    id: 'gatsby',
+    name: 'Gatsby',
+    packages: ['gatsby'],
+    config: ['gatsby-config'],
+    out: ['public'],
+    build: 'gatsby build',
+    dev: { command: 'gatsby develop', port: 8000, flags: PORT_AND_HOST },
+  },
+  {
+    id: 'docusaurus',
+    name: 'Docusaurus',
+    packages: ['@docusaurus/core'],
+    config: ['docusaurus.config'],
+    out: ['build'],
+    build: 'docusaurus build',
+    dev: { command: 'docusaurus start', port: 3000, flags: PORT_AND_HOST },
+  },
+  {
+    id: 'vitepress',
+    name: 'VitePress',
+    packages: ['vitepress'],
+    config: ['.vitepress', 'docs/.vitepress'],
+    out: ['.vitepress/dist', 'docs/.vitepress/dist'],
+    build: 'vitepress build',
+    dev: { command: 'vitepress dev', port: 5173, flags: PORT_AND_HOST },
+  },
+  {
+    id: 'vuepress',
+    name: 'VuePress',
+    packages: ['vuepress'],
+    config: ['.vuepress', 'docs/.vuepress'],
+    out: ['.vuepress/dist', 'docs/.vuepress/dist', 'src/.vuepress/dist'],
+    build: 'vuepress build',
+    dev: { command: 'vuepress dev', port: 8080, flags: PORT_AND_HOST },
+  },
+  {
+    id: 'eleventy',
+    name: 'Eleventy',
+    packages: ['@11ty/eleventy'],
+    config: ['.eleventy', 'eleventy.config'],
+    out: ['_site'],
+    build: 'eleventy',
+    dev: { command: 'eleventy --serve', port: 8080, flags: null },
+  },
+  {
+    id: 'hexo',
+    name: 'Hexo',
+    packages: ['hexo'],
+    config: ['_config.yml'],
+    out: ['public'],
+    build: 'hexo generate',
+    dev: { command: 'hexo server', port: 4000, flags: { port: '--port', host: '--ip' } },
+  },
+  {
+    id: 'create-react-app',
+    name: 'Create React App',
+    packages: ['react-scripts'],
+    out: ['build'],
+    build: 'react-scripts build',
+    dev: { command: 'react-scripts start', port: 3000, flags: null },
+  },
+  {
+    id: 'vue-cli',
+    name: 'Vue CLI',
+    packages: ['@vue/cli-service'],
+    config: ['vue.config'],
+    out: ['dist'],
+    build: 'vue-cli-service build',
+    dev: { command: 'vue-cli-service serve', port: 8080, flags: PORT_AND_HOST },
+  },
+  {
+    id: 'ember',
+    name: 'Ember',
+    packages: ['ember-cli'],
+    out: ['dist'],
+    build: 'ember build --environment=production',
+    dev: { command: 'ember serve', port: 4200, flags: PORT_AND_HOST },
+  },
+  {
+    id: 'parcel',
+    name: 'Parcel',
+    packages: ['parcel'],
+    out: ['dist'],
+    build: 'parcel build',
+    dev: null,
+    isTool: true,
+  },
+  {
+    id: 'vite',
+    name: 'Vite',
+    packages: ['vite'],
+    files: ['vite.config.ts', 'vite.config.js', 'vite.config.mts', 'vite.config.mjs'],
+    out: ['dist/client', 'dist'],
+    build: 'vite build',
+    dev: vite(),
+    isTool: true,
+  },
+  {
+    id: 'webpack',
+    name: 'webpack',
+    packages: ['webpack', 'webpack-cli'],
+    out: ['dist'],
+    build: 'webpack --mode production',
+    dev: null,
+    isTool: true,
+  },
+  {
+    id: 'hugo',
+    name: 'Hugo',
+    packages: [],
+    files: ['hugo.toml', 'hugo.yaml', 'hugo.json'],
+    out: ['public'],
+    build: 'hugo',
+    dev: { command: 'hugo server', port: 1313, flags: { port: '--port', host: '--bind' } },
+  },
+  {
+    id: 'jekyll',
+    name: 'Jekyll',
+    packages: [],
+    files: ['_config.yml'],
+    out: ['_site'],
+    build: 'jekyll build',
+    dev: { command: 'jekyll serve', port: 4000, flags: PORT_AND_HOST },
+  },
+  {
+    id: 'mkdocs',
+    name: 'MkDocs',
+    packages: [],
+    files: ['mkdocs.yml'],
+    out: ['site'],
+    build: 'mkdocs build',
+    dev: null,
+  },
+];
+
+/** Whether a framework is one of ours, by its id. */
+export function isKnown(id: string): boolean {
+  return frameworks.some((framework) => framework.id === id);
+}
