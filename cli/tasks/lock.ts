@@ -1,8 +1,17 @@
-// `npm run lock`: makes every package-lock.json anew, and complete. npm leaves optional packages of other machines out
-// of a lockfile when the registry at hand does not have them, and `npm ci` then refuses the lockfile everywhere. They
-// are written in by their names, which say what machine they are for: `npm ci` skips them elsewhere without asking for
-// them.
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+// `npm run lock`: makes every package-lock.json anew, or those of the folders that words pick, and complete. npm leaves
+// optional packages of other machines out of a lockfile when the registry at hand does not have them, and `npm ci` then
+// refuses the lockfile everywhere. They are written in by their names, which say what machine they are for: `npm ci`
+// skips them elsewhere without asking for them.
+import {
+  copyFileSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root, runProgram } from './processes.ts';
@@ -76,12 +85,18 @@ function platformOf(name: string): Pick<LockEntry, 'os' | 'cpu' | 'libc'> {
 }
 
 /** Folders with a lockfile of their own, from the checkout's. */
-export const lockedFolders = ['.', 'bench', 'test/packages', 'test/registry'].filter((folder) =>
-  existsSync(join(root, folder, 'package-lock.json')),
-);
+export const lockedFolders = [
+  '.',
+  'bench',
+  'test/packages',
+  'test/registry',
+  ...globSync('test/frameworks/apps/*', { cwd: root }).sort(),
+].filter((folder) => existsSync(join(root, folder, 'package.json')));
 
-export async function run(): Promise<number> {
+/** Words pick folders by a part of their path. */
+export async function run(words: readonly string[]): Promise<number> {
   for (const folder of lockedFolders) {
+    if (words.length > 0 && !words.some((word) => folder.includes(word))) continue;
     const code = await lock(join(root, folder));
     if (code !== 0) return code;
   }

@@ -30,7 +30,10 @@ export function readSources(root: string): Sources {
 
 /** A module that this repository writes and loads: no fixture, template or example. */
 export function isOwnModule(file: string): boolean {
-  return /\.(?:ts|tsx|mts|mjs|js)$/.test(file) && !/^(?:test\/fixtures|test\/wpt|cli\/templates|examples)\//.test(file);
+  return (
+    /\.(?:ts|tsx|mts|mjs|js)$/.test(file) &&
+    !/^(?:test\/fixtures|test\/frameworks\/apps|test\/wpt|cli\/templates|examples)\//.test(file)
+  );
 }
 
 /** The folders that hold an entry and otherwise only folders: of processes, and top-level ones. */

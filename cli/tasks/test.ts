@@ -17,6 +17,7 @@ export const elsewhere: Readonly<Record<string, string>> = {
   'test/durability/': 'npm run test:durability',
   'test/compose/': 'npm run test:compose',
   'test/upgrade/': 'npm run test:upgrade',
+  'test/frameworks/': 'npm run test:frameworks',
   'test/hostile/builds/': 'npm test -- hostile/builds',
   'test/types/': 'npm run check',
 };
@@ -26,7 +27,10 @@ const concurrency = Math.ceil(availableParallelism() * 1.5);
 export async function run(words: readonly string[]): Promise<number> {
   const options = words.filter((word) => word.startsWith('--'));
   const parts = words.filter((word) => !word.startsWith('--'));
-  const all = globSync('test/**/*.test.ts', { cwd: root, exclude: ['test/fixtures/**', '**/node_modules/**'] }).sort();
+  const all = globSync('test/**/*.test.ts', {
+    cwd: root,
+    exclude: ['test/fixtures/**', 'test/frameworks/apps/**', '**/node_modules/**'],
+  }).sort();
   const folders = Object.keys(elsewhere);
   const files =
     parts.length === 0

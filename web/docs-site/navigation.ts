@@ -23,6 +23,8 @@ export const chapters: readonly Chapter[] = [
       ['workers', 'Workers'],
       ['static-files', 'Static files'],
       ['framework', 'The worker framework'],
+      ['frameworks', 'Frameworks'],
+      ['frameworks-table', 'Table of frameworks'],
       ['compatibility', 'Compatibility'],
       ['dev-dashboard', 'The dashboard of platform dev'],
     ],

@@ -1,0 +1,36 @@
+// The rows of the table of frameworks, in its order. An app is its framework's own starter with the pages of row.ts,
+// and nothing that names this platform but what a row says.
+import type { CheckName, Row } from './row.ts';
+
+const noServer = (what: string): Partial<Record<CheckName, string>> => ({
+  api: `${what} has no server`,
+  stream: `${what} has no server`,
+  form: `${what} has no server`,
+});
+
+export const rows: readonly Row[] = [
+  { app: 'hono-jsx', title: 'Hono with JSX', shows: 'hono', kind: 'dynamic', edits: 'src/index.tsx' },
+  {
+    app: 'vite-react',
+    title: 'Vite with React',
+    shows: 'vite',
+    kind: 'static',
+    edits: 'src/App.jsx',
+    editedAt: '/src/App.jsx',
+    holes: {
+      page: 'nothing is rendered on a server: the browser makes the page',
+      ...noServer('a single-page app'),
+    },
+  },
+  {
+    app: 'astro-static',
+    title: 'Astro, static',
+    shows: 'astro',
+    kind: 'static',
+    edits: 'src/pages/index.astro',
+    holes: {
+      page: 'pages are made by the build: none knows its visitor',
+      ...noServer('a static site'),
+    },
+  },
+];
