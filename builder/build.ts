@@ -143,10 +143,10 @@ async function assetsOf(
 }
 
 /** What the handler is told. What platform.yaml leaves out is written as its default, so that ids are stable. */
-function toManifest(
+export function toManifest(
   kind: Manifest['kind'],
   config: BuildConfig,
-  worker: Bundle | null,
+  worker: Pick<Bundle, 'code' | 'map'> | null,
   assets: RuledAssets | null,
 ): Manifest {
   const cron = Object.entries(config.cron).map(([name, { schedule, timezone, overlap }]) => [

@@ -57,13 +57,16 @@ async function dispatch(words: readonly string[], shell: Shell): Promise<number>
 }
 
 async function call(leaf: Leaf, called: string, rest: readonly string[], shell: Shell): Promise<number> {
-  if (leaf.load === null) throw new CliError(`\`${called}\` is not built yet`);
   const { command } = await leaf.load();
   if (beforeDashes(rest).includes('--help')) {
     const parent = called.split(' ').slice(0, -1).join(' ');
     const text = await renderUsage(command, { meta: { name: parent, version: programVersion() } });
     shell.out(shell.paint('bold', 'x') === 'x' ? stripVTControlCharacters(text) : text);
     return 0;
+  }
+  if (leaf.forwards === true) {
+    const { result } = await runCommand(command, { rawArgs: [...rest], data: shell });
+    return typeof result === 'number' ? result : 0;
   }
   const definitions = typeof command.args === 'function' ? await command.args() : await command.args;
   checkArguments(called, definitions ?? {}, rest);
@@ -131,10 +134,7 @@ function groupUsage(called: string, { summary, commands: among, byDefault }: Gro
 
 function listed(among: Readonly<Record<string, Entry>>, shell: Shell): string[] {
   const width = Math.max(...Object.keys(among).map((name) => name.length));
-  return Object.entries(among).map(([name, entry]) => {
-    const missing = 'load' in entry && entry.load === null ? ' (not built yet)' : '';
-    return `  ${shell.paint('cyan', name.padEnd(width))}  ${entry.summary}${missing}`;
-  });
+  return Object.entries(among).map(([name, { summary }]) => `  ${shell.paint('cyan', name.padEnd(width))}  ${summary}`);
 }
 
 function report(error: unknown, json: boolean, shell: Shell): void {

@@ -40,10 +40,29 @@ export interface Bundle {
  * Exports that are handlers, of the module or of its default export (docs/workers.md; `scheduled`, `queue`: existing
  * workers).
  */
-const HANDLER_NAMES = ['fetch', 'message', 'queue', 'timer', 'scheduled', 'cron', 'workflows', 'email', 'tail'];
+export const HANDLER_NAMES: readonly string[] = [
+  'fetch',
+  'message',
+  'queue',
+  'timer',
+  'scheduled',
+  'cron',
+  'workflows',
+  'email',
+  'tail',
+];
 
 /** The modules of builder/node/ and builder/shims/. */
 const ownModules = new RegExp(`^${builderFolder.replace(/[^\w]/g, '\\$&')}.(?:node|shims).`);
+
+/** How packages are found that run in workers. */
+export const workerResolve: NonNullable<InputOptions['resolve']> = {
+  // `import` or `require` is added by the way a package is asked for, `default` always.
+  conditionNames: ['workerd', 'worker', 'module', 'browser'],
+  // Packages without `exports` say by `browser` what works without Node (graphql-yoga's fetch, for one).
+  mainFields: ['browser', 'module', 'main'],
+  aliasFields: [['browser']],
+};
 
 const ENTRY_ID = '\0platform:entry';
 
@@ -104,13 +123,7 @@ function inputOptions(
     cwd: options.root,
     input: ENTRY_ID,
     platform: 'neutral',
-    resolve: {
-      // `import` or `require` is added by the way a package is asked for, `default` always.
-      conditionNames: ['workerd', 'worker', 'module', 'browser'],
-      // Packages without `exports` say by `browser` what works without Node (graphql-yoga's fetch, for one).
-      mainFields: ['browser', 'module', 'main'],
-      aliasFields: [['browser']],
-    },
+    resolve: workerResolve,
     moduleTypes: { '.txt': 'text', '.sql': 'text', '.html': 'text' },
     // The comments of attachDebugInfo would say where the platform is installed.
     experimental: { importAttributes: true, attachDebugInfo: 'none' },

@@ -2,23 +2,23 @@
 // save, prints a line per request and a code frame per error.
 import path from 'node:path';
 import { defineCommand } from 'citty';
-import { timesText } from '#core/invocation-times.ts';
-import type { DevEngine, DevOptions, DevRequest, startDev } from '#runtime/dev/dev.ts';
+import type { DevEngine, DevOptions } from '#runtime/dev/dev.ts';
 import { wholeNumber } from '../terminal/arguments.ts';
 import { defaultLimits } from '#core/limits.ts';
 import { openAi } from '../dev/ai.ts';
+import { printLog, requestLine } from '../dev/lines.ts';
 import { findOrganizationAi } from '../dev/organization-ai.ts';
 import { readVariables } from '../project/variables.ts';
 import { chooseProjects, choiceFlags } from '../project/choose-projects.ts';
 import { startSession, type SessionEvents } from '../dev/session.ts';
 import { CliError, formatFailure } from '../terminal/failure.ts';
 import { projectNameFrom } from '#packages/create/project.ts';
-import { agentPackage, lacksAgentFlag, loadProject, type Project } from '../project/project.ts';
+import { agentPackage, lacksAgentFlag, loadProject, wantsAi, type Project } from '../project/project.ts';
 import { workspaceFolder } from '../project/repository.ts';
 import type { Shell } from '../terminal/shell.ts';
 
 /** Opens an engine: that of runtime/dev/dev.ts, or a recording one in tests. */
-export type StartDev = typeof startDev;
+export type StartDev = (options: DevOptions) => Promise<DevEngine>;
 
 /** The flags of `platform dev`; null or undefined where one was not given. */
 export interface DevFlags {
@@ -88,15 +88,6 @@ function warnOfAgentFlag(shell: Shell, load: () => Project): void {
       );
   } catch {
     // Not this function's to report.
-  }
-}
-
-/** A configuration that cannot be read is reported later. */
-function wantsAi(load: () => Project): boolean {
-  try {
-    return load().config.ai;
-  } catch {
-    return false;
   }
 }
 
@@ -257,39 +248,4 @@ function sessionEvents(shell: Shell, { url, dashboardUrl, ai, began, verbose }: 
       if (shell.env['PLATFORM_DEBUG'] === '1' && error instanceof Error) shell.err(error.stack ?? '');
     },
   };
-}
-
-function printLog(shell: Shell, { level, message }: Parameters<DevOptions['log']>[0], verbose: boolean): void {
-  if (level === 'debug' && !verbose) return;
-  const label =
-    level === 'error'
-      ? shell.paint('red', level)
-      : level === 'warn'
-        ? shell.paint('yellow', level)
-        : shell.paint('dim', level);
-  (level === 'error' || level === 'warn' ? shell.err : shell.out)(`${label} ${message}`);
-}
-
-/**
- * `GET /users 200 1.2 ms (CPU 0.4 ms)`. Control characters of a path cannot reach the terminal: the listener refuses
- * them.
- */
-function requestLine(shell: Shell, record: DevRequest): string {
-  const { method, path: target, status } = record;
-  if (record.event !== null) return eventLine(shell, record, record.event);
-  const style = status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green';
-  return `${method} ${target} ${shell.paint(style, String(status))} ${shell.paint('dim', timesText(record))}`;
-}
-
-/** `queue ok mail 1.2 ms (CPU 0.4 ms)`, or `queue error mail (attempt 2 of 4): no such mailbox 1.2 ms (CPU 0.4 ms)`. */
-function eventLine(
-  shell: Shell,
-  record: DevRequest,
-  { name, attempt, attemptsMax }: NonNullable<DevRequest['event']>,
-): string {
-  const { kind, outcome, reason } = record;
-  const times = shell.paint('dim', timesText(record));
-  if (outcome === 'ok') return `${kind} ${shell.paint('green', 'ok')} ${name} ${times}`;
-  const attempts = attemptsMax === 0 ? '' : ` (attempt ${attempt} of ${attemptsMax})`;
-  return `${kind} ${shell.paint('red', 'error')} ${name}${attempts}: ${reason.replace(/\p{Cc}+/gu, ' ').slice(0, 500)} ${times}`;
 }

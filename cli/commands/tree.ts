@@ -6,8 +6,9 @@ import type { CommandDef } from 'citty';
 export interface Leaf {
   readonly summary: string;
   readonly aliases?: readonly string[];
-  /** Null: a command that is known and not built yet. */
-  readonly load: (() => Promise<{ command: CommandDef<any> }>) | null;
+  /** Words that it does not know are another program's. */
+  readonly forwards?: true;
+  readonly load: () => Promise<{ command: CommandDef<any> }>;
 }
 
 /** Commands under one word. */
@@ -92,7 +93,18 @@ export const commands: Readonly<Record<string, Entry>> = {
   logs: { summary: 'Show the log of this project', load: () => import('./logs.ts') },
   plan: { summary: 'Show or set the plan of this project', load: () => import('./plan.ts') },
   start: { summary: 'Start the platform on this machine', load: () => import('./start.ts') },
-  vite: { summary: 'Run Vite with configuration from platform.yaml', load: null },
+  vite: {
+    summary: 'Run Vite with configuration from platform.yaml: build, dev',
+    commands: {
+      build: { summary: 'Build with Vite', forwards: true, load: () => import('./vite/build.ts') },
+      dev: {
+        summary: 'Serve with Vite, the worker in its isolate',
+        forwards: true,
+        load: () => import('./vite/dev.ts'),
+      },
+      engine: { summary: 'The engine behind the Vite plugin, which starts it', load: () => import('./vite/engine.ts') },
+    },
+  },
   login: { summary: 'Log in to a platform', load: () => import('./login.ts') },
   logout: { summary: 'Log out of a platform', load: () => import('./logout.ts') },
   whoami: { summary: 'Show who you are to the platform', load: () => import('./whoami.ts') },

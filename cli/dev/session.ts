@@ -6,8 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Bundle } from '#builder/bundle/bundle.ts';
 import { findEntry, type ProjectEntry } from '#builder/frameworks/entry.ts';
-import { containmentOf, isInside } from '#builder/bundle/containment.ts';
-import { readMigrations } from '#builder/migrations.ts';
+import { isInside } from '#builder/bundle/containment.ts';
 import { hasNodeCompat } from '#builder/project.ts';
 import { watch, type Watch, type WatchResult } from '#builder/bundle/watch.ts';
 import { defaultLimits } from '#core/limits.ts';
@@ -15,8 +14,8 @@ import type { DevEngine } from '#runtime/dev/dev.ts';
 import { failuresOf, type Failure } from '../terminal/failure.ts';
 import { buildProject, type Project } from '../project/project.ts';
 import { createDevBuild } from './build.ts';
-import { isAiVariable } from '#core/ai-settings.ts';
-import { readVariables, variableFiles } from '../project/variables.ts';
+import { surroundingsOf } from './surroundings.ts';
+import { variableFiles } from '../project/variables.ts';
 import { watchFolder, type Watcher } from './watcher.ts';
 
 /** What a session tells. */
@@ -49,12 +48,6 @@ interface SessionParts {
 /** A running session. */
 interface Session {
   close(): Promise<void>;
-}
-
-/** Keys of model providers are the gateway's, here as in production. */
-function ofWorker(variables: Readonly<Record<string, string>>): Record<string, string> {
-  const own = Object.entries(variables).filter(([name]) => !isAiVariable(name) && !name.startsWith('PLATFORM_DEV_AI_'));
-  return Object.fromEntries(own);
 }
 
 /**
@@ -123,18 +116,7 @@ export async function startSession({
       onWarning: warn,
       ...(bundle !== null && { bundle }),
     });
-    const found = await readMigrations(containmentOf(project.root), project.config.bindings.db ?? {});
-    // A file that is being written is empty for a moment: applied like that, it could not be changed any more.
-    const migrations = found.map(({ resource, files }) => ({
-      resource,
-      files: files.filter(([, sql]) => sql.trim() !== ''),
-    }));
-    await engine.deploy({
-      artifactFolder: built.folder,
-      vars: ofWorker(readVariables(project.folder)),
-      migrations,
-      config: project.config,
-    });
+    await engine.deploy({ artifactFolder: built.folder, ...(await surroundingsOf(project)) });
     told = null;
     events.served({ first: served.length === 0, cause, buildMs: began === null ? null : performance.now() - began });
     if (served[0] !== built.folder) served.unshift(built.folder);

@@ -153,6 +153,15 @@ export function lacksAgentFlag({ folder, configFile }: Project): boolean {
   return depends && !/^["']?agentSDK["']?\s*:/m.test(readFileSync(configFile, 'utf8'));
 }
 
+/** Whether a project calls models. A configuration that cannot be read is reported elsewhere. */
+export function wantsAi(load: () => Project): boolean {
+  try {
+    return load().config.ai;
+  } catch {
+    return false;
+  }
+}
+
 /** What a build says goes to the standard error of the shell. */
 export function buildOutput(shell: Shell): { onOutput(text: string): void; onWarning(text: string): void } {
   return {

@@ -236,8 +236,8 @@ export async function emitPackage(folder: string): Promise<void> {
     write(config, {
       compilerOptions: {
         target: 'es2024',
-        // A program runs in Node, everything else in workers.
-        ...(manifest['bin'] === undefined
+        // What names its Node runs there, everything else in workers.
+        ...(manifest['bin'] === undefined && manifest['engines'] === undefined
           ? { lib: ['es2024', 'webworker', 'webworker.iterable', 'webworker.asynciterable'], types: [] }
           : { lib: ['es2024'], types: ['node'] }),
         module: 'esnext',

@@ -26,7 +26,7 @@ export async function completionNodes(
 }
 
 async function flagsOf(entry: Entry): Promise<CompletionNode['words']> {
-  if (!('load' in entry) || entry.load === null) return [];
+  if (!('load' in entry)) return [];
   const { command } = await entry.load();
   const definitions = ((await command.args) ?? {}) as ArgsDef;
   return Object.entries(definitions).flatMap(([name, definition]) => {

@@ -3,6 +3,7 @@
 import { mkdirSync, statfsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { FreeSpace } from '#core/process/free-space.ts';
+import { PlatformError } from '#core/errors.ts';
 import { limitsFrom, type Limits } from '#core/limits.ts';
 import { AI_TOKEN_VARIABLE, AI_URL_VARIABLE, type AiCaller } from '#core/ai-caller.ts';
 import type { InvocationKind } from '#core/plans.ts';
@@ -23,7 +24,7 @@ import { isOfDashboard, openLocalDashboard, type LocalDashboard } from './dashbo
 import { openLocalDatabases } from './services/databases.ts';
 import type { LogLine } from '../engine/invocation/log.ts';
 import { cacheFolder } from '#core/process/cache-folder.ts';
-import { openArtifact } from '#deployments/artifact-source.ts';
+import { openArtifact, type OpenArtifact } from '#deployments/artifact-source.ts';
 import type { Route } from '../engine/router/route-table.ts';
 import { createAssetServer } from '../engine/assets/assets.ts';
 import type { Exchange } from '../engine/http/listener.ts';
@@ -84,6 +85,8 @@ export interface DevOptions {
   readonly project?: string;
   /** Answers what is asked of the AI gateway; absent: there is none. */
   readonly ai?: DevAi;
+  /** Host and port that visitors know, of the server in front of this one; absent: they come here. */
+  readonly front?: () => { readonly host: string; readonly port: number };
   /** Port of the dashboard, 0 = a free one; absent: none. One that is taken is warned of, and dev goes on without. */
   readonly dashboardPort?: number;
 }
@@ -96,6 +99,17 @@ export interface DevAi {
   readonly token: string;
   /** `PLATFORM_AI_URL`; null: the dashboard's address. */
   readonly url: string | null;
+}
+
+/** What to serve from now on, with an artifact that lies nowhere. */
+export interface OpenDeployment extends Omit<DevDeployment, 'artifactFolder'> {
+  readonly artifact: OpenArtifact;
+}
+
+/** An engine that takes artifacts which are no folders, too. */
+export interface OpenDevEngine extends DevEngine {
+  /** As `deploy`. */
+  deployOpen(deployment: OpenDeployment): Promise<void>;
 }
 
 /** A running engine with one deployment. */
@@ -118,7 +132,7 @@ const namespace = 'local';
 const UNDER_WAY_MAX = 500;
 
 /** Opens the port; rejects with the system's error (`EADDRINUSE`) when it cannot be had. */
-export async function startDev(options: DevOptions): Promise<DevEngine> {
+export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
   const limits = options.limits ?? limitsFrom(process.env);
   mkdirSync(options.stateFolder, { recursive: true, mode: 0o700 });
   // Projects of a workspace share the folder: each has its own.
@@ -151,7 +165,9 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
   const underWay = new Set<RecordedExchange>();
   let route: Route | null = null;
   let dashboard: LocalDashboard | null = null;
-  let folder = '';
+  /** Of the deployment, and of the one before it, which may still run. */
+  let opened: readonly OpenArtifact[] = [];
+  const front = (): { host: string; port: number } => options.front?.() ?? { host: options.host, port: listener.port };
   /** Requests that came before there was anything to answer with. */
   let waiting: Exchange[] | null = [];
   let broken: readonly ShownError[] = [];
@@ -196,13 +212,18 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     protocol: 'http',
     trustedProxies: [],
     findLead: () => (route === null ? null : { route, gate: null }),
-    openArtifact: (id) => dashboard?.openArtifact(id) ?? openArtifact(folder, id),
+    openArtifact(id) {
+      const artifact = dashboard?.openArtifact(id) ?? opened.find((known) => known.id === id);
+      if (artifact === undefined)
+        throw new PlatformError('deployment_unavailable', { deployment: id, reason: 'it is gone' });
+      return artifact;
+    },
     assets: createAssetServer(),
     stores,
     databases: null,
     authRoutes: createAuthRoutes(users),
     signedFiles: local.stores.files && createSignedFiles(local.stores.files, secret, limits.bodyBytesMax),
-    hostOf: () => `${options.host}:${listener.port}`,
+    hostOf: () => `${front().host}:${front().port}`,
     namespaceOf: () => namespace,
     findDeployment: (id) => (route?.deployment === id ? route : (dashboard?.findDeployment(id) ?? null)),
     cache,
@@ -282,39 +303,42 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
         namespaceOf: () => namespace,
       },
       address: { host: options.host, port: options.dashboardPort },
-      url: urlOf(options.host, listener.port),
+      url: urlOf(front().host, front().port),
       ai: ai === undefined ? null : (request) => ai.fetch(request, null),
       serveHere: (key, exchange) => handler.serveHere(key, exchange),
     });
   }
+  async function deployOpen({ artifact, vars, migrations, config = null }: OpenDeployment): Promise<void> {
+    for (const { resource, files } of migrations) await databases.migrate({ namespace, resource }, files);
+    opened = [artifact, ...opened.filter(({ id }) => id !== artifact.id).slice(0, 1)];
+    route = {
+      project,
+      deployment: `d${artifact.id.slice(0, 12)}`,
+      artifact: artifact.id,
+      plan: 'free',
+      vars: {
+        ...vars,
+        ...dashboard?.vars,
+        ...(ai !== undefined && artifact.manifest.ai && { [AI_URL_VARIABLE]: aiUrl(), [AI_TOKEN_VARIABLE]: ai.token }),
+      },
+      owner: { organization: namespace, project },
+      branch: 'dev',
+      // Its migrations are applied above, before it is there.
+      preview: null,
+    };
+    handler.retain([route, ...(dashboard?.show(route, artifact, config) ?? [])]);
+    handler.warm(route);
+    await events.deploy(route.deployment, artifact.manifest);
+    broken = [];
+    goOn();
+  }
   return {
     port: listener.port,
     dashboardUrl: dashboard?.url ?? null,
-    async deploy({ artifactFolder, vars, migrations, config = null }) {
-      for (const { resource, files } of migrations) await databases.migrate({ namespace, resource }, files);
-      const artifact = basename(artifactFolder);
-      folder = dirname(dirname(artifactFolder));
-      const opened = openArtifact(folder, artifact);
-      route = {
-        project,
-        deployment: `d${artifact.slice(0, 12)}`,
-        artifact,
-        plan: 'free',
-        vars: {
-          ...vars,
-          ...dashboard?.vars,
-          ...(ai !== undefined && opened.manifest.ai && { [AI_URL_VARIABLE]: aiUrl(), [AI_TOKEN_VARIABLE]: ai.token }),
-        },
-        owner: { organization: namespace, project },
-        branch: 'dev',
-        // Its migrations are applied above, before it is there.
-        preview: null,
-      };
-      handler.retain([route, ...(dashboard?.show(route, opened, config) ?? [])]);
-      handler.warm(route);
-      await events.deploy(route.deployment, opened.manifest);
-      broken = [];
-      goOn();
+    deployOpen,
+    async deploy({ artifactFolder, ...deployment }) {
+      const artifact = openArtifact(dirname(dirname(artifactFolder)), basename(artifactFolder));
+      await deployOpen({ ...deployment, artifact });
     },
     fail(errors) {
       broken = errors;

@@ -201,8 +201,8 @@ const zones: readonly Zone[] = [
       'packages/worker/client.ts',
       'runtime/dev/dev.ts',
     ],
-    // The typed client knows the API by its type.
-    mayTypes: ['control/api/app.ts'],
+    // The typed client knows the API by its type; the Vite plugin says in types what it tells the engine.
+    mayTypes: ['control/api/app.ts', 'packages/vite/messages.ts'],
   },
   { prefix: 'web/', may: ['core/'] },
   // Only the process that builds loads these.
@@ -249,7 +249,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   mrmime: ['builder/assets/', 'web/build/'],
   saxes: ['runtime/stores/'],
   jose: ['packages/'],
-  yaml: ['core/'],
+  yaml: ['core/', 'packages/vite/'],
   'urlpattern-polyfill': ['runtime/engine/guest/'],
   'web-streams-polyfill': ['runtime/engine/guest/'],
 };

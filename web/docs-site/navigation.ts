@@ -25,6 +25,7 @@ export const chapters: readonly Chapter[] = [
       ['framework', 'The worker framework'],
       ['frameworks', 'Frameworks'],
       ['frameworks-table', 'Table of frameworks'],
+      ['vite', 'Vite'],
       ['compatibility', 'Compatibility'],
       ['dev-dashboard', 'The dashboard of platform dev'],
     ],

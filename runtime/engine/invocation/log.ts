@@ -1,5 +1,5 @@
 // The deployment's log: console lines and what went wrong, with stacks mapped to the sources the author wrote.
-import { originalPositionFor, sourceContentFor, TraceMap } from '@jridgewell/trace-mapping';
+import { FlattenMap, originalPositionFor, sourceContentFor, type TraceMap } from '@jridgewell/trace-mapping';
 import { codeFrame } from '#core/code-frame.ts';
 
 /** A line of a deployment's log. */
@@ -84,7 +84,7 @@ export class StackMapper {
   #load(): TraceMap | null {
     try {
       const text = this.#readMap();
-      return text === null ? null : new TraceMap(text);
+      return text === null ? null : new FlattenMap(text);
     } catch {
       return null;
     }

@@ -103,7 +103,7 @@ async function assertCommand(where: string, words: readonly string[]): Promise<v
     entry = next;
   }
   if (rest.includes('--help')) return;
-  assert.ok(entry.load !== null, `${where}: ${called} is not built yet`);
+  if (entry.forwards === true) return;
   const { command } = await entry.load();
   const definitions = ((await command.args) ?? {}) as ArgsDef;
   assert.doesNotThrow(() => checkArguments(called, definitions, rest), `${where}: ${called}`);

@@ -1,0 +1,38 @@
+// A dev worker as an artifact that lies nowhere: what the engine of `platform vite dev` serves. Static files are Vite's
+// to serve there.
+import { artifactId } from '#core/artifact-id.ts';
+import type { Manifest } from '#core/manifest.ts';
+import { toManifest } from '../build.ts';
+import type { BuildConfig } from '../project.ts';
+import type { DevWorker } from './dev-worker.ts';
+
+/** An open artifact, as deployments/artifact-source.ts makes them. */
+interface DevArtifact {
+  readonly id: string;
+  readonly manifest: Manifest;
+  readonly size: number;
+  workerCode(): string;
+  sourceMap(): string;
+  migrations(): [];
+  assetFile(path: string): string;
+  encodedFile(hash: string): string;
+}
+
+/** @returns an artifact of its code and configuration: the same ones have the same id. */
+export function openDevArtifact(config: BuildConfig, { code, map }: DevWorker): DevArtifact {
+  const noFile = (name: string): never => {
+    throw new Error(`${name} is no file of this artifact`);
+  };
+  const manifest = toManifest('dynamic', config, { code, map: '' }, null);
+  return {
+    id: artifactId(manifest),
+    manifest,
+    size: 0,
+    workerCode: () => code,
+    sourceMap: map,
+    // They are applied by who deploys.
+    migrations: () => [],
+    assetFile: noFile,
+    encodedFile: noFile,
+  };
+}

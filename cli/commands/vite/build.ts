@@ -1,0 +1,20 @@
+// `platform vite build`: builds the environments of Vite; `platform build` makes one artifact of them.
+import { defineCommand } from 'citty';
+import type { Shell } from '../../terminal/shell.ts';
+import { runVite } from '../../vite/run-vite.ts';
+import { viteRunOf } from '../../vite/words.ts';
+
+export const command = defineCommand({
+  meta: { name: 'build', description: 'Build with Vite: further flags are those of Vite' },
+  args: {
+    'platform-config': {
+      type: 'string',
+      valueHint: 'path',
+      description: 'Configuration file (default: platform.yaml)',
+    },
+  },
+  run({ rawArgs, data }) {
+    const shell = data as Shell;
+    return runVite(shell, viteRunOf(shell, 'build', rawArgs));
+  },
+});

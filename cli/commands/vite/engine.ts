@@ -1,0 +1,93 @@
+// `platform vite engine`: the engine behind the Vite plugin, which starts it and talks to it in lines of JSON
+// (packages/vite/messages.ts). It ends with its standard input. Nothing else may be printed on standard output.
+import { createInterface } from 'node:readline';
+import path from 'node:path';
+import { defineCommand } from 'citty';
+import { defaultLimits } from '#core/limits.ts';
+import type { FromEngine, ToEngine } from '#packages/vite/messages.ts';
+import { projectNameFrom } from '#packages/create/project.ts';
+import { startDev, type OpenDevEngine } from '#runtime/dev/dev.ts';
+import { openAi } from '../../dev/ai.ts';
+import { printLog, requestLine } from '../../dev/lines.ts';
+import { findOrganizationAi } from '../../dev/organization-ai.ts';
+import { loadProject, wantsAi, type Project } from '../../project/project.ts';
+import { readVariables } from '../../project/variables.ts';
+import { workspaceFolder } from '../../project/repository.ts';
+import { failuresOf } from '../../terminal/failure.ts';
+import type { Shell } from '../../terminal/shell.ts';
+import { createViteSession, type ViteSession } from '../../vite/session.ts';
+
+type Start = Extract<ToEngine, { type: 'start' }>;
+
+export const command = defineCommand({
+  meta: { name: 'engine', description: 'The engine behind the Vite plugin, which starts it' },
+  args: {},
+  async run({ data }) {
+    const shell = data as Shell;
+    await serve({ ...shell, out: shell.err }, (message) => shell.out(JSON.stringify(message)));
+    return 0;
+  },
+});
+
+async function serve(shell: Shell, send: (message: FromEngine) => void): Promise<void> {
+  const stopped = shell.untilStopped();
+  const lines = createInterface({ input: process.stdin, crlfDelay: Infinity });
+  void stopped.then(() => lines.close());
+  let opened: OpenedEngine | null = null;
+  const settle = (number: number, work: Promise<void>): void => {
+    work.then(
+      () => send({ type: 'deployed', number }),
+      (error: unknown) => send({ type: 'failed', number, failures: failuresOf(error) }),
+    );
+  };
+  try {
+    for await (const line of lines) {
+      const message = JSON.parse(line) as ToEngine;
+      if (message.type === 'start') {
+        opened = await openEngine(shell, message);
+        send({ type: 'ready', port: opened.engine.port, dashboardUrl: opened.engine.dashboardUrl ?? null });
+      } else if (opened === null) throw new Error(`The plugin said ${message.type} before start`);
+      else if (message.type === 'address') opened.address = { host: message.host, port: message.port };
+      else if (message.type === 'worker') settle(message.number, opened.session.take(message));
+      else settle(message.number, opened.session.reload());
+    }
+  } finally {
+    await opened?.engine.close();
+    await opened?.closeAi();
+  }
+}
+
+interface OpenedEngine {
+  readonly engine: OpenDevEngine;
+  readonly session: ViteSession;
+  address: { readonly host: string; readonly port: number };
+  closeAi(): Promise<void>;
+}
+
+async function openEngine(shell: Shell, start: Start): Promise<OpenedEngine> {
+  const { folder, config, verbose } = start;
+  const load = (): Project => loadProject({ ...shell, cwd: folder }, folder, config);
+  const environment = { ...readVariables(folder), ...shell.env };
+  const log: Parameters<typeof startDev>[0]['log'] = (record) => printLog(shell, record, verbose);
+  const ai = openAi({
+    environment,
+    organization: wantsAi(load) ? await findOrganizationAi(shell, folder, environment) : null,
+    project: projectNameFrom(folder),
+    limits: defaultLimits,
+    log: (level, message) => log({ level, message }),
+  });
+  const opened = { address: { host: start.host, port: start.port } };
+  const engine = await startDev({
+    // Vite alone comes here.
+    host: '127.0.0.1',
+    port: 0,
+    front: () => opened.address,
+    dashboardPort: start.dashboardPort,
+    stateFolder: path.join(workspaceFolder(folder), '.platform', 'dev'),
+    project: projectNameFrom(folder),
+    ai,
+    log,
+    onRequest: (record) => shell.err(requestLine(shell, record)),
+  });
+  return Object.assign(opened, { engine, session: createViteSession(engine, load), closeAi: () => ai.close() });
+}

@@ -1,0 +1,41 @@
+// The lines of `platform dev` on what runs: a log line, a request, an event. Printed by the commands that have an
+// engine.
+import { timesText } from '#core/invocation-times.ts';
+import type { DevOptions, DevRequest } from '#runtime/dev/dev.ts';
+import type { Shell } from '../terminal/shell.ts';
+
+/** A line of the worker's log, or of the platform's. */
+export function printLog(shell: Shell, { level, message }: Parameters<DevOptions['log']>[0], verbose: boolean): void {
+  if (level === 'debug' && !verbose) return;
+  const label =
+    level === 'error'
+      ? shell.paint('red', level)
+      : level === 'warn'
+        ? shell.paint('yellow', level)
+        : shell.paint('dim', level);
+  (level === 'error' || level === 'warn' ? shell.err : shell.out)(`${label} ${message}`);
+}
+
+/**
+ * `GET /users 200 1.2 ms (CPU 0.4 ms)`. Control characters of a path cannot reach the terminal: the listener refuses
+ * them.
+ */
+export function requestLine(shell: Shell, record: DevRequest): string {
+  const { method, path: target, status } = record;
+  if (record.event !== null) return eventLine(shell, record, record.event);
+  const style = status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green';
+  return `${method} ${target} ${shell.paint(style, String(status))} ${shell.paint('dim', timesText(record))}`;
+}
+
+/** `queue ok mail 1.2 ms (CPU 0.4 ms)`, or `queue error mail (attempt 2 of 4): no such mailbox 1.2 ms (CPU 0.4 ms)`. */
+function eventLine(
+  shell: Shell,
+  record: DevRequest,
+  { name, attempt, attemptsMax }: NonNullable<DevRequest['event']>,
+): string {
+  const { kind, outcome, reason } = record;
+  const times = shell.paint('dim', timesText(record));
+  if (outcome === 'ok') return `${kind} ${shell.paint('green', 'ok')} ${name} ${times}`;
+  const attempts = attemptsMax === 0 ? '' : ` (attempt ${attempt} of ${attemptsMax})`;
+  return `${kind} ${shell.paint('red', 'error')} ${name}${attempts}: ${reason.replace(/\p{Cc}+/gu, ' ').slice(0, 500)} ${times}`;
+}

@@ -1,0 +1,101 @@
+// Starts the project's own Vite in a process of its own, with a configuration made from platform.yaml where the project
+// has none. Called by `platform vite` and, for a Vite project, by `platform dev`.
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { constants } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { nodeCommand } from '#core/process/node-command.ts';
+import { CliError } from '../terminal/failure.ts';
+import type { Shell } from '../terminal/shell.ts';
+
+const CONFIG_NAMES = ['js', 'mjs', 'ts', 'cjs', 'mts', 'cts'].map((extension) => `vite.config.${extension}`);
+/** The launcher of this program, which the plugin starts its engine with. */
+const LAUNCHER = fileURLToPath(new URL('../run.mjs', import.meta.url));
+const VITE_MAJOR_MIN = 8;
+
+/** What Vite is started for. */
+export interface ViteRun {
+  readonly command: 'build' | 'dev';
+  /** Folder of the project. */
+  readonly folder: string;
+  /** Absolute path of the configuration file; null: `platform.yaml` there, if any. */
+  readonly configFile: string | null;
+  /** Further words for Vite. */
+  readonly words: readonly string[];
+}
+
+/** Runs Vite until it ends or the user asks it to. @returns its exit code. @throws {CliError} where it is not there. */
+export async function runVite(shell: Shell, { command, folder, configFile, words }: ViteRun): Promise<number> {
+  const vite = findVite(folder);
+  const config = hasViteConfig(folder, words) ? [] : ['--config', writeConfig(folder, configFile)];
+  const [program, ...loader] = nodeCommand();
+  const child = spawn(program, [...loader, vite, command, ...config, ...words], {
+    cwd: folder,
+    stdio: 'inherit',
+    env: {
+      ...shell.env,
+      PLATFORM_CLI: LAUNCHER,
+      ...(configFile !== null && { PLATFORM_CONFIG: configFile }),
+    },
+  });
+  const ended = new Promise<number>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('exit', (code, signal) => resolve(signal === null ? (code ?? 1) : 128 + constants.signals[signal]));
+  });
+  const stopped = shell.untilStopped().then(async (signal) => {
+    child.kill(signal === 'SIGINT' ? 'SIGINT' : 'SIGTERM');
+    await ended;
+    return 0;
+  });
+  return Promise.race([ended, stopped]);
+}
+
+/** Whether the project says itself how Vite is to run. */
+export function hasViteConfig(folder: string, words: readonly string[] = []): boolean {
+  return (
+    words.some((word) => /^(?:-c|--config)(?:=|$)/.test(word)) ||
+    CONFIG_NAMES.some((name) => existsSync(path.join(folder, name)))
+  );
+}
+
+/** The program of the Vite that the project depends on. */
+function findVite(folder: string): string {
+  let file: string;
+  try {
+    file = createRequire(path.join(folder, 'package.json')).resolve('vite/package.json');
+  } catch {
+    throw new CliError(`Vite is not installed in ${folder}`, {
+      advice: 'Install it: npm install --save-dev vite @platform-run/vite',
+    });
+  }
+  const { version, bin } = JSON.parse(readFileSync(file, 'utf8')) as { version: string; bin: { vite: string } };
+  if (Number(version.split('.')[0]) < VITE_MAJOR_MIN)
+    throw new CliError(
+      `Vite ${version} is installed, and the plugin of the platform needs ${VITE_MAJOR_MIN} or later`,
+      {
+        advice: `Install it: npm install --save-dev vite@${VITE_MAJOR_MIN}`,
+      },
+    );
+  return path.join(path.dirname(file), bin.vite);
+}
+
+/** A configuration with the plugin alone, where the project has none. @returns its path. */
+function writeConfig(folder: string, configFile: string | null): string {
+  try {
+    createRequire(path.join(folder, 'package.json')).resolve('@platform-run/vite');
+  } catch {
+    throw new CliError(`The Vite plugin is not installed in ${folder}`, {
+      advice: 'Install it: npm install --save-dev @platform-run/vite',
+    });
+  }
+  const options = configFile === null ? '' : JSON.stringify({ config: configFile });
+  const file = path.join(folder, '.platform', 'vite.config.mjs');
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(
+    file,
+    `// Written by \`platform vite\`, since there is no vite.config here.\nimport { platform } from '@platform-run/vite';\n\nexport default { plugins: [...platform(${options})] };\n`,
+  );
+  return file;
+}

@@ -1,0 +1,78 @@
+// Keeps an engine on the worker that the Vite plugin hands over, with what platform.yaml, variables and migrations say
+// beside it. Started by `platform vite engine`; it knows nothing of pipes.
+import { createDevWorkers, type DevModule, type DevWorker } from '#builder/vite/dev-worker.ts';
+import { openDevArtifact } from '#builder/vite/dev-artifact.ts';
+import type { ToEngine } from '#packages/vite/messages.ts';
+import type { OpenDevEngine } from '#runtime/dev/dev.ts';
+import type { Project } from '../project/project.ts';
+import { surroundingsOf } from '../dev/surroundings.ts';
+
+type WorkerMessage = Extract<ToEngine, { type: 'worker' }>;
+
+/** A running session. Both deploy; they reject with what is wrong. */
+export interface ViteSession {
+  /** Takes another worker. */
+  take(message: WorkerMessage): Promise<void>;
+  /** Reads again what lies beside the worker. */
+  reload(): Promise<void>;
+}
+
+/** @param load reads the project again; throws what is wrong with its configuration. */
+export function createViteSession(engine: OpenDevEngine, load: () => Project): ViteSession {
+  const makeWorker = createDevWorkers();
+  /** Environment -> URL -> module. */
+  let modules = new Map<string, Map<string, DevModule>>();
+  let worker: DevWorker | null = null;
+  let project: Project | null = null;
+  /** One after the other: a later deployment is never overtaken by an earlier one. */
+  let queue: Promise<void> = Promise.resolve();
+
+  function enqueue(work: () => Promise<void>): Promise<void> {
+    const done = queue.then(work);
+    queue = done.catch(() => {});
+    return done;
+  }
+
+  async function deploy(): Promise<void> {
+    if (worker === null) return;
+    project ??= load();
+    const artifact = openDevArtifact(project.config, worker);
+    await engine.deployOpen({ artifact, ...(await surroundingsOf(project)) });
+  }
+
+  return {
+    take: (message) =>
+      enqueue(async () => {
+        modules = merged(modules, message.environments);
+        const { runnerFile, channel, entry, builtins } = message;
+        const environments = new Map([...modules].map(([name, known]) => [name, [...known.values()]]));
+        worker = await makeWorker({ runnerFile, channel, entry, builtins, environments });
+        await deploy();
+      }),
+    reload: () =>
+      enqueue(async () => {
+        project = null;
+        project = load();
+        await deploy();
+      }),
+  };
+}
+
+/** The modules of a message, with those that it leaves out as they were. */
+function merged(
+  before: ReadonlyMap<string, ReadonlyMap<string, DevModule>>,
+  sent: WorkerMessage['environments'],
+): Map<string, Map<string, DevModule>> {
+  return new Map(
+    Object.entries(sent).map(([environment, list]) => {
+      const known = before.get(environment);
+      const modules = list.map(([url, id, file, code, map]): [string, DevModule] => {
+        if (code !== undefined) return [url, { url, id, file, code, map: map ?? null }];
+        const module = known?.get(url);
+        if (module === undefined) throw new Error(`The plugin left out ${url}, which the engine does not have`);
+        return [url, module];
+      });
+      return [environment, new Map(modules)];
+    }),
+  );
+}

@@ -1,0 +1,180 @@
+// The dev server's half: an engine for the project, the worker kept on it, and the requests that go there. Vite serves
+// what it knows; everything else is the worker's.
+import path from 'node:path';
+import type { ResolvedConfig, ViteDevServer } from 'vite';
+import { EngineError, startEngine, type EngineProcess, type EngineStart } from './engine-process.ts';
+import { dispatch, forward, forwardUpgrade } from './forward.ts';
+import type { WorkerEntry } from './frameworks.ts';
+import type { PluginProject } from './project.ts';
+import { openWorkerHost, type WorkerHost } from './worker-host.ts';
+
+/** A dev server with a worker. */
+export interface DevHandle {
+  /** A file changed: requests wait for what comes of it. */
+  noticed(): void;
+  /** Modules of the worker are others. */
+  changed(): void;
+  /** Takes the requests that Vite does not answer. */
+  serve(): void;
+  fetch(request: Request): Promise<Response>;
+  close(): Promise<void>;
+}
+
+interface DevServerParts {
+  readonly project: PluginProject;
+  readonly entry: WorkerEntry;
+  /** URL of the module that the worker starts at. */
+  readonly url: string;
+  readonly config: ResolvedConfig;
+}
+
+const CONFIGURATION = /^(?:platform\.ya?ml|\.env(?:\.local)?|\.dev\.vars)$/;
+
+export async function attachDevServer(server: ViteDevServer, parts: DevServerParts): Promise<DevHandle> {
+  const { project, entry, url, config } = parts;
+  const host = typeof config.server.host === 'string' ? config.server.host : 'localhost';
+  const { port } = config.server;
+  const engine = takeEngine(
+    {
+      folder: project.folder,
+      config: project.configFile,
+      host,
+      port,
+      dashboardPort: port === 0 || port + 1000 > 65_535 ? 0 : port + 1000,
+      verbose: false,
+    },
+    (line) => config.logger.info(line),
+  );
+  /** What was told last; null when nothing is wrong. */
+  let failing: string | null = null;
+  let opened: WorkerHost | null = null;
+  let opening: Promise<WorkerHost> | null = null;
+  const worker = (): Promise<WorkerHost> => (opening ??= open());
+  async function open(): Promise<WorkerHost> {
+    opened = await openWorkerHost({
+      engine: engine.process,
+      folder: project.folder,
+      environments: [entry.environment, ...entry.childEnvironments].map((name) => server.environments[name]!),
+      entry: url,
+      told,
+    });
+    return opened;
+  }
+
+  function told(error: unknown): void {
+    if (error === null) {
+      if (failing !== null) server.environments['client']!.hot.send({ type: 'full-reload', path: '*' });
+      failing = null;
+      return;
+    }
+    const shown = shownError(error);
+    if (failing === shown.message) return;
+    failing = shown.message;
+    config.logger.error(`${shown.message}${shown.frame === undefined ? '' : `\n${shown.frame}`}`, {
+      error: shown,
+      timestamp: true,
+    });
+    const { message, stack = '', frame, id, loc } = shown;
+    server.environments['client']!.hot.send({
+      type: 'error',
+      err: {
+        message,
+        stack,
+        ...(frame !== undefined && { frame }),
+        ...(id !== undefined && { id }),
+        ...(loc !== undefined && { loc }),
+      },
+    });
+  }
+
+  const settled = async (): Promise<number> => (await worker()).settled();
+
+  server.httpServer?.once('listening', () => {
+    const address = server.httpServer!.address();
+    if (address !== null && typeof address === 'object') engine.process.moved(host, address.port);
+    worker().then((one) => one.changed(), told);
+  });
+  server.httpServer?.on('upgrade', (request, socket, head) => {
+    if (request.headers['sec-websocket-protocol']?.startsWith('vite-') === true) return;
+    settled().then(
+      (to) => forwardUpgrade(to, request, socket, head),
+      () => socket.destroy(),
+    );
+  });
+  server.watcher.on('all', (_event, file) => {
+    const names = [entry.environment, ...entry.childEnvironments];
+    if (names.some((name) => server.environments[name]!.moduleGraph.getModulesByFile(file.replaceAll('\\', '/'))?.size))
+      opened?.saved();
+    if (CONFIGURATION.test(path.basename(file)) || /[\\/]migrations[\\/].*\.sql$/.test(file)) opened?.reload();
+  });
+  if (project.configFile !== null) server.watcher.add(project.configFile);
+
+  const close = async (): Promise<void> => {
+    await opened?.close();
+    opened = null;
+    await engine.release();
+  };
+  server.httpServer?.once('close', () => void close());
+
+  return {
+    noticed: () => opened?.changed(),
+    changed: () => opened?.changed(),
+    serve() {
+      server.middlewares.use((request, response, next) => {
+        settled().then(
+          (to) => forward(to, request, response, next),
+          (error: unknown) => next(shownError(error)),
+        );
+      });
+    },
+    fetch: async (request) => dispatch(await settled(), request),
+    close,
+  };
+}
+
+/** An error as Vite shows it. */
+type ShownError = Error & {
+  readonly frame?: string;
+  readonly id?: string;
+  readonly loc?: { readonly file: string; readonly line: number; readonly column: number };
+};
+
+/** An error with its place, where it has one. */
+function shownError(error: unknown): ShownError {
+  if (!(error instanceof EngineError)) return error instanceof Error ? error : new Error(String(error));
+  const [first] = error.failures;
+  const { file, line, column, frame } = first ?? {};
+  return Object.assign(error, {
+    ...(file !== undefined && { id: file }),
+    ...(file !== undefined && line !== undefined && { loc: { file, line, column: column ?? 1 } }),
+    ...(frame !== undefined && { frame }),
+  });
+}
+
+/** Engines by how they were started. Vite makes its next server before it closes the last one, which both use. */
+const engines = new Map<string, { readonly process: EngineProcess; users: number }>();
+
+function takeEngine(
+  start: EngineStart,
+  onLine: (line: string) => void,
+): { readonly process: EngineProcess; release(): Promise<void> } {
+  const key = JSON.stringify(start);
+  let taken = engines.get(key);
+  if (taken === undefined) {
+    taken = { process: startEngine(start, onLine), users: 0 };
+    engines.set(key, taken);
+    const made = taken;
+    void made.process.ended.then(() => engines.get(key) === made && engines.delete(key));
+  }
+  taken.users++;
+  const mine = taken;
+  let isReleased = false;
+  return {
+    process: mine.process,
+    async release() {
+      if (isReleased) return;
+      isReleased = true;
+      if (--mine.users === 0) await mine.process.close();
+    },
+  };
+}

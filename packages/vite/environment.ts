@@ -1,0 +1,81 @@
+// The Vite environment whose code runs in the platform's isolate, in dev and for the build.
+import { builtinModules } from 'node:module';
+import { DevEnvironment, type EnvironmentOptions, type HotChannel, type HotPayload, type ResolvedConfig } from 'vite';
+
+/** Names of modules that the platform has itself; everything else is bundled. */
+export const platformBuiltins: (string | RegExp)[] = [
+  /^node:/,
+  /^cloudflare:/,
+  ...builtinModules.filter((name) => !name.startsWith('_')),
+];
+
+/** Hears of what an environment goes through. */
+export interface EnvironmentEvents {
+  /** Its modules are others; Vite would tell the runner. */
+  changed(): void;
+  /** Answers as the worker does. */
+  fetch(request: Request): Promise<Response>;
+}
+
+/** A server environment whose modules Node never runs. */
+export class WorkerDevEnvironment extends DevEnvironment {
+  #events: EnvironmentEvents;
+
+  constructor(name: string, config: ResolvedConfig, events: EnvironmentEvents) {
+    const transport: HotChannel = {
+      skipFsCheck: true,
+      send(payload: HotPayload) {
+        if (payload.type === 'full-reload' || payload.type === 'update') events.changed();
+      },
+      on() {},
+      off() {},
+      listen() {},
+      close() {},
+    };
+    super(name, config, { hot: true, transport });
+    this.#events = events;
+  }
+
+  /** What frameworks over Vite look for: the worker's answer to a request. */
+  dispatchFetch(request: Request): Promise<Response> {
+    return this.#events.fetch(request);
+  }
+}
+
+/**
+ * @param input the module that a build starts at; null of an environment that others load.
+ * @param createEnvironment of the dev server.
+ */
+export function workerEnvironmentOptions(
+  input: string | null,
+  createEnvironment: (name: string, config: ResolvedConfig) => DevEnvironment,
+): EnvironmentOptions {
+  return {
+    consumer: 'server',
+    keepProcessEnv: true,
+    resolve: {
+      noExternal: true,
+      conditions: ['workerd', 'worker', 'module', 'browser', 'development|production'],
+      builtins: platformBuiltins,
+    },
+    optimizeDeps: {
+      noDiscovery: false,
+      ignoreOutdatedRequests: true,
+      exclude: platformBuiltins.filter((name) => typeof name === 'string'),
+      rolldownOptions: { platform: 'neutral' },
+    },
+    build: {
+      ssr: true,
+      target: 'es2024',
+      emitAssets: true,
+      copyPublicDir: false,
+      sourcemap: true,
+      rolldownOptions: {
+        platform: 'neutral',
+        ...(input === null ? {} : { input: { index: input } }),
+        preserveEntrySignatures: 'strict',
+      },
+    },
+    dev: { createEnvironment },
+  };
+}

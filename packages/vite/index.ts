@@ -1,0 +1,106 @@
+// `platform()`: in dev the worker runs in the platform's isolate behind Vite's server; a build gives what
+// `platform deploy` takes. The parts: frameworks.ts (where a worker starts), environment.ts (how Vite sees it),
+// worker-host.ts (keeps the engine on it), dev-server.ts (which requests go there).
+import path from 'node:path';
+import type { Plugin, ResolvedConfig, ViteDevServer } from 'vite';
+import { attachDevServer, type DevHandle } from './dev-server.ts';
+import { WorkerDevEnvironment, workerEnvironmentOptions } from './environment.ts';
+import { findWorkerEntry, type WorkerEntry } from './frameworks.ts';
+import { readProject, type PluginProject } from './project.ts';
+
+/** Options of {@link platform}. */
+export interface PlatformOptions {
+  /** Path of the configuration file, relative to Vite's root; default: `platform.yaml` there. */
+  readonly config?: string;
+  /** Names of Vite's environments that run in the isolate; default: those of the framework, else `worker`. */
+  readonly viteEnvironment?: {
+    /** Where the worker starts. */
+    readonly name?: string;
+    /** Those that it loads itself, as `import.meta.viteRsc.loadModule` does. */
+    readonly childEnvironments?: readonly string[];
+  };
+}
+
+/** The worker's entry, as Vite sees it. */
+const ENTRY = 'virtual:platform/worker';
+const PLUGIN_NAME = 'platform';
+
+/**
+ * The plugins of the platform, to spread into `plugins`.
+ *
+ * @example
+ * import { platform } from '@platform-run/vite';
+ * import { defineConfig } from 'vite';
+ *
+ * export default defineConfig({ plugins: [...platform()] });
+ */
+export function platform(options: PlatformOptions = {}): Plugin[] {
+  let project: PluginProject;
+  let entry: WorkerEntry;
+  let resolved: ResolvedConfig;
+  let dev: DevHandle | null = null;
+
+  const isOfWorker = (name: string): boolean => name === entry.environment || entry.childEnvironments.includes(name);
+  const createEnvironment = (name: string, config: ResolvedConfig): WorkerDevEnvironment =>
+    new WorkerDevEnvironment(name, config, {
+      changed: () => dev?.changed(),
+      async fetch(request) {
+        if (dev === null) throw new Error('The dev server does not listen yet');
+        return dev.fetch(request);
+      },
+    });
+
+  const main: Plugin = {
+    name: PLUGIN_NAME,
+    config(user, { command }) {
+      const root = path.resolve(user.root ?? process.cwd());
+      // `platform vite --platform-config` says so in PLATFORM_CONFIG.
+      const config = options.config ?? process.env['PLATFORM_CONFIG'];
+      project = readProject(root, config === undefined ? null : path.resolve(root, config));
+      entry = findWorkerEntry(root, project.main, options.viteEnvironment ?? {});
+      const environments = [entry.environment, ...entry.childEnvironments].map((name) => [
+        name,
+        workerEnvironmentOptions(name === entry.environment ? ENTRY : null, createEnvironment),
+      ]);
+      return {
+        appType: 'custom',
+        environments: Object.fromEntries(environments) as Record<string, object>,
+        ...(command === 'serve' && {
+          server: { port: user.server?.port ?? project.port, host: user.server?.host ?? project.host },
+        }),
+      };
+    },
+    configResolved(config) {
+      resolved = config;
+      if (config.plugins.filter(({ name }) => name === PLUGIN_NAME).length > 1)
+        throw new Error('platform() is in the configuration of Vite twice: take one of them away');
+    },
+    resolveId: {
+      filter: { id: new RegExp(`^${ENTRY}$`) },
+      handler(id) {
+        return isOfWorker(this.environment.name) ? `\0${id}` : null;
+      },
+    },
+    load: {
+      filter: { id: new RegExp(`^\0${ENTRY}$`) },
+      handler() {
+        const main = JSON.stringify(entry.main);
+        return `import * as worker from ${main};\nexport * from ${main};\nexport default worker['default'];\n`;
+      },
+    },
+    async configureServer(server: ViteDevServer) {
+      dev = await attachDevServer(server, { project, entry, url: ENTRY, config: resolved });
+      return () => dev!.serve();
+    },
+    hotUpdate: { order: 'pre', handler: () => dev?.noticed() },
+    async closeBundle() {
+      await dev?.close();
+    },
+  };
+
+  return [
+    main,
+    // The React server framework asks for a plugin of this name before it makes a worker.
+    { name: 'vite-plugin-cloudflare:platform' },
+  ];
+}

@@ -1,0 +1,51 @@
+// What the plugin reads of a project itself: the few keys of platform.yaml that Vite has to know before the engine is
+// there, and the entry of the worker. Everything is checked, and complained of, by the program.
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { parse } from 'yaml';
+
+/** A project, as far as Vite has to know it. */
+export interface PluginProject {
+  /** Folder of platform.yaml, or Vite's root without one. */
+  readonly folder: string;
+  /** Absolute; null without one. */
+  readonly configFile: string | null;
+  readonly main: string | null;
+  readonly port: number;
+  readonly host: string;
+}
+
+const CONFIG_NAMES = ['platform.yaml', 'platform.yml'];
+/** docs/platform-yaml.md. */
+const PORT = 3000;
+const HOST = 'localhost';
+
+/** @param config path of the configuration file, absolute; null looks for it in `root`. */
+export function readProject(root: string, config: string | null): PluginProject {
+  const configFile =
+    config ?? CONFIG_NAMES.map((name) => path.join(root, name)).find((file) => existsSync(file)) ?? null;
+  const keys = configFile === null ? {} : readKeys(configFile);
+  const dev = objectIn(keys, 'dev');
+  return {
+    folder: configFile === null ? root : path.dirname(configFile),
+    configFile,
+    main: typeof keys['main'] === 'string' ? keys['main'] : null,
+    port: typeof dev['port'] === 'number' ? dev['port'] : PORT,
+    host: typeof dev['host'] === 'string' ? dev['host'] : HOST,
+  };
+}
+
+function readKeys(file: string): Record<string, unknown> {
+  try {
+    const value: unknown = parse(readFileSync(file, 'utf8'));
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    // The engine says what is wrong with it, and where.
+    return {};
+  }
+}
+
+function objectIn(keys: Record<string, unknown>, name: string): Record<string, unknown> {
+  const value = keys[name];
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}

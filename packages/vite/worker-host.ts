@@ -1,0 +1,209 @@
+// Keeps the engine on the newest worker: collects its modules after each change, sends what is new, and tells requests
+// when the worker serves that they should see. Also answers the isolate's questions for modules.
+import { createServer } from 'node:http';
+import { randomBytes } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import type { DevEnvironment } from 'vite';
+import { defer, type Deferred } from './deferred.ts';
+import type { EngineProcess } from './engine-process.ts';
+import type { SentModule } from './messages.ts';
+import { createModuleSet, portableMap, type ModuleSet, type WorkerModule } from './modules.ts';
+
+/** The worker behind a dev server. */
+export interface WorkerHost {
+  /** A file was saved: Vite will say what changed, and requests wait for that. */
+  saved(): void;
+  /** Its modules may be others. */
+  changed(): void;
+  /** What lies beside it is another: configuration, variables, migrations. */
+  reload(): void;
+  /** Resolves when the newest worker serves, with the engine's port. Rejects with what is wrong with it. */
+  settled(): Promise<number>;
+  close(): Promise<void>;
+}
+
+interface WorkerHostParts {
+  readonly engine: EngineProcess;
+  /** Folder that sources are named relative to. */
+  readonly folder: string;
+  /** The environment that the worker starts in comes first. */
+  readonly environments: readonly DevEnvironment[];
+  /** URL of the module that it starts at. */
+  readonly entry: string;
+  /** What became of a change that no request asked for yet; null: it serves. */
+  readonly told: (error: unknown) => void;
+}
+
+/** Vite asks its plugins first, which may take their time; some saves it keeps to itself. */
+const NOTICED_MS_MAX = 100;
+
+/** Opens the port for the isolate's questions. */
+export async function openWorkerHost({
+  engine,
+  folder,
+  environments,
+  entry,
+  told,
+}: WorkerHostParts): Promise<WorkerHost> {
+  const sets = new Map<string, ModuleSet>(
+    environments.map((environment, index) => [
+      environment.name,
+      createModuleSet(environment, index === 0 ? entry : null),
+    ]),
+  );
+  const runnerFile = fileURLToPath(import.meta.resolve('vite/module-runner'));
+  const channel = await openChannel(environments, (environment, url) => {
+    sets.get(environment)?.add(url);
+    changed();
+  });
+  let sent = new Map<string, ReadonlyMap<string, WorkerModule>>();
+  let number = 0;
+  let isChanged = true;
+  let needsReload = false;
+  let isClosed = false;
+  let running: Promise<void> | null = null;
+  /** Until Vite has dropped the modules of a file that was saved. */
+  let saved: Deferred<void> | null = null;
+
+  async function run(): Promise<void> {
+    isChanged = false;
+    const collected = new Map<string, ReadonlyMap<string, WorkerModule>>();
+    await Promise.all([...sets].map(async ([name, set]) => void collected.set(name, await set.collect())));
+    if (needsReload) {
+      needsReload = false;
+      await engine.deploy({ type: 'reload', number: number++ });
+    }
+    if (isSame(collected, sent)) return;
+    const builtins = new Set<string>();
+    const message: Record<string, SentModule[]> = {};
+    for (const { name } of environments) {
+      const before = sent.get(name);
+      message[name] = [...collected.get(name)!.values()].map((module): SentModule => {
+        for (const builtin of module.builtins) builtins.add(builtin);
+        const { url, id, file, result } = module;
+        return before?.get(url) === module
+          ? [url, id, file]
+          : [url, id, file, result.code, portableMap(module, folder)];
+      });
+    }
+    sent = collected;
+    try {
+      await engine.deploy({
+        type: 'worker',
+        number: number++,
+        runnerFile,
+        channel: channel.url,
+        entry: { environment: environments[0]!.name, url: entry },
+        builtins: [...builtins].sort(),
+        environments: message,
+      });
+    } catch (error) {
+      // It is asked for again with the next request.
+      isChanged = true;
+      throw error;
+    }
+  }
+
+  async function settled(): Promise<number> {
+    const { port } = await engine.ready;
+    while (!isClosed) {
+      if (saved !== null) await saved.promise;
+      if (running === null && !isChanged && ![...sets.values()].some((set) => set.isStale())) break;
+      running ??= run().finally(() => (running = null));
+      await running;
+    }
+    return port;
+  }
+
+  function noticed(): void {
+    saved?.resolve();
+    saved = null;
+  }
+
+  function changed(): void {
+    isChanged = true;
+    if (isClosed) return;
+    settled().then(
+      () => told(null),
+      (error: unknown) => isClosed || told(error),
+    );
+  }
+
+  return {
+    saved() {
+      if (saved !== null) return;
+      const mine = (saved = defer<void>());
+      const timer = setTimeout(noticed, NOTICED_MS_MAX);
+      void mine.promise.then(() => clearTimeout(timer));
+    },
+    changed() {
+      noticed();
+      changed();
+    },
+    reload() {
+      needsReload = true;
+      changed();
+    },
+    settled,
+    async close() {
+      isClosed = true;
+      noticed();
+      await channel.close();
+    },
+  };
+}
+
+function isSame(
+  left: ReadonlyMap<string, ReadonlyMap<string, WorkerModule>>,
+  right: ReadonlyMap<string, ReadonlyMap<string, WorkerModule>>,
+): boolean {
+  return [...left].every(([name, modules]) => {
+    const others = right.get(name);
+    return others?.size === modules.size && [...modules].every(([url, module]) => others.get(url) === module);
+  });
+}
+
+/** Bytes of a question: a module's name and its importer's. */
+const QUESTION_BYTES_MAX = 64 * 1024;
+
+/** The private port where the isolate asks for modules that only its running code can name. */
+async function openChannel(
+  environments: readonly DevEnvironment[],
+  asked: (environment: string, url: string) => void,
+): Promise<{ readonly url: string; close(): Promise<void> }> {
+  const path = `/${randomBytes(24).toString('base64url')}`;
+  const server = createServer(async (request, response) => {
+    if (request.url !== path || Number(request.headers['content-length'] ?? Infinity) > QUESTION_BYTES_MAX) {
+      response.writeHead(404).end();
+      return;
+    }
+    const { environment: name, data } = JSON.parse(await text(request)) as { environment: string; data: [string] };
+    const environment = environments.find((one) => one.name === name);
+    const answer = await environment?.hot.handleInvoke({
+      type: 'custom',
+      event: 'vite:invoke',
+      data: { id: 'send', name: 'fetchModule', data },
+    });
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(answer, (_, value: unknown) => (value instanceof Error ? plain(value) : value)));
+    if (answer !== undefined && !('error' in answer)) asked(name, data[0]);
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function plain({ name, message, stack }: Error): object {
+  return { name, message, stack };
+}

@@ -1,0 +1,103 @@
+// A worker behind Vite's dev server: it runs in an isolate of the engine, and a save is seen by the next request.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { save, startVite, viteProject } from '#test/setup/vite-project.ts';
+
+const entry = `import { greet } from './greet';
+export default {
+  async fetch(request: Request): Promise<Response> {
+    const { pathname } = new URL(request.url);
+    if (pathname === '/throw') throw new TypeError('no such thing');
+    if (pathname === '/later') return Response.json((await import('./later.ts')).default);
+    if (pathname === '/named') return Response.json((await import(/* @vite-ignore */ '/worker/' + 'named.ts')).name());
+    if (pathname === '/body') return new Response(request.body, { headers: [['set-cookie', 'a=1'], ['set-cookie', 'b=2']] });
+    return new Response(greet(pathname));
+  },
+};
+`;
+const greet = (word: string): string =>
+  `interface Unused {\n  a: string;\n}\n\nexport const greet = (path: string): string => '${word} ' + path;\n`;
+
+test('the worker answers in an isolate what Vite does not, and the next request after a save sees the new code', async (context) => {
+  const folder = viteProject(context, {
+    'worker/index.ts': entry,
+    'worker/greet.ts': greet('hello'),
+    'worker/later.ts': 'export default { later: true };\n',
+    'worker/named.ts': "export const name = (): string => 'named';\n",
+  });
+  const vite = await startVite(context, folder);
+
+  assert.equal(await (await vite.get('/a?b=c')).text(), 'hello /a');
+  assert.deepEqual(await (await vite.get('/later')).json(), { later: true });
+  assert.equal(await (await vite.get('/named')).json(), 'named');
+
+  const echoed = await vite.get('/body', { method: 'POST', body: 'sent' });
+  assert.equal(await echoed.text(), 'sent');
+  assert.deepEqual(echoed.headers.getSetCookie(), ['a=1', 'b=2']);
+
+  await save(vite, folder, 'worker/greet.ts', greet('good day'));
+  assert.equal(await (await vite.get('/a')).text(), 'good day /a');
+
+  const thrown = await vite.get('/throw');
+  assert.equal(thrown.status, 500);
+  const { name, message, file, line, column, stack } = (await thrown.json()) as Record<string, unknown>;
+  assert.deepEqual(
+    { name, message, file, line, column },
+    {
+      name: 'TypeError',
+      message: 'no such thing',
+      file: 'worker/index.ts',
+      line: 5,
+      column: 38,
+    },
+  );
+  assert.match(String(stack), /at Object\.fetch \(worker\/index\.ts:5:38\)/);
+});
+
+test('a syntax error is answered with its place, and mended by the next save', async (context) => {
+  const folder = viteProject(context, { 'worker/index.js': "export default { fetch: () => new Response('one') };\n" });
+  const vite = await startVite(context, folder);
+  assert.equal(await (await vite.get('/')).text(), 'one');
+
+  await save(vite, folder, 'worker/index.js', 'export default { fetch: ( => };\n');
+  const broken = await vite.get('/');
+  assert.equal(broken.status, 500);
+  assert.match(await broken.text(), /"loc":\{"file":"[^"]+\/worker\/index\.js","line":1,/);
+
+  await save(vite, folder, 'worker/index.js', "export default { fetch: () => new Response('two') };\n");
+  assert.equal(await (await vite.get('/')).text(), 'two');
+});
+
+test('bindings, variables and modules of Node are those of the platform', async (context) => {
+  const folder = viteProject(context, {
+    'platform.yaml': 'state:\n  KEPT: kept\n',
+    '.env': 'WORD=first\n',
+    'worker/index.ts': `import { AsyncLocalStorage } from 'node:async_hooks';
+import { createHash } from 'crypto';
+const scope = new AsyncLocalStorage<string>();
+export default {
+  async fetch(request: Request, env: any): Promise<Response> {
+    const before = await env.KEPT.get('count');
+    await env.KEPT.set('count', String(Number(before ?? 0) + 1));
+    const inner = await scope.run('inner', async () => (await null, scope.getStore()));
+    const hash = createHash('sha256').update(Buffer.from('a')).digest('hex').slice(0, 4);
+    return Response.json({ before, inner, hash, word: env.vars.WORD, node: typeof process.version });
+  },
+};
+`,
+  });
+  const vite = await startVite(context, folder);
+  const first = { before: null, inner: 'inner', hash: 'ca97', word: 'first', node: 'string' };
+  assert.deepEqual(await (await vite.get('/')).json(), first);
+  assert.deepEqual(await (await vite.get('/')).json(), { ...first, before: '1' });
+});
+
+test('each deployment after a save has an isolate of its own', async (context) => {
+  const source = (word: string): string =>
+    `globalThis.loads = (globalThis.loads ?? 0) + 1;\nexport default { fetch: () => Response.json(['${word}', globalThis.loads]) };\n`;
+  const folder = viteProject(context, { 'worker/index.js': source('one') });
+  const vite = await startVite(context, folder);
+  assert.deepEqual(await (await vite.get('/')).json(), ['one', 1]);
+  await save(vite, folder, 'worker/index.js', source('two'));
+  assert.deepEqual(await (await vite.get('/')).json(), ['two', 1]);
+});
