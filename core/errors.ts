@@ -151,6 +151,11 @@ export const errorTable = {
     blame: 'client',
     message: 'The dashboard does not answer this request: {reason}',
   },
+  mock_server_unauthorized: {
+    status: 401,
+    blame: 'client',
+    message: 'The mock server wants `Authorization: Bearer <PLATFORM_MOCK_SERVER_TOKEN>`',
+  },
   dashboard_not_found: { status: 404, blame: 'client', message: '{reason}' },
   dashboard_not_ready: { status: 503, blame: 'client', message: 'The dashboard has nothing to show yet: {reason}' },
   deliveries_overloaded: { status: 503, blame: 'platform', message: 'More than {limit} deliveries are under way' },

@@ -21,6 +21,7 @@ const steps: readonly Step[] = [
   { name: 'types', program: tool('tsc'), args: ['-p', 'tsconfig.json'] },
   { name: 'types of the guest', program: tool('tsc'), args: ['-p', 'runtime/engine/guest/tsconfig.json'] },
   { name: 'types of packages/worker', program: tool('tsc'), args: ['-p', 'packages/worker/tsconfig.json'] },
+  { name: 'types of packages/dev', program: tool('tsc'), args: ['-p', 'packages/dev/tsconfig.json'] },
   { name: 'types of packages/agent', program: tool('tsc'), args: ['-p', 'packages/agent/tsconfig.json'] },
   { name: 'types of examples/guest-book', program: tool('tsc'), args: ['-p', 'examples/guest-book/tsconfig.json'] },
   { name: 'types of examples/chat', program: tool('tsc'), args: ['-p', 'examples/chat/tsconfig.json'] },

@@ -2,7 +2,8 @@
 // whose own code runs in Node.
 import { readFileSync } from 'node:fs';
 
-/** Its code, an ES module without imports. @param bytesMax of a stream that is read to its end. */
+/** Its code, an ES module. @param bytesMax of a call in JSON, and of a stream that is read to its end. */
 export function rpcWorkerCode(bytesMax: number): string {
-  return readFileSync(new URL('./worker.mjs', import.meta.url), 'utf8').replaceAll('BYTES_MAX', String(bytesMax));
+  const source = readFileSync(new URL('./worker.mjs', import.meta.url), 'utf8');
+  return source.replace(/(?<=^const BYTES_MAX = )[\d_]+/m, String(bytesMax));
 }

@@ -1,46 +1,39 @@
 // The worker that answers calls of bindings from outside of isolates: it runs in an isolate with a project's bindings
 // and calls what it is told, so that code in Node gets what a worker would. Never imported: worker-code.ts reads it.
 //
-// Values beyond JSON are objects with one member that begins with `$`: `$bytes` (base64), `$date` (ISO 8601), `$map`
-// (entries), `$bigint`, `$number` (NaN, Infinity, -0), `$undefined`.
+// A call is `{binding, method, args?, next?}`: the body, in JSON, or the header `x-platform-call` (base64url); the body
+// is then what stands as `{"$body": true}`. Who accepts application/octet-stream gets a result that is a stream, a file
+// or many bytes as the body of the answer, and the rest of it in `x-platform-result`. Values beyond JSON are objects
+// with one member that begins with `$`: docs/mock-server.md lists them.
 
-const toBase64 = (bytes) => {
+const BYTES_MAX = 33_554_432;
+const DEPTH_MAX = 100;
+/** Of a result; fewer are part of the JSON. */
+const RAW_BYTES_MIN = 4096;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+function toBase64(bytes) {
   let text = '';
   for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192));
   return btoa(text);
-};
-const fromBase64 = (text) => Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
-
-function revive(value) {
-  if (value === null || typeof value !== 'object') return value;
-  if (Array.isArray(value)) return value.map(revive);
-  const names = Object.keys(value);
-  if (names.length === 1) {
-    const inner = value[names[0]];
-    switch (names[0]) {
-      case '$bytes':
-        return fromBase64(inner);
-      case '$date':
-        return new Date(inner);
-      case '$map':
-        return new Map(inner.map(([key, item]) => [revive(key), revive(item)]));
-      case '$bigint':
-        return BigInt(inner);
-      case '$number':
-        return Number(inner);
-      case '$undefined':
-        return undefined;
-    }
-  }
-  return Object.fromEntries(names.map((name) => [name, revive(value[name])]));
 }
+
+const fromBase64 = (text) => Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
+const toHeader = (value) =>
+  toBase64(encoder.encode(JSON.stringify(value)))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '');
+const fromHeader = (text) => JSON.parse(decoder.decode(fromBase64(text.replaceAll('-', '+').replaceAll('_', '/'))));
 
 async function readAll(stream) {
   const chunks = [];
   let length = 0;
-  for await (const chunk of stream) {
+  for await (const chunk of stream ?? []) {
     length += chunk.byteLength;
-    if (length > BYTES_MAX) throw new RangeError('The body is larger than BYTES_MAX bytes: read it in ranges');
+    if (length > BYTES_MAX) throw new RangeError(`The body is larger than ${BYTES_MAX} bytes: read it in ranges`);
     chunks.push(chunk);
   }
   const bytes = new Uint8Array(length);
@@ -52,17 +45,63 @@ async function readAll(stream) {
   return bytes;
 }
 
-async function encode(value, depth = 0) {
-  if (depth > 100) throw new TypeError('The result is nested too deeply');
+/** Values as they are given to a binding. @param on what the method is called on: statements are of that. */
+function revive(value, on, env, body) {
+  if (value === null || typeof value !== 'object' || value instanceof AbortSignal) return value;
+  const inside = (item) => revive(item, on, env, body);
+  if (Array.isArray(value)) return value.map(inside);
+  const names = Object.keys(value);
+  if (names.length === 1) {
+    const inner = value[names[0]];
+    switch (names[0]) {
+      case '$bytes':
+        return fromBase64(inner);
+      case '$body':
+        return body;
+      case '$date':
+        return new Date(inner);
+      case '$map':
+        return new Map(inner.map(([key, item]) => [inside(key), inside(item)]));
+      case '$set':
+        return new Set(inner.map(inside));
+      case '$bigint':
+        return BigInt(inner);
+      case '$number':
+        return Number(inner);
+      case '$undefined':
+        return undefined;
+      // It has no form here, and bindings say so.
+      case '$function':
+        return () => {};
+      case '$object':
+        return Object.fromEntries(inner.map(([name, item]) => [name, inside(item)]));
+      case '$headers':
+        return new Headers(inner);
+      case '$request':
+        return new Request('http://app/', { headers: inner });
+      case '$binding':
+        return bindingOf(env, inner);
+      case '$statement':
+        return on.prepare(inner[0]).bind(...inside(inner[1]));
+    }
+  }
+  return Object.fromEntries(names.map((name) => [name, inside(value[name])]));
+}
+
+/**
+ * A result as JSON. `found`: what of it is a stream or bytes, and the place that is filled with it where the answer has
+ * no body of its own.
+ */
+function encode(value, found, depth = 0) {
+  if (depth > DEPTH_MAX) throw new TypeError('The result is nested too deeply');
   switch (typeof value) {
     case 'undefined':
       return { $undefined: true };
     case 'bigint':
       return { $bigint: String(value) };
     case 'number':
-      return Number.isFinite(value) && !Object.is(value, -0)
-        ? value
-        : { $number: Object.is(value, -0) ? '-0' : String(value) };
+      if (Number.isFinite(value) && !Object.is(value, -0)) return value;
+      return { $number: Object.is(value, -0) ? '-0' : String(value) };
     case 'function':
     case 'symbol':
       throw new TypeError('The result has no JSON form: go on with "next"');
@@ -71,84 +110,217 @@ async function encode(value, depth = 0) {
     default:
       return value;
   }
+  const inside = (item) => encode(item, found, depth + 1);
   if (value === null) return null;
+  if (Array.isArray(value)) return value.map(inside);
   if (value instanceof Date) return { $date: value.toISOString() };
-  if (value instanceof ArrayBuffer) return { $bytes: toBase64(new Uint8Array(value)) };
+  if (value instanceof ArrayBuffer) return encodeBody(new Uint8Array(value), found);
   if (ArrayBuffer.isView(value))
-    return { $bytes: toBase64(new Uint8Array(value.buffer, value.byteOffset, value.byteLength)) };
-  if (value instanceof ReadableStream) return { $bytes: toBase64(await readAll(value)) };
+    return encodeBody(new Uint8Array(value.buffer, value.byteOffset, value.byteLength), found);
+  if (value instanceof ReadableStream) return encodeBody(value, found);
+  if (value instanceof Map) return { $map: Array.from(value, ([key, item]) => [inside(key), inside(item)]) };
   if (value instanceof Response) {
-    const body = value.body === null ? null : await encode(value.body);
-    return { status: value.status, headers: Object.fromEntries(value.headers), body };
+    const { status, statusText } = value;
+    const body = value.body === null ? null : encodeBody(value.body, found);
+    if (!found.raw) return { status, headers: Object.fromEntries(value.headers), body };
+    return { $response: { status, statusText, headers: [...value.headers], body } };
   }
-  if (value instanceof Map) {
-    const entries = [];
-    for (const [key, item] of value) entries.push([await encode(key, depth + 1), await encode(item, depth + 1)]);
-    return { $map: entries };
-  }
-  if (Array.isArray(value)) {
-    const items = [];
-    for (const item of value) items.push(await encode(item, depth + 1));
-    return items;
-  }
-  // An object with a class of its own: its fields and getters, of a file also the body.
-  const fields = {};
   const prototype = Object.getPrototypeOf(value);
-  const names = new Set(Object.keys(value));
-  if (prototype !== Object.prototype && prototype !== null)
-    for (const [name, { get }] of Object.entries(Object.getOwnPropertyDescriptors(prototype)))
-      if (get !== undefined) names.add(name);
-  let methods = 0;
-  for (const name of names) {
-    if (name === 'bodyUsed') continue;
-    if (typeof value[name] === 'function') {
-      methods++;
-      continue;
-    }
-    Object.defineProperty(fields, name, { value: await encode(value[name], depth + 1), enumerable: true });
-  }
-  if (Object.keys(fields).length === 0 && (methods > 0 || (prototype !== Object.prototype && prototype !== null)))
-    throw new TypeError('The result has no JSON form: go on with "next"');
-  return fields;
+  if (prototype === Object.prototype || prototype === null)
+    return encodeObject(value, Object.keys(value), inside, depth);
+  // An object with a class of its own: its fields, and of a file its content.
+  const fields = Object.keys(value).filter((name) => typeof value[name] !== 'function');
+  const isFile = typeof value.writeHttpMetadata === 'function';
+  if (isFile && 'body' in value) fields.push('body');
+  if (fields.length === 0) throw new TypeError('The result has no JSON form: go on with "next"');
+  const encoded = Object.fromEntries(fields.map((name) => [name, inside(value[name])]));
+  return isFile && found.raw ? { $file: encoded } : encoded;
 }
 
-function method(target, name, what) {
+function encodeObject(value, names, inside, depth) {
+  const kept = names.filter((name) => typeof value[name] !== 'function');
+  if (kept.length === 0 && names.length > 0 && depth === 0)
+    throw new TypeError('The result has no JSON form: go on with "next"');
+  // A page of files has its list by two names.
+  const isTwice = Array.isArray(value.objects) && value.objects === value.keys;
+  const entries = kept.filter((name) => !isTwice || name !== 'keys').map((name) => [name, inside(value[name])]);
+  return entries.length === 1 && entries[0][0].startsWith('$') ? { $object: entries } : Object.fromEntries(entries);
+}
+
+function encodeBody(body, found) {
+  const isStream = body instanceof ReadableStream;
+  if (!isStream && (body.byteLength < RAW_BYTES_MIN || !found.raw)) return { $bytes: toBase64(body) };
+  if (found.body !== null) throw new TypeError('The result has two bodies');
+  found.body = body;
+  return (found.place = found.raw ? { $body: true } : { $bytes: '' });
+}
+
+function encodeError(error) {
+  const { name, message, code, cause } = error ?? {};
+  const fields = {};
+  for (const [field, value] of Object.entries(Object(error)))
+    if (['string', 'number', 'boolean'].includes(typeof value) || value === null) fields[field] = value;
+  return {
+    ...fields,
+    name: String(name ?? 'Error'),
+    message: String(message ?? error),
+    ...(code === undefined ? {} : { code }),
+    ...(cause instanceof Error ? { cause: encodeError(cause) } : {}),
+  };
+}
+
+function bindingOf(env, name) {
+  if (typeof name !== 'string' || name === 'vars' || !Object.hasOwn(env, name) || typeof env[name] !== 'object')
+    throw new TypeError(`platform.yaml declares no binding ${String(name)}`);
+  return env[name];
+}
+
+function methodOf(target, name, what) {
   if (typeof name !== 'string' || name in Object.prototype || typeof target?.[name] !== 'function')
-    throw new TypeError(what + ' has no method ' + String(name));
-  return name;
+    throw new TypeError(`${what} has no method ${String(name)}`);
+  return target[name];
+}
+
+/** Calls the methods one after the other, each on what the one before gave. @returns also what the first gave. */
+async function callAll(target, what, calls, env, body) {
+  let result = target;
+  let first;
+  for (const [index, call] of calls.entries()) {
+    const { method, args = [] } = call ?? {};
+    if (!Array.isArray(args)) throw new TypeError('args must be a list');
+    // At once on the target itself: what is asked of a transaction belongs to it, whatever comes next.
+    const on = index === 0 ? target : await result;
+    const called = methodOf(on, method, index === 0 ? what : 'The result');
+    let values = args.map((value) => revive(value, on, env, body));
+    // A statement is no value: a batch may be a list of {sql, params}.
+    if (method === 'batch' && typeof on.prepare === 'function' && Array.isArray(values[0]))
+      values = [
+        values[0].map((item) =>
+          typeof item?.sql === 'string' ? on.prepare(item.sql).bind(...(item.params ?? [])) : item,
+        ),
+      ];
+    result = called.apply(on, values);
+    if (index === 0) first = result;
+  }
+  return { result: await result, first: await first };
+}
+
+async function answerCall(call, request, env, isInHeader) {
+  const { binding, method, args = [], next = [] } = call ?? {};
+  const bound = bindingOf(env, binding);
+  if (!Array.isArray(args) || !Array.isArray(next)) throw new TypeError('args and next must be lists');
+  let body = null;
+  if (isInHeader) body = call.bytes === true ? await readAll(request.body) : (request.body ?? new Response('').body);
+  // The call ends with the one who asked.
+  const { signal } = request;
+  if (method === 'run' && typeof bound.models === 'function') args[2] = { ...args[2], signal };
+  const calls = [{ method, args }, ...next];
+  const { result, first } = await callAll(bound, `The binding ${binding}`, calls, env, body);
+  const found = {
+    raw: request.headers.get('accept')?.includes('application/octet-stream') === true,
+    body: null,
+    place: null,
+  };
+  const answer = { result: encode(result, found) };
+  if (typeof first?.getBookmark === 'function') answer.bookmark = first.getBookmark();
+  const headers = { 'cache-control': 'no-store' };
+  if (found.body === null) return Response.json(answer, { headers });
+  if (found.raw) {
+    answer.body = found.body instanceof ReadableStream ? 'stream' : 'bytes';
+    const said = { 'content-type': 'application/octet-stream', 'x-platform-result': toHeader(answer) };
+    return new Response(found.body, { headers: { ...headers, ...said } });
+  }
+  found.place.$bytes = toBase64(found.body instanceof ReadableStream ? await readAll(found.body) : found.body);
+  return Response.json(answer, { headers });
+}
+
+/** Lines of JSON, as they come. */
+async function* linesOf(stream) {
+  let rest = '';
+  const text = new TextDecoder();
+  for await (const chunk of stream) {
+    rest += text.decode(chunk, { stream: true });
+    if (rest.length > BYTES_MAX) throw new RangeError(`A line is longer than ${BYTES_MAX} bytes`);
+    const lines = rest.split('\n');
+    rest = lines.pop();
+    for (const line of lines) yield JSON.parse(line);
+  }
+}
+
+/**
+ * A transaction for as long as the request lasts: each line of its body is a call on it, `{id, method, args?, next?}`,
+ * and answered by a line with the same id. `{commit: true}` ends it; a body that ends without takes it back.
+ */
+function answerTransaction({ binding }, request, env, context) {
+  const bound = bindingOf(env, binding);
+  methodOf(bound, 'transaction', `The binding ${binding}`);
+  let tell;
+  const answers = new ReadableStream({
+    start: (controller) =>
+      void ((tell = (line) => controller.enqueue(encoder.encode(`${JSON.stringify(line)}\n`))),
+      (tell.close = () => controller.close())),
+  });
+  const ended = bound.transaction(async (transaction) => {
+    tell({ begun: true });
+    for await (const call of linesOf(request.body)) {
+      if (call.commit === true) return;
+      const { id, method, args = [], next = [] } = call;
+      callAll(transaction, 'A transaction', [{ method, args }, ...next], env, null)
+        .then(({ result }) => tell({ id, result: encode(result, { raw: false, body: null, place: null }) }))
+        .catch((error) => tell({ id, error: encodeError(error) }));
+    }
+    throw new Error('The transaction was left');
+  });
+  context.waitUntil(
+    ended
+      .then(
+        () => tell({ committed: true }),
+        (error) => tell({ error: encodeError(error) }),
+      )
+      .then(tell.close)
+      .catch(() => {}),
+  );
+  return new Response(answers, { headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' } });
+}
+
+/** What a binding is, by what it can do: the host says no more than its name. */
+const kinds = {
+  db: 'prepare',
+  queue: 'sendBatch',
+  workflow: 'trigger',
+  state: 'compareAndSet',
+  fs: 'createSignedUrl',
+  ai: 'models',
+  auth: 'getSession',
+  assets: 'fetch',
+  timer: 'list',
+  cache: 'set',
+};
+
+function kindOf(bound) {
+  try {
+    return Object.keys(kinds).find((kind) => typeof bound[kinds[kind]] === 'function') ?? 'none';
+  } catch {
+    return 'none';
+  }
+}
+
+function describe(env) {
+  const names = Object.keys(env).filter((name) => name !== 'vars' && typeof env[name] === 'object');
+  const vars = Object.fromEntries(Object.entries(env.vars).filter(([name]) => !name.startsWith('PLATFORM_APP_')));
+  return { bindings: Object.fromEntries(names.map((name) => [name, kindOf(env[name])])), vars };
 }
 
 export default {
-  async fetch(request, env) {
+  async fetch(request, env, context) {
     try {
-      const { binding, method: name, args = [], next = [] } = await request.json();
-      if (typeof binding !== 'string' || binding === 'vars' || !Object.hasOwn(env, binding))
-        throw new TypeError('platform.yaml declares no binding ' + String(binding));
-      if (!Array.isArray(args) || !Array.isArray(next)) throw new TypeError('args and next must be lists');
-      const bound = env[binding];
-      method(bound, name, 'The binding ' + binding);
-      let values = revive(args);
-      // A statement is no value: a batch is a list of {sql, params}.
-      if (name === 'batch' && typeof bound.prepare === 'function' && Array.isArray(values[0]))
-        values = [values[0].map(({ sql, params = [] }) => bound.prepare(sql).bind(...params))];
-      let result = bound[name](...values);
-      for (const step of next) {
-        const target = await result;
-        result = target[method(target, step?.method, 'The result')](...revive(step.args ?? []));
-      }
-      return Response.json({ result: await encode(await result) });
+      if (request.method === 'GET') return Response.json(describe(env), { headers: { 'cache-control': 'no-store' } });
+      const head = request.headers.get('x-platform-call');
+      const call = head === null ? JSON.parse(decoder.decode(await readAll(request.body))) : fromHeader(head);
+      if (call?.transaction === true) return answerTransaction(call, request, env, context);
+      return await answerCall(call, request, env, head !== null);
     } catch (error) {
-      const { name, message, code } = error ?? {};
-      return Response.json(
-        {
-          error: {
-            name: String(name ?? 'Error'),
-            message: String(message ?? error),
-            ...(code === undefined ? {} : { code }),
-          },
-        },
-        { status: 400 },
-      );
+      return Response.json({ error: encodeError(error) }, { status: 400, headers: { 'cache-control': 'no-store' } });
     }
   },
 };

@@ -302,6 +302,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
         copiesMax: limits.database.snapshotsMax,
         namespaceOf: () => namespace,
       },
+      stateFolder: options.stateFolder,
       address: { host: options.host, port: options.dashboardPort },
       url: urlOf(front().host, front().port),
       ai: ai === undefined ? null : (request) => ai.fetch(request, null),

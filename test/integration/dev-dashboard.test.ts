@@ -41,6 +41,8 @@ export default {
 let folder: string;
 let dev: TestDev;
 let port: number;
+/** Of the mock server. */
+let token: string;
 /** Below it is the API over bindings, which test/contract/resource-api.ts asks. */
 const shop = '/api/projects/shop';
 
@@ -53,6 +55,7 @@ before(async () => {
   dev = await startDev(folder);
   const [, found] = await dev.printed(/Dashboard http:\/\/127\.0\.0\.1:(\d+)/);
   port = Number(found);
+  token = ((await dev.fetch('/vars')).json() as any).PLATFORM_MOCK_SERVER_TOKEN;
 });
 after(async () => {
   await dev.close();
@@ -65,6 +68,13 @@ const json = async (path: string): Promise<any> => (await ask(path)).json();
 const write = (method: string, path: string, body: unknown = {}): Promise<TestResponse> =>
   ask(path, { method, body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
 const post = (path: string, body?: unknown): Promise<TestResponse> => write('POST', path, body);
+/** Of the mock server. */
+const call = (path: string, body: unknown = {}): Promise<TestResponse> =>
+  ask(path, {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+  });
 
 /** Asks until an answer is as it should be. */
 function untilAnswer(path: string, isDone: (answer: any) => boolean): Promise<any> {
@@ -100,7 +110,12 @@ test('the configuration names bindings and variables, and gives no value of one'
   assert.deepEqual([name, ready], ['shop', true]);
   assert.deepEqual(bindings.db, { DB: 'guests' });
   assert.deepEqual(cron, { NIGHTLY: { schedule: '0 3 1 1 *', timezone: 'UTC' } });
-  assert.deepEqual(variables, ['PLATFORM_DASHBOARD_URL', 'PLATFORM_MOCK_SERVER_URL', 'SECRET']);
+  assert.deepEqual(variables, [
+    'PLATFORM_DASHBOARD_URL',
+    'PLATFORM_MOCK_SERVER_TOKEN',
+    'PLATFORM_MOCK_SERVER_URL',
+    'SECRET',
+  ]);
   assert.ok(!text.includes('hunter2'));
   assert.deepEqual((await json('/api/projects')).projects, [{ name: 'shop', url: `http://127.0.0.1:${dev.port}` }]);
   assert.equal((await json('/api/projects/shop/config')).name, 'shop');
@@ -113,7 +128,9 @@ test('workers see where the dashboard and the mock server are, and reach them', 
     SECRET: 'hunter2',
     PLATFORM_DASHBOARD_URL: url,
     PLATFORM_MOCK_SERVER_URL: url,
+    PLATFORM_MOCK_SERVER_TOKEN: token,
   });
+  assert.match(token, /^[\w-]{43}$/);
   assert.deepEqual((await dev.fetch('/health')).json(), { status: 'ok' });
 });
 
@@ -147,7 +164,7 @@ test('deliveries are told of with what they were about and how they ended', asyn
 
 test('`/rpc` does what a binding does inside a worker, with values that JSON lacks', async () => {
   const rpc = async (binding: string, method: string, ...args: unknown[]): Promise<any> =>
-    (await post('/rpc', { binding, method, args })).json();
+    (await call('/rpc', { binding, method, args })).json();
   assert.deepEqual(await rpc('KV', 'put', 'k', { $bytes: 'AAEC' }, { metadata: { a: 1 } }), {
     result: { $undefined: true },
   });
@@ -167,7 +184,7 @@ test('`/rpc` does what a binding does inside a worker, with values that JSON lac
   await rpc('FILES', 'put', 'f.txt', 'text');
   const { result } = await rpc('FILES', 'get', 'f.txt');
   assert.deepEqual([result.key, result.size, result.body], ['f.txt', 4, { $bytes: 'dGV4dA==' }]);
-  const statement = await post('/rpc', {
+  const statement = await call('/rpc', {
     binding: 'DB',
     method: 'prepare',
     args: ['SELECT ?1 AS a'],
@@ -195,19 +212,19 @@ test('`/rpc` does what a binding does inside a worker, with values that JSON lac
 });
 
 test('the mock server has a route for each kind of binding', async () => {
-  assert.deepEqual((await post('/db', { sql: 'SELECT 1 AS one', method: 'first' })).json(), { result: { one: 1 } });
-  assert.deepEqual((await post('/state/setJSON', { args: ['s', { a: 1 }] })).json(), { result: { $undefined: true } });
-  assert.deepEqual((await post('/state/getJSON', { binding: 'KV', args: ['s'] })).json(), { result: { a: 1 } });
-  const sent = (await post('/queue/send', { args: [{ ok: true }] })).json() as any;
+  assert.deepEqual((await call('/db', { sql: 'SELECT 1 AS one', method: 'first' })).json(), { result: { one: 1 } });
+  assert.deepEqual((await call('/state/setJSON', { args: ['s', { a: 1 }] })).json(), { result: { $undefined: true } });
+  assert.deepEqual((await call('/state/getJSON', { binding: 'KV', args: ['s'] })).json(), { result: { a: 1 } });
+  const sent = (await call('/queue/send', { args: [{ ok: true }] })).json() as any;
   assert.match(sent.result.messageId, /^[0-9a-f-]{36}$/);
   assert.deepEqual(
-    ((await post('/fs/list', {})).json() as any).result.objects.map(({ key }: any) => key),
+    ((await call('/fs/list', {})).json() as any).result.objects.map(({ key }: any) => key),
     ['f.txt'],
   );
-  assert.deepEqual((await post('/auth/listUsers')).json(), { result: { users: [], cursor: null } });
-  assert.deepEqual((await post('/timer/list')).json(), { result: { timers: [], cursor: null } });
-  assert.equal((await post('/state/get', { binding: 'OTHER' })).status, 400);
-  assert.equal((await post('/sandbox/run')).status, 404);
+  assert.deepEqual((await call('/auth/listUsers')).json(), { result: { users: [], cursor: null } });
+  assert.deepEqual((await call('/timer/list')).json(), { result: { timers: [], cursor: null } });
+  assert.equal((await call('/state/get', { binding: 'OTHER' })).status, 400);
+  assert.equal((await call('/sandbox/run')).status, 404);
 });
 
 test('requests by another name, of another origin or of no known kind are refused', async () => {
@@ -227,7 +244,11 @@ test('requests by another name, of another origin or of no known kind are refuse
     403,
   );
   assert.equal(await refused(`localhost:${port}`, {}, 'POST'), 405);
-  const form = await ask('/rpc', { method: 'POST', body: '{}', headers: { 'content-type': 'text/plain' } });
+  const form = await ask('/db', {
+    method: 'POST',
+    body: '{"sql": "SELECT 1"}',
+    headers: { 'content-type': 'text/plain', authorization: `Bearer ${token}` },
+  });
   assert.deepEqual([form.status, (form.json() as any).code], [400, 'bad_request']);
   assert.equal((await ask('/api/%zz/tables')).status, 404);
   assert.equal((await ask('/api/requests/%zz')).status, 400);
@@ -333,7 +354,16 @@ test('random requests never end it, and never get an internal error', async () =
     const path = `${pick([shop, shop, '/api', ''])}/${segments.join('/')}?${pick(['', ...queries.split(' ')])}`;
     const method = pick(['GET', 'POST', 'PUT', 'DELETE']);
     const options =
-      method === 'GET' ? { method } : { method, body: pick(values), headers: { 'content-type': 'application/json' } };
+      method === 'GET'
+        ? { method }
+        : {
+            method,
+            body: pick(values),
+            headers: {
+              'content-type': 'application/json',
+              ...(below(2) === 0 && { authorization: `Bearer ${token}` }),
+            },
+          };
     const { status, text } = await ask(path, options);
     assert.ok(
       status < 500 || status === 501,

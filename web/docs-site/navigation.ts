@@ -28,6 +28,7 @@ export const chapters: readonly Chapter[] = [
       ['vite', 'Vite'],
       ['compatibility', 'Compatibility'],
       ['dev-dashboard', 'The dashboard of platform dev'],
+      ['mock-server', 'Bindings in Node'],
     ],
   },
   {

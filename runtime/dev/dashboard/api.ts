@@ -6,6 +6,7 @@ import type { Limits } from '#core/limits.ts';
 import type { Manifest } from '#core/manifest.ts';
 import { toRecord } from '../../engine/bindings/arguments.ts';
 import type { Activity } from './activity.ts';
+import type { RpcCall } from './rpc-exchange.ts';
 
 /** What is served at this moment. */
 export interface ShownDeployment {
@@ -26,8 +27,10 @@ export interface DashboardParts {
   readonly current: () => ShownDeployment | null;
   /** Where the project answers. */
   readonly url: () => string;
-  /** Calls a method of a binding inside an isolate; takes and gives JSON (core/rpc/worker.mjs). */
-  readonly rpc: (request: string) => Promise<{ readonly status: number; readonly body: string }>;
+  /** Does a call of the mock server inside an isolate, and answers it. */
+  readonly rpc: (call: RpcCall, response: ServerResponse) => void;
+  /** Whether an `authorization` has the mock server's token. */
+  readonly isAuthorized: (authorization: string | undefined) => boolean;
   readonly log: (level: 'warn' | 'error', message: string) => void;
 }
 

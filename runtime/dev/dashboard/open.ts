@@ -1,12 +1,17 @@
 // The dashboard of `platform dev`: joins runtime/dev/dashboard to what runs here, and keeps beside the project's
 // deployment one of its own, which has the project's bindings and answers `/rpc`. dev.ts opens it.
+import { randomBytes } from 'node:crypto';
+import { rmSync, writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { join } from 'node:path';
 import { hashOf } from '#core/artifact-id.ts';
 import type { Limits } from '#core/limits.ts';
+import { createBearerCheck } from '#core/process/bearer.ts';
 import { rpcWorkerCode } from '#core/rpc/worker-code.ts';
 import type { ResourceParts } from '../../engine/resources/asked.ts';
 import type { Activity } from './activity.ts';
 import type { ShownDeployment } from './api.ts';
-import { createRpcExchange, type RpcAnswer } from './rpc-exchange.ts';
+import { createRpcExchange, type RpcCall } from './rpc-exchange.ts';
 import { openDashboard } from './server.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
 import type { Route } from '../../engine/router/route-table.ts';
@@ -19,6 +24,8 @@ interface LocalDashboardParts {
   readonly activity: Activity;
   readonly resources: ResourceParts;
   readonly log: (level: 'warn' | 'error', message: string) => void;
+  /** Where dev keeps its state. */
+  readonly stateFolder: string;
   readonly address: { readonly host: string; readonly port: number };
   /** Where the project answers. */
   readonly url: string;
@@ -50,19 +57,23 @@ export async function openLocalDashboard(parts: LocalDashboardParts): Promise<Lo
   let own: { readonly route: Route; readonly artifact: OpenArtifact } | null = null;
   let served: { readonly route: Route; readonly artifact: OpenArtifact } | null = null;
 
-  function rpc(json: string): Promise<RpcAnswer> {
+  const token = randomBytes(32).toString('base64url');
+  const isAuthorized = createBearerCheck(token);
+
+  function rpc(call: RpcCall, response: ServerResponse): void {
     const called = own;
-    return new Promise((resolve) => {
-      const exchange = createRpcExchange(new URL(url).host, json, resolve);
-      if (called === null || !parts.serveHere(`${project}/${called.route.deployment}`, exchange)) exchange.destroy();
+    const exchange = createRpcExchange(call, response, {
+      host: new URL(url).host,
+      bodyBytesMax: limits.bodyBytesMax,
     });
+    if (called === null || !parts.serveHere(`${project}/${called.route.deployment}`, exchange)) exchange.destroy();
   }
 
   let opened: Awaited<ReturnType<typeof openDashboard>>;
   try {
     const names = (): string[] => [project, String((shown?.config as { name?: unknown } | null)?.name ?? project)];
     opened = await openDashboard(
-      { ...parts, current: () => shown, url: () => url, rpc, names, served: () => served },
+      { ...parts, current: () => shown, url: () => url, rpc, isAuthorized, names, served: () => served },
       address,
     );
   } catch (error) {
@@ -73,9 +84,13 @@ export async function openLocalDashboard(parts: LocalDashboardParts): Promise<Lo
   }
   const at = `http://${address.host.includes(':') ? `[${address.host}]` : address.host}:${opened.port}`;
 
+  // For programs that are started beside dev: its folder is its user's alone.
+  const addressFile = join(parts.stateFolder, `mock-server-${project}.json`);
+  writeFileSync(addressFile, JSON.stringify({ url: at, token }), { mode: 0o600 });
+
   return {
     url: at,
-    vars: { PLATFORM_DASHBOARD_URL: at, PLATFORM_MOCK_SERVER_URL: at },
+    vars: { PLATFORM_DASHBOARD_URL: at, PLATFORM_MOCK_SERVER_URL: at, PLATFORM_MOCK_SERVER_TOKEN: token },
     findDeployment: (id) => (own?.route.deployment === id ? own.route : null),
     openArtifact: (id) => (own?.artifact.id === id ? own.artifact : null),
     show(route, artifact, config) {
@@ -97,7 +112,10 @@ export async function openLocalDashboard(parts: LocalDashboardParts): Promise<Lo
       activity.note({ type: 'deployed', deployment });
       return [own.route];
     },
-    close: () => opened.close(),
+    async close() {
+      rmSync(addressFile, { force: true });
+      await opened.close();
+    },
   };
 }
 

@@ -1,83 +1,103 @@
-// A request that came over no socket: `POST /rpc` becomes one for the worker of core/rpc/worker.mjs, and its response a
-// text. dev.ts gives it to the handler.
-import type { Exchange } from '../../engine/http/listener.ts';
+// A call of the mock server as the handler sees it: an exchange over a request of Node's server, for the worker of
+// core/rpc/worker.mjs. Bodies stream both ways. rpc.ts makes it, open.ts gives it to the handler.
+import type { ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
+import { errorMessage, errorTable } from '#core/errors.ts';
+import type { BodySink, Exchange } from '../../engine/http/listener.ts';
 
-/** What became of it. */
-export interface RpcAnswer {
-  readonly status: number;
-  readonly body: string;
+/** What is asked. */
+export interface RpcCall {
+  readonly method: 'GET' | 'POST';
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Readable | null;
 }
 
-const CHUNK_BYTES = 64 * 1024;
+const LINGER_MS = 1000;
 
-/** An exchange with a JSON body; `onAnswer` hears of its end once. */
-export function createRpcExchange(host: string, json: string, onAnswer: (answer: RpcAnswer) => void): Exchange {
-  const body = Buffer.from(json);
-  const headers: Readonly<Record<string, string>> = {
-    'content-type': 'application/json',
-    'content-length': String(body.byteLength),
-  };
-  const chunks: (Uint8Array | string)[] = [];
-  let status = 0;
-  let sink: Parameters<Exchange['readBody']>[0] | null = null;
-  let at = 0;
-  let answered = false;
+/** @param bodyBytesMax of the request, above which it is answered with 413. */
+export function createRpcExchange(
+  { method, headers, body }: RpcCall,
+  response: ServerResponse,
+  { host, bodyBytesMax }: { readonly host: string; readonly bodyBytesMax: number },
+): Exchange {
+  let isOver = false;
 
-  function answer(value: RpcAnswer): void {
-    if (answered) return;
-    answered = true;
-    sink = null;
-    onAnswer(value);
+  function end(): void {
+    isOver = true;
+    response.end();
+    if (body === null || body.readableEnded) return;
+    // A reset while the other side still sends would take the answer from it: what is left is read for a moment.
+    body.resume();
+    const cut = setTimeout(() => response.req.socket.destroy(), LINGER_MS);
+    cut.unref();
+    body.once('end', () => clearTimeout(cut));
   }
 
-  function flow(): void {
-    while (sink !== null) {
-      // A copy: the sink keeps what it gets, and others must not share its memory.
-      const chunk = new Uint8Array(
-        body.subarray(at, at + (body.byteLength <= CHUNK_BYTES ? body.byteLength : CHUNK_BYTES)),
-      );
-      at += chunk.byteLength;
-      const goOn = sink.chunk(chunk);
-      if (at >= body.byteLength) {
-        const { end } = sink;
-        const whole = sink;
-        sink = null;
-        end.call(whole);
-        return;
-      }
-      if (!goOn) return;
-    }
+  function abort(): void {
+    if (isOver) return;
+    isOver = true;
+    exchange.onAbort?.();
   }
 
-  return {
-    method: 'POST',
+  function begin(status: number, headerBlock: string): void {
+    const block = headerBlock.split('\0');
+    const pairs: string[] = [];
+    for (let at = 0; at + 1 < block.length; at += 2)
+      if (block[at] !== 'connection') pairs.push(block[at]!, block[at + 1]!);
+    response.writeHead(status, pairs);
+  }
+
+  function pump(from: Readable, sink: BodySink): void {
+    let bytes = 0;
+    from.on('data', (chunk: Uint8Array) => {
+      if (isOver) return;
+      bytes += chunk.byteLength;
+      if (bytes > bodyBytesMax) {
+        response.writeHead(errorTable.body_too_large.status, { connection: 'close' });
+        response.end(errorMessage('body_too_large', { limit: bodyBytesMax }));
+        abort();
+      } else if (!sink.chunk(new Uint8Array(chunk))) from.pause();
+    });
+    from.once('end', () => !isOver && sink.end());
+  }
+
+  const exchange: Exchange = {
+    method,
     target: '/',
     host,
     headerBlock: Object.entries(headers)
       .map(([name, value]) => `${name}\0${value}\0`)
       .join(''),
     remoteAddress: '127.0.0.1',
-    bodyBytes: body.byteLength,
+    bodyBytes: body === null ? 0 : -1,
     header: (name) => headers[name] ?? null,
-    readBody(given) {
-      sink = given;
-      queueMicrotask(flow);
+    readBody: (sink) => void (body === null ? queueMicrotask(() => sink.end()) : pump(body, sink)),
+    resumeBody: () => void body?.resume(),
+    send(status, headerBlock, content) {
+      if (isOver) return;
+      begin(status, headerBlock);
+      if (content !== null) response.write(content);
+      end();
     },
-    resumeBody: flow,
-    send: (code, _headers, content) =>
-      answer({ status: code, body: content === null ? '' : Buffer.from(content as string).toString() }),
-    begin: (code) => void (status = code),
-    write(chunk) {
-      chunks.push(typeof chunk === 'string' ? chunk : new Uint8Array(chunk));
-      return true;
+    begin(status, headerBlock) {
+      if (isOver) return;
+      begin(status, headerBlock);
+      response.flushHeaders();
     },
-    end: () => answer({ status, body: Buffer.concat(chunks.map((chunk) => Buffer.from(chunk as string))).toString() }),
+    write: (chunk) => isOver || response.write(chunk),
+    end: () => void (isOver || end()),
     upgrade: () => null,
-    destroy: () =>
-      answer({ status: 502, body: JSON.stringify({ error: { name: 'Error', message: 'The call was cut off' } }) }),
+    destroy() {
+      isOver = true;
+      response.destroy();
+    },
     requestId: '',
     onAbort: null,
     onDrain: null,
     refusedCookies: '',
   };
+  response.on('drain', () => exchange.onDrain?.());
+  response.on('close', abort);
+  return exchange;
 }

@@ -1,5 +1,6 @@
 // The mock server's routes: what a binding does for a worker, done for code outside an isolate. All of them end in
 // `/rpc`, whose call runs in an isolate (core/rpc/worker.mjs).
+import { Readable } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import { invalid } from '../../engine/bindings/arguments.ts';
 import { answered, deploymentOf, notFound, type Asked, type Route } from './api.ts';
@@ -7,10 +8,36 @@ import { answered, deploymentOf, notFound, type Asked, type Route } from './api.
 const methodPattern = /^[A-Za-z][A-Za-z0-9]{0,63}$/;
 const statementMethods: readonly unknown[] = ['all', 'first', 'run', 'raw'];
 
-async function call(asked: Asked, request: unknown): Promise<typeof answered> {
+/** Refuses who has no token: pages of other sites, and other users of this machine, reach the port as well. */
+function authorize({ parts, request }: Asked): void {
+  if (!isLoopback(request.socket.remoteAddress ?? ''))
+    throw new PlatformError('dashboard_forbidden', { reason: 'bindings are for programs of this machine' });
+  if (!parts.isAuthorized(request.headers.authorization)) throw new PlatformError('mock_server_unauthorized');
+}
+
+const isLoopback = (address: string): boolean => /^(?:::ffff:)?127\.|^::1$/.test(address);
+
+/** A call as it came: its bodies stream both ways. */
+function pass(asked: Asked): typeof answered {
+  authorize(asked);
   deploymentOf(asked);
-  const { status, body } = await asked.parts.rpc(JSON.stringify(request));
-  asked.response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end(body);
+  const { request, response, parts } = asked;
+  const headers = Object.entries(request.headers).filter(
+    (header): header is [string, string] => typeof header[1] === 'string' && PASSED_HEADERS.includes(header[0]),
+  );
+  const method = request.method as 'GET' | 'POST';
+  parts.rpc({ method, headers: Object.fromEntries(headers), body: method === 'GET' ? null : request }, response);
+  return answered;
+}
+
+const PASSED_HEADERS = ['accept', 'content-type', 'x-platform-call'];
+
+function call(asked: Asked, request: unknown): typeof answered {
+  const headers = { 'content-type': 'application/json' };
+  asked.parts.rpc(
+    { method: 'POST', headers, body: Readable.from([Buffer.from(JSON.stringify(request))]) },
+    asked.response,
+  );
   return answered;
 }
 
@@ -28,6 +55,7 @@ const kindRoute = (kind: string): Route => [
   'POST',
   `/${kind}/:method`,
   async (asked) => {
+    authorize(asked);
     const { binding, args = [] } = await asked.body();
     const { method } = asked.params;
     if (!methodPattern.test(method as string))
@@ -39,22 +67,14 @@ const kindRoute = (kind: string): Route => [
 
 export const rpcRoutes: readonly Route[] = [
   ['GET', '/health', () => ({ status: 'ok' })],
-  [
-    'POST',
-    '/rpc',
-    async (asked) => {
-      const { binding, method, args = [], next = [] } = await asked.body();
-      if (typeof binding !== 'string') throw invalid('binding must be a text');
-      if (typeof method !== 'string') throw invalid('method must be a text');
-      if (!Array.isArray(args) || !Array.isArray(next)) throw invalid('args and next must be lists');
-      return call(asked, { binding, method, args, next });
-    },
-  ],
+  ['GET', '/rpc', pass],
+  ['POST', '/rpc', pass],
   /** `{binding?, sql, params?, method?}`, or `{statements: {sql, params?}[]}`, one transaction. */
   [
     'POST',
     '/db',
     async (asked) => {
+      authorize(asked);
       const { binding, sql, params = [], method = 'all', statements } = await asked.body();
       const name = bindingOf(asked, 'db', binding);
       if (statements !== undefined) return call(asked, { binding: name, method: 'batch', args: [statements] });

@@ -71,7 +71,7 @@ export async function openDashboard(
     else response.writeHead(200, apiHeaders).end(JSON.stringify(value));
   }
 
-  const server = createServer((request, response) => {
+  const server = createServer({ maxHeaderSize: parts.limits.headerBytesMax }, (request, response) => {
     response.on('error', () => {});
     serve(request, response).catch((error: unknown) => fail(error, response, parts));
   });

@@ -1,10 +1,10 @@
 // The private port: health, status, metrics and delivery of events, for operators and the platform's own services. Runs
 // in the supervisor, where no tenant code is; asks engines over their Unix sockets. It must not be reachable from
 // outside.
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { lastBackup } from '#core/process/backup-runs.ts';
+import { createBearerCheck } from '#core/process/bearer.ts';
 import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
 import { exposition, EXPOSITION_TYPE } from '../../engine/metrics/exposition.ts';
 import { labels, type Sample } from '../../engine/metrics/report.ts';
@@ -144,8 +144,8 @@ export async function openPrivatePort(parts: PrivatePortParts): Promise<PrivateP
     },
   };
 
-  const isOwner = tokenCheck(parts.localToken);
-  const isOperator = tokenCheck(settings.token);
+  const isOwner = createBearerCheck(parts.localToken);
+  const isOperator = createBearerCheck(settings.token);
   const server = createServer(
     {
       requestTimeout: 60_000,
@@ -206,16 +206,6 @@ function listen(server: Server, { port, host }: PrivatePortSettings): Promise<vo
       resolve();
     });
   });
-}
-
-/** Compares digests in constant time: neither the token's characters nor its length can be measured. */
-function tokenCheck(token: string): (authorization: string | undefined) => boolean {
-  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-  const expected = digest(token);
-  return (authorization) => {
-    const [, given] = /^Bearer +([\x21-\x7e]{1,4096})$/i.exec(authorization ?? '') ?? [];
-    return given !== undefined && timingSafeEqual(digest(given), expected);
-  };
 }
 
 /** Ready: somebody accepts requests, and nobody asked us to stop. */

@@ -3,7 +3,7 @@
 // test/e2e. A block that nothing can check says why behind its language: ```yaml of Prometheus
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 import { DatabaseSync } from 'node:sqlite';
 import { tmpdir } from 'node:os';
@@ -13,6 +13,7 @@ import type { ArgsDef } from 'citty';
 import { parse as parseToml } from 'smol-toml';
 import { build } from '#builder/build.ts';
 import { findEntry } from '#cli/commands/tree.ts';
+import { emitPackage } from '#cli/tasks/pack.ts';
 import { root } from '#cli/tasks/processes.ts';
 import { readImports } from '#cli/tasks/imports.ts';
 import { checkArguments } from '#cli/terminal/arguments.ts';
@@ -161,11 +162,12 @@ function toModule(block: Block): string {
   // Imports stand at the top; twice the same name would be two.
   const own = [...block.text.matchAll(/^import .*$/gm)].map(([line]) => line);
   const context = before[block.file] ?? '';
+  const isGiven = !`${context}${block.text}`.includes('const env');
   return `import type { ExecutionContext } from '@platform-run/types';
 ${own.join('\n')}
 ${context}
-export async function handler(request: Request${context.includes('const env') ? '' : ', env: PlatformEnv'}, ctx: ExecutionContext): Promise<Response | void> {
-void [request, env, ctx];
+export async function handler(request: Request${isGiven ? ', env: PlatformEnv' : ''}, ctx: ExecutionContext): Promise<Response | void> {
+void [request, ctx${isGiven ? ', env' : ''}];
 ${block.text.replaceAll(/^import .*\n/gm, '')}}
 `;
 }
@@ -176,6 +178,10 @@ test('their code type-checks, and their modules are built', async (t) => {
   await mkdir(path.join(folder, 'node_modules/@platform-run'), { recursive: true });
   for (const name of ['types', 'worker'])
     await symlink(path.join(root, 'packages', name), path.join(folder, 'node_modules/@platform-run', name));
+  // Its sources are for Node, whose types a worker has not.
+  const forNode = path.join(folder, 'node_modules/@platform-run/dev');
+  await cp(path.join(root, 'packages/dev'), forNode, { recursive: true });
+  await emitPackage(forNode);
   for (const name of ['zod', 'drizzle-orm', 'hono'])
     await symlink(path.join(root, 'node_modules', name), path.join(folder, 'node_modules', name));
   const files: Record<string, string> = {

@@ -1,0 +1,12 @@
+// The token of a port that programs of this machine ask: `authorization: Bearer <token>`.
+import { createHash, timingSafeEqual } from 'node:crypto';
+
+/** Compares digests in constant time: neither the token's characters nor its length can be measured. */
+export function createBearerCheck(token: string): (authorization: string | null | undefined) => boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  const expected = digest(token);
+  return (authorization) => {
+    const [, given] = /^Bearer +([\x21-\x7e]{1,4096})$/i.exec(authorization ?? '') ?? [];
+    return given !== undefined && timingSafeEqual(digest(given), expected);
+  };
+}

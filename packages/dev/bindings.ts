@@ -1,0 +1,67 @@
+// Bindings whose methods are calls and nothing else, in Node. env.ts makes them.
+import type { Call, Connection } from './connection.ts';
+import { giveForm } from './values.ts';
+
+type Method = (...args: readonly unknown[]) => Promise<unknown>;
+type Ask = (call: Call, signal?: AbortSignal) => Promise<unknown>;
+
+/** Methods of each kind that are passed on as they are. */
+const methods: Readonly<Record<string, readonly string[]>> = {
+  queue: ['send', 'sendBatch', 'metrics'],
+  state: ['get', 'getWithMetadata', 'put', 'set', 'compareAndSet', 'getJSON', 'setJSON', 'delete', 'list', 'update'],
+  timer: ['set', 'get', 'delete', 'list'],
+  cache: ['get', 'set', 'delete'],
+  auth: ['getUser', 'verifyToken', 'createUser', 'listUsers', 'revoke', 'deleteUser'],
+  workflow: ['trigger', 'getExecution', 'list', 'cancel', 'pause', 'resume', 'restart', 'sendEvent'],
+  ai: ['models'],
+};
+
+/** Null: of no kind that is known here. */
+export function createBinding(connection: Connection, name: string, kind: string): object | null {
+  const names = methods[kind];
+  if (names === undefined) return null;
+  const ask: Ask = async (call, signal) => (await connection.call(name, call, { signal })).result;
+  const plain: Record<string, Method> = {};
+  for (const method of names) plain[method] = (...args) => ask({ method, args });
+  return { ...plain, ...special[kind]?.(ask, plain) };
+}
+
+/** What of a kind takes or gives objects with methods. */
+const special: Readonly<Record<string, (ask: Ask, plain: Readonly<Record<string, Method>>) => object>> = {
+  auth: (ask) => ({
+    /** Of a request, by its session cookie or `Authorization: Bearer`. */
+    async getSession(request: unknown): Promise<unknown> {
+      const headers = (request as { headers?: { get?: (name: string) => string | null } } | null)?.headers;
+      if (typeof headers?.get !== 'function') throw new TypeError('getSession takes the request');
+      const sent = ['cookie', 'authorization'].map((name) => [name, headers.get!(name)]);
+      const form = { $request: sent.filter(([, value]) => value !== null) };
+      return ask({ method: 'getSession', args: [giveForm({}, () => form)] });
+    },
+  }),
+  ai: (ask) => ({
+    async run(model: unknown, inputs: unknown, options?: Readonly<Record<string, unknown>> | null): Promise<unknown> {
+      const { signal, ...rest } = options ?? {};
+      return ask({ method: 'run', args: [model, inputs, rest] }, signal as AbortSignal | undefined);
+    },
+  }),
+  workflow(ask, plain) {
+    const instance = (id: string): object => ({
+      id,
+      status: () => ask({ method: 'get', args: [id], next: [{ method: 'status' }] }),
+      pause: () => plain['pause']!(id),
+      resume: () => plain['resume']!(id),
+      terminate: () => plain['cancel']!(id),
+      restart: () => plain['restart']!(id),
+      sendEvent: (event: unknown) => plain['sendEvent']!(id, event),
+    });
+    const found = async (method: string, args: readonly unknown[]): Promise<object> =>
+      instance(((await ask({ method, args })) as { id: string }).id);
+    return {
+      create: (...args: readonly unknown[]) => found('create', args),
+      get: (...args: readonly unknown[]) => found('get', args),
+      async createBatch(...args: readonly unknown[]): Promise<object[]> {
+        return ((await ask({ method: 'createBatch', args })) as { id: string }[]).map(({ id }) => instance(id));
+      },
+    };
+  },
+};

@@ -1,0 +1,42 @@
+// The `env` of a worker for code in Node: variables, and bindings that call the platform. index.ts gives it out.
+import { createBinding } from './bindings.ts';
+import { Connection, type Address, type Description } from './connection.ts';
+import { Database } from './database.ts';
+import { Files, toFile } from './files.ts';
+import { giveForm } from './values.ts';
+
+/** Asks for the bindings and makes them. */
+export async function connect(address: Address): Promise<Record<string, unknown>> {
+  const connection = new Connection(address, { file: toFile });
+  return createEnv(connection, await connection.describe());
+}
+
+function createEnv(connection: Connection, { bindings, vars }: Description): Record<string, unknown> {
+  const env: Record<string, unknown> = Object.assign(Object.create(null), vars);
+  env['vars'] = Object.assign(Object.create(null), vars);
+  for (const [name, kind] of Object.entries(bindings)) {
+    // One that is given to another, as `tx.send(env.MAIL, ...)` does, goes by its name.
+    env[name] = giveForm(bindingOf(connection, name, kind), () => ({ $binding: name }));
+  }
+  return env;
+}
+
+function bindingOf(connection: Connection, name: string, kind: string): object {
+  switch (kind) {
+    case 'db':
+      return new Database(connection, name);
+    case 'fs':
+      return new Files(connection, name);
+    default:
+      return createBinding(connection, name, kind) ?? unsupported(name, kind);
+  }
+}
+
+function unsupported(name: string, kind: string): object {
+  return new Proxy(Object.freeze({}), {
+    get(_target, property) {
+      if (typeof property === 'symbol' || property === 'then') return undefined;
+      throw new Error(`env.${name}.${property} is not available in Node (${kind})`);
+    },
+  });
+}

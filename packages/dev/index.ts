@@ -1,0 +1,39 @@
+// Bindings of the platform for code that runs in Node: in development beside `platform dev`, and in a project whose own
+// server runs on the platform. In a worker it gives the worker's own `env`.
+import { findAddress } from './address.ts';
+import { connect } from './env.ts';
+
+declare global {
+  /** Filled in by the `env.d.ts` that `platform types` writes. */
+  interface PlatformEnv {}
+}
+
+const ENV = Symbol.for('platform.env');
+const CONNECTING = Symbol.for('platform.env.connecting');
+
+/**
+ * The `env` that a worker gets: variables and the bindings of platform.yaml, typed by the project's `env.d.ts`. It is
+ * made once; later calls give the same object.
+ *
+ * @throws when there is no platform: neither the variables that `platform dev` gives to what it starts, nor a `platform
+ *   dev` that runs in this folder or one above.
+ * @example
+ * const env = await getPlatformEnv();
+ * const { results } = await env.DB.prepare('SELECT * FROM guests').all();
+ */
+export async function getPlatformEnv<Env = PlatformEnv>(): Promise<Env> {
+  const place = globalThis as { [ENV]?: unknown; [CONNECTING]?: Promise<unknown> };
+  if (place[ENV] !== undefined) return place[ENV] as Env;
+  place[CONNECTING] ??= connect(findAddress()).then(
+    (env) => {
+      Object.defineProperty(globalThis, ENV, { value: env, configurable: true, writable: true });
+      return env;
+    },
+    (error: unknown) => {
+      // The next call asks again.
+      delete place[CONNECTING];
+      throw error;
+    },
+  );
+  return (await place[CONNECTING]) as Env;
+}
