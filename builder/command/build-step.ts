@@ -5,6 +5,7 @@ import { lstatSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs
 import { join, resolve } from 'node:path';
 import { BuildError } from '../build-error.ts';
 import { runBuildCommand, type CommandOptions } from './build-command.ts';
+import { adapterVariables, clearAdapted } from '../frameworks/adapters.ts';
 import { isOutputName, outputCandidates } from '../frameworks/output-folder.ts';
 import type { EntryConfig } from '../project.ts';
 
@@ -24,13 +25,15 @@ const NO_COMMANDS = new Set(['true', ':']);
 export async function runBuild(
   root: string,
   config: EntryConfig,
-  options: CommandOptions & {
+  given: CommandOptions & {
     /** All that is in the folder comes from a repository: nothing there is the output of an earlier build. */
     readonly isCheckout?: boolean;
   },
 ): Promise<readonly string[] | null> {
   const command = config.build;
   if (command === null || NO_COMMANDS.has(command.trim())) return null;
+  const options = { ...given, environment: adapterVariables(config, given.environment) };
+  clearAdapted(root);
   const before = stampsOf(root, config);
   await runBuildCommand(command, root, options);
   const made = changed(before, stampsOf(root, config));

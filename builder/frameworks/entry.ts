@@ -2,6 +2,7 @@
 import { realpathSync, statSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
 import { BuildError } from '../build-error.ts';
+import { findAdapted } from './adapters.ts';
 import { detect, isBrowserEntry } from './detect.ts';
 import { hasPage, outputCandidates } from './output-folder.ts';
 import { filesIn } from './project-files.ts';
@@ -38,6 +39,8 @@ export type ProjectEntry =
 export function findEntry(root: string, config: EntryConfig): ProjectEntry {
   if (config.kind === 'ssr') throw new BuildError('unknown_kind', ssrAdvice);
   if (config.kind === 'static') return { kind: 'static', entry: null };
+  const adapted = findAdapted(root, config);
+  if (adapted !== null) return { kind: 'dynamic', entry: join(root, adapted.entry) };
   const entry = config.main === null ? usualEntry(root, config) : mainFile(root, config.main);
   if (entry !== null) return { kind: config.kind ?? 'dynamic', entry };
   const looked = `looked for ${entryCandidates.join(', ')}`;

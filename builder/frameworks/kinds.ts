@@ -1,5 +1,6 @@
 // What kind of project each framework makes, by its configuration: a worker (dynamic), a Node server (ssr) or files
 // alone (static). Pure: reads texts, runs nothing. Called by detect.ts.
+import { adaptedOutput } from './adapters.ts';
 import { isObject, parseObject, type ProjectView } from './project-view.ts';
 
 export type Kind = 'static' | 'ssr' | 'dynamic';
@@ -31,9 +32,10 @@ export const decideKind: Readonly<Record<string, (project: ProjectView) => Decis
     /\boutput\s*:\s*['"`]export['"`]/.test(project.config('next.config'))
       ? { kind: 'static', because: `next.config has output: 'export'` }
       : { kind: 'ssr', because: 'Next.js renders pages on a server', out: ['.next'], start: 'next start' },
-  nuxt: nitroApp('nuxt.config'),
-  nitro: nitroApp('nitro.config'),
-  'solid-start': nitroApp('app.config', 'vite.config'),
+  // Our preset makes the worker: adapters.ts finds it.
+  nuxt: nitroApp({ out: [`${adaptedOutput}/public`] }, 'nuxt.config'),
+  nitro: nitroApp(NITRO_OUTPUT, 'nitro.config'),
+  'solid-start': nitroApp(NITRO_OUTPUT, 'app.config', 'vite.config'),
   analog: (project) =>
     /\bstatic\s*:\s*true\b/.test(project.config('vite.config'))
       ? { kind: 'static', because: 'vite.config has static: true' }
@@ -82,14 +84,17 @@ function hasWorkerPlugin({ packages }: ProjectView): boolean {
   return packages.has(vitePluginPackage) || packages.has('@cloudflare/vite-plugin');
 }
 
-function nitroApp(...configs: readonly string[]): (project: ProjectView) => Decision {
+function nitroApp(
+  output: Pick<Decision, 'main' | 'out'>,
+  ...configs: readonly string[]
+): (project: ProjectView) => Decision {
   return (project) => {
     const build = project.scripts.get('build') ?? '';
     if (/\bnuxi?\s+generate\b/.test(build))
       return { kind: 'static', because: 'the script "build" generates all pages' };
     const isStatic = configs.find((name) => /\bpreset\s*:\s*['"`]static['"`]/.test(project.config(name)));
     if (isStatic !== undefined) return { kind: 'static', because: `${isStatic} has the preset static` };
-    return { kind: 'dynamic', because: 'Nitro builds a worker', ...NITRO_OUTPUT };
+    return { kind: 'dynamic', because: 'Nitro builds a worker', ...output };
   };
 }
 

@@ -4,6 +4,7 @@ import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join, relative, resolve, sep } from 'node:path';
 import { BuildError } from '../build-error.ts';
 import { isInside } from '../bundle/containment.ts';
+import { findAdapted } from './adapters.ts';
 import { detect } from './detect.ts';
 import { filesIn } from './project-files.ts';
 import type { EntryConfig } from '../project.ts';
@@ -46,6 +47,8 @@ export function outputFolder(
   made: readonly string[] | null,
 ): string | null {
   if (config.out !== null) return declaredFolder(root, config.out, config.build);
+  const adapted = findAdapted(root, config);
+  if (adapted !== null) return adapted.assets === null ? null : inside(root, adapted.assets);
   const wrote = made?.find((path) => hasPage(root, path) && !holdsWorker(root, path, config.main));
   if (wrote !== undefined) return inside(root, wrote);
   if (kind !== 'static') return existsSync(join(root, 'public')) ? inside(root, 'public') : null;

@@ -11,12 +11,15 @@ import { stageProgram } from './pack.ts';
 import { root } from './processes.ts';
 import { readSources } from './sources.ts';
 
+/** The adapters of frameworks: builds load them by path. */
+const adapters = ['packages/nitro/'];
+
 /** What lies in an image: all of these folders, and what their modules import. */
 const contents: Readonly<Record<string, readonly string[]>> = {
   handler: ['runtime/supervisor/', 'runtime/engine/', 'postgres/'],
   internal: ['runtime/supervisor/', 'runtime/broker/', 'runtime/databases/', 'postgres/'],
   control: ['runtime/supervisor/', 'control/', 'postgres/', 'git/'],
-  builder: ['runtime/supervisor/', 'builder/', 'postgres/', 'git/'],
+  builder: ['runtime/supervisor/', 'builder/', 'postgres/', 'git/', ...adapters],
   edge: ['runtime/supervisor/', 'runtime/edge/', 'postgres/'],
   web: ['runtime/supervisor/', 'web/main.ts', 'web/configuration.ts', 'web/sites.ts', 'web/serve/'],
   platform: [
@@ -30,6 +33,7 @@ const contents: Readonly<Record<string, readonly string[]>> = {
     'git/',
     'deployments/',
     'operations/',
+    ...adapters,
   ],
 };
 

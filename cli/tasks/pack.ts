@@ -35,6 +35,7 @@ const shippedFolders = [
   'dashboard',
   'web',
   'packages/create',
+  'packages/nitro',
   'packages/worker',
 ];
 const leftOut = [

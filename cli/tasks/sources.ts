@@ -28,11 +28,13 @@ export function readSources(root: string): Sources {
   return sources;
 }
 
-/** A module that this repository writes and loads: no fixture, template or example. */
+/** A module that this repository writes and loads: no fixture, template or example, and nothing a framework bundles. */
 export function isOwnModule(file: string): boolean {
   return (
     /\.(?:ts|tsx|mts|mjs|js)$/.test(file) &&
-    !/^(?:test\/fixtures|test\/frameworks\/apps|test\/wpt|cli\/templates|examples)\//.test(file)
+    !/^(?:test\/fixtures|test\/frameworks\/apps|test\/wpt|cli\/templates|examples|packages\/[a-z]+\/runtime)\//.test(
+      file,
+    )
   );
 }
 

@@ -52,8 +52,7 @@ const rows: Readonly<Record<string, Row>> = {
     framework: 'nuxt 4.5.2',
     kind: 'dynamic',
     build: 'npm run build',
-    main: '.output/server/index.mjs',
-    out: '.output/public',
+    out: '.platform/output/public',
     dev: 'npm run dev -- --port 3001 --host localhost',
   },
   'Vite with React': {

@@ -1,0 +1,65 @@
+// The preset: a folder that NITRO_PRESET names, for Nitro 2, which Nuxt 4 is built on. `platform build` sets that
+// variable. Plain JavaScript, for it runs in the Node and the Nitro of the project.
+import { builtinModules } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { writeRules } from './static-rules.mjs';
+
+const NITRO_3 =
+  '@platform-run/nitro is for Nitro 2, and this is Nitro 3: say in platform.yaml "build: NITRO_PRESET=cloudflare_module ' +
+  'npm run build", "main: .output/server/index.mjs" and "out: .output/public"';
+const OUTPUT = '{{ rootDir }}/.platform/output';
+
+export default {
+  _meta: { name: 'platform' },
+  entry: fileURLToPath(new URL('./runtime/worker.mjs', import.meta.url)),
+  node: false,
+  noExternals: true,
+  // Files are served before the worker is asked.
+  serveStatic: false,
+  // The platform bundles the worker, and drops what is not used.
+  minify: false,
+  exportConditions: ['workerd'],
+  output: { dir: OUTPUT, publicDir: `${OUTPUT}/public/{{ baseURL }}`, serverDir: `${OUTPUT}/server` },
+  // `about.html` is served at /about, without a redirect to /about/.
+  prerender: { autoSubfolderIndex: false },
+  rollupConfig: {
+    output: { format: 'esm', exports: 'named', entryFileNames: 'index.mjs', inlineDynamicImports: false },
+  },
+  wasm: { lazy: false, esmImport: true },
+  unenv: [platformNode()],
+  modules: [setUp],
+  commands: { preview: 'npx platform dev', deploy: 'npx platform deploy' },
+};
+
+/** Refuses what it cannot build, and leaves a site that is generated whole in the folder that it has elsewhere. */
+function setUp(nitro) {
+  const { options } = nitro;
+  // Nitro 3 alone answers requests by itself.
+  if (nitro.fetch !== undefined && !options.static) throw new Error(NITRO_3);
+  if (options.static) {
+    const dir = `${options.rootDir}/.output`;
+    Object.assign(options.output, { dir, publicDir: `${dir}/public${options.baseURL}`, serverDir: `${dir}/server` });
+    return;
+  }
+  // It would put a second `process` and `Buffer` into the worker.
+  options.unenv = options.unenv.filter(({ meta }) => meta?.name !== 'nitro-nodeless');
+  nitro.hooks.hook('compiled', () => writeRules(options));
+}
+
+/** Node's modules and globals stay as they are written: the platform has its own, and not those of unenv. */
+function platformNode() {
+  const names = builtinModules.filter((name) => !name.startsWith('_')).map((name) => name.replace(/^node:/, ''));
+  const alias = Object.fromEntries(
+    names.flatMap((name) => [
+      [`node:${name}`, `node:${name}`],
+      [name, `node:${name}`],
+    ]),
+  );
+  const globals = ['process', 'global', 'Buffer', 'setImmediate', 'clearImmediate'];
+  return {
+    meta: { name: 'platform' },
+    alias,
+    external: names.map((name) => `node:${name}`),
+    inject: Object.fromEntries(globals.map((name) => [name, false])),
+  };
+}

@@ -1,0 +1,31 @@
+// Headers of route rules for what is served as files: the worker, which sets them elsewhere, is not asked for those.
+import { appendFile, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Writes the headers of `routeRules` behind those that the project's own `_headers` has. */
+export async function writeRules({ baseURL, routeRules, output }) {
+  const text = headersOf(baseURL, routeRules);
+  if (text === '') return;
+  const folder = output.publicDir.slice(0, output.publicDir.length - baseURL.replace(/\/$/, '').length);
+  await mkdir(folder, { recursive: true });
+  await appendFile(join(folder, '_headers'), `\n${text}`);
+}
+
+/** @returns lines of a `_headers` file, the general rules first; a later one replaces what an earlier one has set. */
+export function headersOf(baseURL, routeRules) {
+  const base = baseURL.replace(/\/$/, '');
+  const seen = new Set();
+  return Object.entries(routeRules)
+    .filter(([, { headers }]) => headers !== undefined && Object.keys(headers).length > 0)
+    .toSorted(([a], [b]) => a.split('/').length - b.split('/').length)
+    .map(([path, { headers }]) => {
+      const lines = Object.entries(headers).flatMap(([name, value]) => [
+        // Values of rules that fit one file are joined otherwise.
+        ...(seen.has(name.toLowerCase()) ? [`  ! ${name}\n`] : []),
+        `  ${name}: ${value}\n`,
+      ]);
+      for (const name of Object.keys(headers)) seen.add(name.toLowerCase());
+      return [`${base}${path.replace('/**', '/*')}\n`, ...lines].join('');
+    })
+    .join('');
+}
