@@ -4,12 +4,14 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { openPostgresAccounts, type PostgresAccounts } from '#control/gateway/accounts/postgres/accounts.ts';
-import { providerContext } from '#control/gateway/accounts/postgres/settings.ts';
+import { createSettings, providerContext } from '#control/gateway/accounts/postgres/settings.ts';
+import { issueToken } from '#control/gateway/accounts/postgres/tokens.ts';
 import type { Caller, ProviderConfig, UsageRow } from '#control/gateway/contract.ts';
 import { newId } from '#control/records/ids.ts';
 import { resealAll } from '#control/records/reseal.ts';
 import { encryptionKeys, unseal } from '#core/encryption.ts';
 import { defaultLimits } from '#core/limits.ts';
+import { openPostgres } from '#postgres/connection.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
 import { until } from '#test/setup/until.ts';
 
@@ -193,6 +195,23 @@ test('a key is shown once, has limits of its own, and ends at once when it is re
   await until(async () => (await gateway.tokens.authenticate(key)) === 'invalid');
   assert.equal((await control.call('DELETE', `/orgs/${org}/ai/keys/${made.id}`)).status, 404);
   assert.deepEqual((await control.call('GET', `/orgs/${org}/ai/keys`)).body, []);
+});
+
+test('the limits of a key that was made a moment ago are known before the news of it has come', async () => {
+  const sql = openPostgres({ url: control.databaseUrl, name: 'test settings', connectionsMax: 1 });
+  try {
+    const table = { providers: [], aliases: {}, auto: [] };
+    const settings = createSettings({ sql, table, keys: encryptionKeys(NEW), now: Date.now, log: () => {} });
+    const before = callerOf({ kind: 'key', projectId: null, branch: null });
+    const ofOrganization = await settings.limitsOf(before);
+    const limits = [{ of: 'requests', per: 'minute', most: 1 }] as const;
+    const made = await issueToken(sql, { ...before, deploymentId: null, runId: null }, null, { limits });
+    const found = await settings.limitsOf({ ...before, keyId: made.id });
+    assert.deepEqual(found, [...ofOrganization, { ...limits[0], scope: 'key' }]);
+    await sql.all('DELETE FROM control.ai_token WHERE id = $1', made.id);
+  } finally {
+    await sql.close();
+  }
 });
 
 test('usage is added up by what is asked for, and calls are listed by pages, of one organization and project alone', async () => {

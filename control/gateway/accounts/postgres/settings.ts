@@ -55,7 +55,13 @@ export function createSettings(parts: Parts): OrganizationSettings {
       };
     },
     async limitsOf({ organizationId, projectId, keyId }) {
-      const { limits, projectLimits, keyLimits } = await own(organizationId);
+      let found = await own(organizationId);
+      // A key that was made a moment ago may be here before the news of it.
+      if (keyId !== undefined && !found.keyLimits.has(keyId)) {
+        remembered.forget(organizationId);
+        found = await own(organizationId);
+      }
+      const { limits, projectLimits, keyLimits } = found;
       const scoped = (scope: LimitScope, set: readonly SetLimit[] | undefined): Limit[] =>
         (set ?? []).map((limit) => ({ ...limit, scope }));
       return [
@@ -90,7 +96,7 @@ async function read({ sql, keys, log }: Parts, organizationId: string): Promise<
     limits: SetLimit[];
   }>(`SELECT project_id, aliases, auto, limits FROM control.ai_settings WHERE organization_id = $1`, organizationId);
   const keyed = await sql.all<{ id: string; limits: SetLimit[] }>(
-    `SELECT id, limits FROM control.ai_token WHERE organization_id = $1 AND kind = 'key' AND limits <> '[]'`,
+    `SELECT id, limits FROM control.ai_token WHERE organization_id = $1 AND kind = 'key'`,
     organizationId,
   );
   const providers = rows.flatMap(({ id, key, ...row }): ProviderConfig[] => {
