@@ -17,6 +17,7 @@ import { runBuild } from './command/build-step.ts';
 import { bundle, type Bundle } from './bundle/bundle.ts';
 import { containmentOf, isInside } from './bundle/containment.ts';
 import { readMigrations } from './migrations.ts';
+import { assetsBinding } from './frameworks/adapters.ts';
 import { findEntry, type ProjectEntry } from './frameworks/entry.ts';
 import { outputFolder } from './frameworks/output-folder.ts';
 import { hasNodeCompat, type BuildConfig } from './project.ts';
@@ -71,6 +72,7 @@ export async function build(options: BuildOptions): Promise<Artifact> {
   // Before anything is looked for: the command may make the entry as well as the files.
   const made = options.made === undefined ? await runBuild(root, options.config, options) : options.made;
   const project = findEntry(root, options.config);
+  const rules = { ...(options.config.assets ?? defaultAssets), binding: assetsBinding(root, options.config) };
   const bundling = bundleOf(project, root, options);
   const [worker, assets] = await Promise.all([bundling, assetsOf(project, root, options, made, bundling)]);
   const migrations = await readMigrations(containmentOf(root, options.workspace), options.config.bindings.db);
@@ -80,7 +82,7 @@ export async function build(options: BuildOptions): Promise<Artifact> {
     throw tooLarge('bytes', total, limits.artifactBytesMax, 'BUILD_ARTIFACT_MAX_BYTES');
   const write = (files: AssetRules['files'], encoded?: ReadonlyMap<string, string>): Promise<Artifact> => {
     const manifest = {
-      ...toManifest(project.kind, options.config, worker, assets && { ...assets, files }),
+      ...toManifest(project.kind, { ...options.config, assets: rules }, worker, assets && { ...assets, files }),
       ...(migrationsText === null ? {} : { migrations: { hash: hashOf(migrationsText) } }),
     };
     const content = {

@@ -32,7 +32,7 @@ export async function runBuild(
 ): Promise<readonly string[] | null> {
   const command = config.build;
   if (command === null || NO_COMMANDS.has(command.trim())) return null;
-  const options = { ...given, environment: adapterVariables(config, given.environment) };
+  const options = { ...given, environment: adapterVariables(root, config, given.environment) };
   clearAdapted(root);
   const before = stampsOf(root, config);
   await runBuildCommand(command, root, options);

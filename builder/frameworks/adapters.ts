@@ -1,13 +1,13 @@
-// The platform's own adapters of frameworks (packages/nitro): how a build command is told to use them, and where they
-// put what they make. Called by build-step.ts before and after the command, and by entry.ts and output-folder.ts. The
-// variables that it sets say where a file of the platform lies, and nothing else.
+// The platform's own adapters of frameworks (packages/nitro, packages/sveltekit): how a build command is told to use
+// them, and where they put what they make. Called by build-step.ts before and after the command, and by build.ts,
+// entry.ts and output-folder.ts. The variables that it sets say where a file of the platform lies, and nothing else.
 import { lstatSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { EntryConfig } from '../project.ts';
-
-/** Where every adapter writes: the worker is `server/index.mjs`, what is served as files lies in `public/`. */
-export const adaptedOutput = '.platform/output';
+import { detect } from './detect.ts';
+import { filesIn } from './project-files.ts';
+import { adaptedOutput } from './table.ts';
+import type { BuildConfig, EntryConfig } from '../project.ts';
 
 /** What an adapter made, relative to the project's root. */
 interface Adapted {
@@ -21,13 +21,21 @@ function leavesItToUs({ kind, main, out, build }: EntryConfig): boolean {
   return build !== null && main === null && out === null && kind !== 'static' && kind !== 'ssr';
 }
 
+/** Frameworks whose adapter is a package that the app names: command/adapter-stand-ins.mjs gives them ours. */
+const HOOKED: ReadonlySet<string> = new Set(['sveltekit']);
+
 /** Variables with which frameworks find our adapters; those of the project are kept beside them. */
 export function adapterVariables(
+  root: string,
   config: EntryConfig,
   own: Readonly<Record<string, string>> = {},
 ): Record<string, string> {
   if (!leavesItToUs(config)) return { ...own };
-  return { NITRO_PRESET: fileURLToPath(new URL('../../packages/nitro', import.meta.url)), ...own };
+  const preset = { NITRO_PRESET: fileURLToPath(new URL('../../packages/nitro', import.meta.url)), ...own };
+  if (!HOOKED.has(detect(filesIn(root)).framework?.id ?? '')) return preset;
+  const hook = `--import=${new URL('../command/adapter-hook.mjs', import.meta.url).href}`;
+  const { NODE_OPTIONS: options } = own;
+  return { ...preset, NODE_OPTIONS: options === undefined ? hook : `${hook} ${options}` };
 }
 
 /** Takes away what an earlier build left, so that it is never taken for the result of the next one. */
@@ -41,6 +49,18 @@ export function findAdapted(root: string, config: EntryConfig): Adapted | null {
   if (!leavesItToUs(config) || !isOwnFolder(root) || !isThere(root, entry)?.isFile()) return null;
   const assets = `${adaptedOutput}/public`;
   return { entry, assets: isThere(root, assets)?.isDirectory() ? assets : null };
+}
+
+/** The name under which a worker of an adapter finds its files, where platform.yaml gives it none. */
+const ASSETS_BINDING = 'ASSETS';
+
+/** The name under which a worker sees its files: one that an adapter made can read them without platform.yaml. */
+export function assetsBinding(root: string, config: BuildConfig): string | null {
+  const named = config.assets?.binding ?? null;
+  const isTaken = [...Object.values(config.bindings), { [config.auth?.binding ?? '']: '' }].some((declared) =>
+    Object.hasOwn(declared, ASSETS_BINDING),
+  );
+  return named !== null || isTaken || findAdapted(root, config)?.assets == null ? named : ASSETS_BINDING;
 }
 
 /** A link may lead anywhere: nothing is deleted or read behind it. */

@@ -1,7 +1,7 @@
 // What kind of project each framework makes, by its configuration: a worker (dynamic), a Node server (ssr) or files
 // alone (static). Pure: reads texts, runs nothing. Called by detect.ts.
-import { adaptedOutput } from './adapters.ts';
 import { isObject, parseObject, type ProjectView } from './project-view.ts';
+import { adaptedOutput } from './table.ts';
 
 export type Kind = 'static' | 'ssr' | 'dynamic';
 
@@ -115,7 +115,8 @@ function decideSvelteKit(project: ProjectView): Decision {
     return {
       kind: 'dynamic',
       because: 'SvelteKit renders pages on a server',
-      problem: 'SvelteKit has no adapter: add @platform-run/sveltekit (or @sveltejs/adapter-auto) to svelte.config.js',
+      problem:
+        'SvelteKit has no adapter: add @platform-run/sveltekit (or @sveltejs/adapter-auto) as "adapter" to vite.config, in sveltekit({ ... }), or to svelte.config.js',
     };
   return {
     kind: 'dynamic',

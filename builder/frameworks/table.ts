@@ -13,6 +13,9 @@ export const entryCandidates: readonly string[] = [
   'worker/index.mjs',
 ];
 
+/** Where all of our adapters write: the worker is `server/index.mjs`, what is served as files lies in `public/`. */
+export const adaptedOutput = '.platform/output';
+
 /** How a dev server is started. */
 export interface DevProgram {
   readonly command: string;

@@ -36,6 +36,7 @@ const shippedFolders = [
   'web',
   'packages/create',
   'packages/nitro',
+  'packages/sveltekit',
   'packages/worker',
 ];
 const leftOut = [

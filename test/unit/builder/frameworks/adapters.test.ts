@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { build } from '#builder/build.ts';
-import { adapterVariables, clearAdapted, findAdapted } from '#builder/frameworks/adapters.ts';
+import { adapterVariables, assetsBinding, clearAdapted, findAdapted } from '#builder/frameworks/adapters.ts';
 import { configOf, projectFolder, writeFiles } from '../project-folder.ts';
 
 const worker = 'export default { fetch: () => new Response("made") };';
@@ -20,17 +20,22 @@ writeFileSync('.platform/output/server/index.mjs', ${JSON.stringify(worker)});
 writeFileSync('.platform/output/public/new.txt', 'new');
 `;
 
-test('a build command is told where the preset of Nitro lies, and the project may say another one', () => {
-  const { NITRO_PRESET: folder } = adapterVariables(configOf('build: nuxt build'), { A: '1' });
+test('a build command is told where the preset of Nitro lies, and the project may say another one', (t) => {
+  const root = projectFolder(t, {});
+  const { NITRO_PRESET: folder, ...others } = adapterVariables(root, configOf('build: nuxt build'), { A: '1' });
   assert.ok(existsSync(join(folder!, 'nitro.config.mjs')));
-  assert.deepEqual(adapterVariables(configOf('build: nuxt build'), { NITRO_PRESET: 'own' }), { NITRO_PRESET: 'own' });
+  assert.deepEqual(others, { A: '1' });
+  assert.deepEqual(adapterVariables(root, configOf('build: nuxt build'), { NITRO_PRESET: 'own' }), {
+    NITRO_PRESET: 'own',
+  });
 });
 
 for (const line of ['main: x.mjs', 'out: dist', 'kind: static']) {
   test(`a project that says ${line} builds and is read without adapters`, (t) => {
     const config = configOf(`build: nuxt build\n${line}`);
-    assert.deepEqual(adapterVariables(config, { A: '1' }), { A: '1' });
-    assert.equal(findAdapted(projectFolder(t, made), config), null);
+    const root = projectFolder(t, made);
+    assert.deepEqual(adapterVariables(root, config, { A: '1' }), { A: '1' });
+    assert.equal(findAdapted(root, config), null);
   });
 }
 
@@ -54,6 +59,15 @@ test('a build that makes no worker is read as one without adapters', async (t) =
     artifacts: join(dirname(root), 'artifacts'),
   });
   assert.equal(manifest.kind, 'static');
+});
+
+test('a worker that an adapter made finds its files as ASSETS, unless platform.yaml says otherwise', (t) => {
+  const root = projectFolder(t, made);
+  const binding = (yaml: string): string | null => assetsBinding(root, configOf(yaml));
+  assert.equal(binding('build: x'), 'ASSETS');
+  assert.equal(binding('build: x\nassets: { binding: FILES }'), 'FILES');
+  assert.equal(binding('build: x\nqueue: { ASSETS: mail }'), null);
+  assert.equal(binding('build: x\nout: dist'), null);
 });
 
 test('a worker without files has no assets', (t) => {
