@@ -13,6 +13,7 @@ export type BuildErrorCode =
   | 'unloadable_import'
   | 'missing_entry'
   | 'unknown_kind'
+  | 'not_supported'
   | 'outside'
   | 'assets'
   | 'migrations'

@@ -19,6 +19,8 @@ export interface Detection {
   readonly because: string;
   /** Null: the files do not tell; whether there is a worker is seen after the build. */
   readonly kind: Kind | null;
+  /** Whether the framework, or a server, decides it: what lies among the sources is not looked at then. */
+  readonly isKindDecided: boolean;
   /** What decides the kind, for the log; '' without one. */
   readonly kindBecause: string;
   /** Command that builds it, in its folder; null: none is needed, or known. */
@@ -57,10 +59,12 @@ export interface DetectedDev extends DevProgram {
   readonly separator: '' | '--';
 }
 
-/** The bundler does what this script would. */
-const OWN_BUILD = /^(?:exec )?(?:npx )?platform build\b/;
-/** Calls this very function again. */
-const OWN_DEV = /(?:^|[\s;&|/])platform (?:dev|vite)\b/;
+/** Such a script would call us again. */
+const OWN_BUILD = /(?:^|[\s;&|/])platform build\b/;
+const OWN_DEV = /(?:^|[\s;&|/])platform dev\b/;
+/** Where `start` is a dev server, as starters of Angular, Docusaurus, Qwik and Create React App have it. */
+const DEV_START =
+  /^(?:\w+=\S+ )*(?:npx )?(?:ng serve|react-scripts start|docusaurus start|ember serve|vite(?: (?:dev|serve|-.*))?$|(?:next|nuxt|nuxi|astro|nitro|vinext|react-router|gatsby|platform) dev(?:elop)?\b)/;
 
 /**
  * Looks at a project.
@@ -83,6 +87,7 @@ export function detect(files: ProjectFiles, folder = '.'): Detection {
     framework: known,
     because: known === null ? '' : 'from its package.json and files',
     kind: decision?.kind ?? null,
+    isKindDecided: decision?.isDecided === true,
     kindBecause: decision?.because ?? '',
     build,
     buildBecause,
@@ -172,18 +177,20 @@ function entryOf(project: ProjectView, framework: Framework | null): string | nu
   );
 }
 
-function decide(project: ProjectView, framework: Framework | null, entry: string | null): Decision | null {
-  const server = nodeServerOf(project);
+/** A decision with whether the sources have no say in it. */
+type FinalDecision = Decision & { readonly isDecided?: true };
+
+function decide(project: ProjectView, framework: Framework | null, entry: string | null): FinalDecision | null {
+  const server = nodeServerOf(project, startScript(project));
   const isWorker = entry !== null && (server === null || exportsHandler(project.text(entry) ?? ''));
   if (isWorker) return { kind: 'dynamic', because: `there is a worker, ${entry}` };
-  if (framework !== null && (framework.isTool !== true || framework.id === 'nitro')) {
-    const rule = decideKind[framework.id];
-    return rule === undefined ? { kind: 'static', because: `${framework.name} makes files` } : rule(project);
-  }
-  if (server !== null) return { kind: 'ssr', because: `${server.name}: the script "start" is a server` };
-  if (framework !== null && framework.id !== 'webpack' && framework.id !== 'parcel')
-    return { kind: 'static', because: `${framework.name} makes files` };
-  if (project.text('index.html') !== null && !pageNeedsBuild(project) && !project.scripts.has('build'))
+  const rule = framework === null ? undefined : decideKind[framework.id];
+  if (rule !== undefined) return { ...rule(project), isDecided: true };
+  if (framework !== null && framework.isTool !== true)
+    return { kind: 'static', because: `${framework.name} makes files`, isDecided: true };
+  if (server !== null) return { kind: 'ssr', because: `its script "start" runs a server (${server})`, isDecided: true };
+  if (framework?.id === 'vite') return { kind: 'static', because: 'Vite makes files, and there is no worker' };
+  if (project.text('index.html') !== null && framework === null && mustBuildOf(project, null) === null)
     return { kind: 'static', because: 'there is an index.html, and no worker' };
   return null;
 }
@@ -197,10 +204,10 @@ function buildOf(
 ): Pick<Detection, 'build' | 'buildBecause' | 'skipped'> {
   const nothing = { build: null, buildBecause: '', skipped: null };
   const script = project.scripts.get('build');
-  if (script !== undefined && OWN_BUILD.test(script)) return nothing;
-  if (script !== undefined && (!isWorker || framework !== null))
+  const isOwn = script !== undefined && OWN_BUILD.test(script);
+  if (script !== undefined && !isOwn && (!isWorker || framework !== null))
     return { build: runCommand(manager, 'build'), buildBecause: 'package.json has a script "build"', skipped: null };
-  if (script !== undefined)
+  if (script !== undefined && !isOwn)
     return {
       ...nothing,
       skipped:
@@ -224,15 +231,21 @@ function mustBuildOf(project: ProjectView, framework: Framework | null): string 
 }
 
 function startOf(project: ProjectView, manager: Manager, { start }: Decision): string | null {
-  return project.scripts.has('start') ? runCommand(manager, 'start') : (start ?? null);
+  const name = startScript(project);
+  return name === null ? (start ?? null) : runCommand(manager, name);
+}
+
+/** The script that starts what was built. NestJS calls it `start:prod`. */
+function startScript({ scripts }: ProjectView): string | null {
+  return ['start:prod', 'start'].find((name) => scripts.has(name) && !DEV_START.test(scripts.get(name)!)) ?? null;
 }
 
 /** The project's script, else the framework's own command. */
 function devOf(project: ProjectView, manager: Manager, framework: Framework | null): DetectedDev | null {
   const own = framework?.dev ?? null;
-  const named = ['dev', 'start'].find((name) => {
+  const named = ['dev', 'start:dev', 'start'].find((name) => {
     const text = project.scripts.get(name);
-    return text !== undefined && !OWN_DEV.test(text) && (name === 'dev' || isDevStart(text, own));
+    return text !== undefined && !OWN_DEV.test(text) && (name !== 'start' || DEV_START.test(text));
   });
   if (named === undefined) return own === null ? null : { ...own, separator: '' };
   const text = project.scripts.get(named)!;
@@ -244,11 +257,6 @@ function devOf(project: ProjectView, manager: Manager, framework: Framework | nu
     flags: isPlain ? own.flags : null,
     separator: manager.name === 'npm' ? '--' : '',
   };
-}
-
-/** `start` of Angular, Create React App and Docusaurus is a dev server; elsewhere it serves what was built. */
-function isDevStart(text: string, own: DevProgram | null): boolean {
-  return own !== null && /\b(?:start|serve)\b/.test(own.command) && text.startsWith(own.command);
 }
 
 function versionOf(project: ProjectView, { packages }: Framework): string | null {

@@ -6,6 +6,7 @@ import { findAdapted } from './adapters.ts';
 import { detect, isBrowserEntry } from './detect.ts';
 import { hasPage, outputCandidates } from './output-folder.ts';
 import { filesIn } from './project-files.ts';
+import { serverAdvice } from './server-advice.ts';
 import { entryCandidates } from './table.ts';
 import type { EntryConfig } from '../project.ts';
 
@@ -45,6 +46,12 @@ export function findEntry(root: string, config: EntryConfig): ProjectEntry {
   if (entry !== null) return { kind: config.kind ?? 'dynamic', entry };
   const looked = `looked for ${entryCandidates.join(', ')}`;
   if (config.kind !== null) {
+    const { framework, isKindDecided } = detect(filesIn(root));
+    if (framework !== null && isKindDecided && config.build !== null)
+      throw new BuildError(
+        'not_supported',
+        `The build command "${config.build}" made no worker of this ${framework.name} project. What works: ${serverAdvice(framework.id)}`,
+      );
     throw new BuildError(
       'missing_entry',
       `No worker entry found: ${looked}. Create one of them, or set "main" in platform.yaml`,

@@ -23,8 +23,6 @@ export interface Decision {
 /** The plugin that gives Vite our isolates; with it the build makes a worker. */
 export const vitePluginPackage = '@platform-run/vite';
 
-const NITRO_OUTPUT = { main: '.output/server/index.mjs', out: ['.output/public'] } as const;
-
 /** By the ids of table.ts; a framework that is not here makes files alone. */
 export const decideKind: Readonly<Record<string, (project: ProjectView) => Decision>> = {
   vinext: () => ({ kind: 'dynamic', because: 'vinext builds a worker' }),
@@ -33,18 +31,13 @@ export const decideKind: Readonly<Record<string, (project: ProjectView) => Decis
       ? { kind: 'static', because: `next.config has output: 'export'` }
       : { kind: 'ssr', because: 'Next.js renders pages on a server', out: ['.next'], start: 'next start' },
   // Our preset makes the worker: adapters.ts finds it.
-  nuxt: nitroApp({ out: [`${adaptedOutput}/public`] }, 'nuxt.config'),
-  nitro: nitroApp(NITRO_OUTPUT, 'nitro.config'),
-  'solid-start': nitroApp(NITRO_OUTPUT, 'app.config', 'vite.config'),
+  nuxt: nitroApp('nuxt.config'),
+  nitro: nitroApp('nitro.config'),
+  'solid-start': nitroApp('app.config', 'vite.config'),
   analog: (project) =>
     /\bstatic\s*:\s*true\b/.test(project.config('vite.config'))
       ? { kind: 'static', because: 'vite.config has static: true' }
-      : {
-          kind: 'dynamic',
-          because: 'Analog renders pages by Nitro',
-          main: 'dist/analog/server/index.mjs',
-          out: ['dist/analog/public'],
-        },
+      : { kind: 'dynamic', because: 'Analog renders pages by Nitro' },
   sveltekit: decideSvelteKit,
   astro: decideAstro,
   angular: decideAngular,
@@ -69,7 +62,7 @@ export const decideKind: Readonly<Record<string, (project: ProjectView) => Decis
   'tanstack-start': (project) => {
     if (hasWorkerPlugin(project)) return { kind: 'dynamic', because: 'its Vite plugin builds a worker' };
     if (/\bnitro(?:V2Plugin)?\s*\(/.test(project.config('vite.config')))
-      return { kind: 'dynamic', because: 'vite.config has Nitro', ...NITRO_OUTPUT };
+      return { kind: 'dynamic', because: 'vite.config has Nitro' };
     return {
       kind: 'dynamic',
       because: 'TanStack Start builds a handler of requests',
@@ -84,17 +77,14 @@ function hasWorkerPlugin({ packages }: ProjectView): boolean {
   return packages.has(vitePluginPackage) || packages.has('@cloudflare/vite-plugin');
 }
 
-function nitroApp(
-  output: Pick<Decision, 'main' | 'out'>,
-  ...configs: readonly string[]
-): (project: ProjectView) => Decision {
+function nitroApp(...configs: readonly string[]): (project: ProjectView) => Decision {
   return (project) => {
     const build = project.scripts.get('build') ?? '';
     if (/\bnuxi?\s+generate\b/.test(build))
       return { kind: 'static', because: 'the script "build" generates all pages' };
     const isStatic = configs.find((name) => /\bpreset\s*:\s*['"`]static['"`]/.test(project.config(name)));
     if (isStatic !== undefined) return { kind: 'static', because: `${isStatic} has the preset static` };
-    return { kind: 'dynamic', because: 'Nitro builds a worker', ...output };
+    return { kind: 'dynamic', because: 'Nitro builds a worker', out: [`${adaptedOutput}/public`] };
   };
 }
 

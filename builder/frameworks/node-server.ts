@@ -21,12 +21,14 @@ const SERVERS: readonly (readonly [packageName: string, name: string])[] = [
 /** Scripts `start` that begin a server. Bundlers' previews do not count. */
 const SERVES = /(?:^|[\s;&|])(?:node|tsx|ts-node|bun|nest start|fastify start|strapi start|adonis)(?:\s|$)/;
 
-/** @returns what the server is called, and what starts it; null where nothing shows one. */
-export function nodeServerOf(project: ProjectView): { readonly name: string; readonly start: string | null } | null {
-  const start = project.scripts.get('start') ?? null;
-  const [, name] = SERVERS.find(([packageName]) => project.packages.has(packageName)) ?? [];
-  if (start !== null && (name !== undefined || SERVES.test(start))) return { name: name ?? 'Node.js', start };
-  return null;
+/**
+ * @param start the script that starts what was built; null: there is none.
+ * @returns what the server is called; null where nothing shows one.
+ */
+export function nodeServerOf({ packages, scripts }: ProjectView, start: string | null): string | null {
+  if (start === null) return null;
+  const [, name] = SERVERS.find(([packageName]) => packages.has(packageName)) ?? [];
+  return name ?? (SERVES.test(scripts.get(start)!) ? 'Node.js' : null);
 }
 
 /** Whether a source is a worker: it exports what answers requests. */

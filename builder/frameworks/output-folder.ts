@@ -51,8 +51,13 @@ export function outputFolder(
   if (adapted !== null) return adapted.assets === null ? null : inside(root, adapted.assets);
   const wrote = made?.find((path) => hasPage(root, path) && !holdsWorker(root, path, config.main));
   if (wrote !== undefined) return inside(root, wrote);
-  if (kind !== 'static') return existsSync(join(root, 'public')) ? inside(root, 'public') : null;
   const detected = detect(filesIn(root));
+  if (kind !== 'static') {
+    // A framework's worker makes the pages itself: no index.html tells its folder.
+    const own = detected.isMainBuilt && detected.main === config.main ? detected.out : [];
+    const found = [...own.flatMap((path) => withStars(root, path)), 'public'].find((path) => isFolder(root, path));
+    return found === undefined ? null : inside(root, found);
+  }
   if (made === null || made.length === 0) {
     if (hasPage(root, '.') && detected.mustBuild === null) return root;
     const found = made === null ? outputCandidates(root).find((path) => hasPage(root, path)) : undefined;
@@ -72,6 +77,10 @@ export function outputFolder(
 /** Whether a folder of the project has a page to start at. */
 export function hasPage(root: string, path: string): boolean {
   return statSync(join(root, path, 'index.html'), { throwIfNoEntry: false })?.isFile() === true;
+}
+
+function isFolder(root: string, path: string): boolean {
+  return statSync(join(root, path), { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 function holdsWorker(root: string, path: string, main: string | null): boolean {

@@ -18,11 +18,6 @@ const advice: Readonly<Record<string, string>> = {
   analog: 'prerender it and say "kind: static", "out: dist/analog/public"',
 };
 
-/** Whether a framework is one that may answer on a server. */
-export function hasServer(id: string): boolean {
-  return advice[id] !== undefined;
-}
-
 /** What works instead of a server. */
 export function serverAdvice(id: string | undefined): string {
   return (

@@ -7,11 +7,12 @@ import { parseProjectConfig, type ProjectConfig } from '#core/config/project-con
 import { inspectRepository, workspaceFileName, type Workspace } from '#core/config/workspace.ts';
 import { fixedLimits } from '#core/limits.ts';
 import { hasErrors, type Problem } from '#core/problem.ts';
+import { BuildError } from '../build-error.ts';
 import { detect, type Detection } from '../frameworks/detect.ts';
 import type { Manager } from '../frameworks/packages.ts';
 import { filesIn } from '../frameworks/project-files.ts';
 import { serverAdvice } from '../frameworks/server-advice.ts';
-import { isKnown } from '../frameworks/table.ts';
+import { settle } from '../frameworks/settle.ts';
 import { withLibrary, type AskLibrary } from './library.ts';
 import { BuildFailure, type BuildRequest, type BuildSettings } from './types.ts';
 
@@ -55,7 +56,7 @@ export async function planBuild(
   const needsCommand = written.build === null && filled(request.settings.buildCommand) === null;
   const own = repository.monorepo ? detect(filesIn(source), base) : detect(filesIn(root));
   const detected = await withLibrary(own, root, needsCommand ? ask : null);
-  const config = withSettings(written, request.settings, detected, say);
+  const config = settled(written, request.settings, detected, say);
   return {
     config,
     root,
@@ -121,47 +122,27 @@ async function checkFolder(source: string, folder: string, file: string | null):
   }
 }
 
-/** platform.yaml before settings before detection; each that counts is said. */
-export function withSettings(
+function settled(
   written: ProjectConfig,
-  settings: BuildSettings,
+  { buildCommand, outputDirectory }: BuildSettings,
   detected: Detection,
-  say: (level: 'info' | 'warn', text: string) => void,
+  say: (level: 'info', text: string) => void,
 ): ProjectConfig {
-  const command = filled(settings.buildCommand);
-  const output = filled(settings.outputDirectory);
-  const { framework } = detected;
-  if (framework !== null) {
-    const version = framework.version === null ? '' : ` ${framework.version}`;
-    say('info', `Detected ${framework.name}${version} (${detected.because})`);
+  const output = filled(outputDirectory);
+  const settings = { build: filled(buildCommand), out: output === null ? null : checkedOutput(output) };
+  try {
+    const { config, said } = settle(written, settings, detected);
+    for (const line of said) say('info', line);
+    if (config.kind !== 'ssr') return config;
+  } catch (error) {
+    if (error instanceof BuildError) throw new BuildFailure(error.code, error.message, { cause: error });
+    throw error;
   }
-  const kind = written.kind ?? (detected.kind === 'ssr' ? 'ssr' : null);
-  if (kind === 'ssr') {
-    const why = written.kind === 'ssr' ? 'kind: ssr is asked for' : detected.kindBecause;
-    throw new BuildFailure(
-      'not_supported',
-      `${why}, which is not built yet. What works: ${serverAdvice(framework?.id)}`,
-    );
-  }
-  const build = written.build ?? command ?? detected.build;
-  const origin =
-    written.build !== null ? 'platform.yaml' : command !== null ? 'settings of the project' : detected.buildBecause;
-  if (build !== null) say('info', `Build command: ${build} (${origin})`);
-  else if (detected.skipped !== null) say('info', detected.skipped);
-  if (written.build !== null && command !== null && command !== written.build)
-    say('info', 'The build command in the settings of the project is overridden by platform.yaml');
-  const out = written.out ?? (output === null ? outOfLibrary(detected) : checkedOutput(output));
-  const outOrigin =
-    written.out !== null ? 'platform.yaml' : output !== null ? 'settings of the project' : `of ${framework?.name}`;
-  if (out !== null) say('info', `Output folder: ${out} (${outOrigin})`);
-  if (written.out !== null && output !== null && output !== written.out)
-    say('info', 'The output directory in the settings of the project is overridden by platform.yaml');
-  return { ...written, build, out };
-}
-
-/** The folder where only the library knows it; the others are found after the build. */
-function outOfLibrary({ framework, out }: Detection): string | null {
-  return framework !== null && !isKnown(framework.id) ? (out[0] ?? null) : null;
+  const why = written.kind === 'ssr' ? 'kind: ssr is asked for' : detected.kindBecause;
+  throw new BuildFailure(
+    'not_supported',
+    `${why}, which is not built yet. What works: ${serverAdvice(detected.framework?.id)}`,
+  );
 }
 
 /** By the rules of platform.yaml, with their messages. */

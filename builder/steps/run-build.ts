@@ -5,7 +5,6 @@ import { nodeFlags } from '#core/node-flags.mjs';
 import { nodeCommand } from '#core/process/node-command.ts';
 import { checkOut } from './checkout.ts';
 import type { ChildJob, ChildReport } from './child.ts';
-import { hasServer, serverAdvice } from '../frameworks/server-advice.ts';
 import { baseVariables, certificatePaths } from './environment.ts';
 import { install, type ToolEnvironment } from './install.ts';
 import type { LibraryFramework } from './library.ts';
@@ -18,7 +17,11 @@ import { BuildFailure, type BuildRequest, type BuildResult } from './types.ts';
 const REPORT_BYTES_MAX = 1024 * 1024;
 
 /** Reasons for what builder/build.ts says; everything else is a failure of the build. */
-const reasons: Readonly<Record<string, string>> = { too_large: 'artifact_too_large', write_failed: 'disk_full' };
+const reasons: Readonly<Record<string, string>> = {
+  too_large: 'artifact_too_large',
+  write_failed: 'disk_full',
+  not_supported: 'not_supported',
+};
 
 /**
  * Builds a deployment.
@@ -91,7 +94,7 @@ async function makeArtifact(
     onReport: (chunk) => reader.take(chunk),
   });
   const failed = reader.find('failed');
-  if (failed !== undefined) throw failureOf(failed, plan, request);
+  if (failed !== undefined) throw failureOf(failed, request);
   const made = reader.find('artifact');
   if (made !== undefined && ended.code === 0) return made.id;
   const how = ended.signal === null ? `with exit code ${ended.code}` : `by ${ended.signal}`;
@@ -107,19 +110,11 @@ function commandVariables(request: BuildRequest, { env }: ToolEnvironment): Reco
 
 function failureOf(
   { code, message }: Extract<ChildReport, { what: 'failed' }>,
-  { detected, config }: BuildPlan,
   { limits }: BuildRequest,
 ): BuildFailure {
   // The bound of files and that of bytes have one code there.
   if (code === 'too_large' && message.includes('BUILD_ARTIFACT_MAX_FILES'))
     return new BuildFailure('artifact_too_many_files', message);
-  const isMissing = code === 'assets' || code === 'unknown_kind' || code === 'missing_entry';
-  const { framework } = detected;
-  if (isMissing && config.kind !== 'static' && config.out === null && framework !== null && hasServer(framework.id))
-    return new BuildFailure(
-      'not_supported',
-      `${framework.name} made no site that can be served as files, and no worker. What works: ${serverAdvice(framework.id)}`,
-    );
   if (code === 'platform' && /ENOSPC|EFBIG/.test(message))
     return new BuildFailure('disk_full', `The build has written too much (${limits.diskBytesMax} bytes are allowed)`);
   return new BuildFailure(reasons[code] ?? 'build_failed', message);

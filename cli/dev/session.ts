@@ -13,6 +13,7 @@ import { defaultLimits } from '#core/limits.ts';
 import type { DevEngine } from '#runtime/dev/dev.ts';
 import { failuresOf, type Failure } from '../terminal/failure.ts';
 import { buildProject, type Project } from '../project/project.ts';
+import { settleProject } from '../project/settled.ts';
 import { createDevBuild } from './build.ts';
 import { surroundingsOf } from './surroundings.ts';
 import { variableFiles } from '../project/variables.ts';
@@ -130,7 +131,7 @@ export async function startSession({
     await sources?.close();
     sources = null;
     bundle = null;
-    project = load();
+    project = settleProject(load());
     const root = await realpath(project.root);
     follow(project.root);
     const { config } = project;

@@ -11,6 +11,7 @@ import type { Bundle } from '#builder/bundle/bundle.ts';
 import { isInside, realPath } from '#builder/bundle/containment.ts';
 import { CliError } from '../terminal/failure.ts';
 import { placeOf, readWorkspaceFile } from './repository.ts';
+import { settleProject } from './settled.ts';
 import type { Shell } from '../terminal/shell.ts';
 
 const configNames = ['platform.yaml', 'platform.yml'];
@@ -200,10 +201,11 @@ export async function buildProject(
   } = {},
 ): Promise<Built> {
   const began = performance.now();
+  const { config } = options.made === undefined ? settleProject(project, options.onOutput) : project;
   const artifact = await build({
     root: project.root,
     workspace: project.workspace,
-    config: project.config,
+    config,
     artifacts,
     ...options,
   });

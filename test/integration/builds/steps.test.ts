@@ -107,9 +107,9 @@ for (const [what, files, message] of [
     assert.deepEqual(steps, ['clone']);
   });
 
-test('a framework that made a server is named with what works instead', async (t) => {
+test('a framework that made no worker is named with what works instead', async (t) => {
   const place = openBuildPlace(t);
-  const script = 'mkdir -p .output/server && echo x > .output/server/index.mjs';
+  const script = 'mkdir -p .output/other && echo x > .output/other/index.mjs';
   // A local package by its name: nothing is fetched.
   place.commit({
     'package.json': JSON.stringify({ dependencies: { nuxt: 'file:nuxt' }, scripts: { build: script } }),
@@ -117,7 +117,7 @@ test('a framework that made a server is named with what works instead', async (t
   });
   const { failure, log } = await buildIn(place, confinement);
   assert.equal(failure?.reason, 'not_supported', log);
-  assert.match(failure.message, /Nuxt made no site.*NITRO_PRESET=cloudflare_module/);
+  assert.match(failure.message, /made no worker of this Nuxt project.*NITRO_PRESET=cloudflare_module/);
 });
 
 test('a framework that only the library knows is built by its command', async (t) => {

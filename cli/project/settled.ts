@@ -1,0 +1,25 @@
+// A project with what its files show filled in, as the platform fills it in for a push. Called by project.ts and by the
+// session of `platform dev`.
+import path from 'node:path';
+import { detect, type Detection } from '#builder/frameworks/detect.ts';
+import { filesIn } from '#builder/frameworks/project-files.ts';
+import { settle } from '#builder/frameworks/settle.ts';
+import { realPath } from '#builder/bundle/containment.ts';
+import type { Project } from './project.ts';
+
+/** What the files of a project show, in its repository where that is a workspace. */
+export function detectIn({ root, workspace }: Pick<Project, 'root' | 'workspace'>): Detection {
+  const [top, folder] = [workspace, root].map((place) => realPath(place) ?? place);
+  return detect(filesIn(top!), path.relative(top!, folder!).split(path.sep).join('/') || '.');
+}
+
+/**
+ * @param say gets a line for each thing that was found out, where platform.yaml leaves something to that.
+ * @throws {BuildError} `not_supported` for what cannot be built as it is.
+ */
+export function settleProject(project: Project, say: (text: string) => void = () => {}): Project {
+  const { config, said } = settle(project.config, { build: null, out: null }, detectIn(project));
+  const { kind, build, main } = project.config;
+  if (config.kind !== kind || config.build !== build || config.main !== main) for (const text of said) say(text);
+  return { ...project, config };
+}
