@@ -99,6 +99,8 @@ export interface DeploymentRecord {
   readonly target?: 'production' | 'preview';
   /** The variables it was released with, in place of those that the record has for it. */
   readonly vars?: Readonly<Record<string, string>>;
+  /** ISO 8601: when production, or its branch's URL, last went on to another one; absent where a rollback left it. */
+  readonly supersededAt?: string;
 }
 
 /** A part of production's visitors that another deployment serves, until it is promoted or taken back. */

@@ -64,9 +64,7 @@ export function publish(publication: Publication): Published {
     };
     published = { deployment, changed: true };
     const added = { ...before, deployments: { ...before.deployments, [deployment.id]: deployment } };
-    const led = publication.production
-      ? asProduction(added, deployment.id)
-      : { ...added, branches: { ...before.branches, [branch]: deployment.id } };
+    const led = publication.production ? asProduction(added, deployment.id) : withBranch(added, branch, deployment.id);
     return publication.vars === undefined ? led : withVars(led, deployment, publication.vars);
   });
   return { ...published!, route };
@@ -86,11 +84,36 @@ export function asProduction(record: RouteRecord, id: string): RouteRecord {
   const history = (record.productionHistory ?? []).filter((earlier) => earlier !== id && earlier !== record.production);
   if (record.production !== null && record.production !== id) history.push(record.production);
   return {
-    ...record,
+    ...superseded(withBranch(record, branch, id), record.production, id),
     production: id,
-    branches: { ...record.branches, [branch]: id },
     ...(history.length > 0 && { productionHistory: history.slice(-HISTORY_MAX) }),
   };
+}
+
+/** The record with a production that it goes back to: what is left is not gone back to, nor served to its pages. */
+export function rolledBack(record: RouteRecord, id: string): RouteRecord {
+  const led = asProduction(record, id);
+  const { [record.production ?? '']: left, ...others } = led.deployments;
+  if (left === undefined) return led;
+  const { supersededAt: _, ...kept } = left;
+  return {
+    ...led,
+    productionHistory: (led.productionHistory ?? []).filter((earlier) => earlier !== left.id),
+    deployments: { ...others, [left.id]: kept },
+  };
+}
+
+function withBranch(record: RouteRecord, branch: string, id: string): RouteRecord {
+  const before = Object.hasOwn(record.branches, branch) ? record.branches[branch]! : null;
+  return { ...superseded(record, before, id), branches: { ...record.branches, [branch]: id } };
+}
+
+/** Writes down when a deployment was followed by another one. */
+function superseded(record: RouteRecord, before: string | null, id: string): RouteRecord {
+  const one = before === null || before === id ? undefined : record.deployments[before];
+  if (one === undefined) return record;
+  const supersededAt = new Date().toISOString();
+  return { ...record, deployments: { ...record.deployments, [one.id]: { ...one, supersededAt } } };
 }
 
 function withVars(

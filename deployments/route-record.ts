@@ -58,6 +58,7 @@ const schema = Compile(
             createdAt: Type.String(),
             target: Type.Optional(Type.Union([Type.Literal('production'), Type.Literal('preview')])),
             vars: Type.Optional(Type.Record(Type.String(), Type.String())),
+            supersededAt: Type.Optional(Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT[\\d:.]{8,12}Z$' })),
           },
           { additionalProperties: false },
         ),

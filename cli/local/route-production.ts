@@ -1,7 +1,7 @@
 // Makes another deployment production in a project's route record, on a platform of this machine without a control
 // plane. Called by promote and rollback.
 import type { RouteRecord } from '#core/manifest.ts';
-import { asProduction } from '#deployments/publish.ts';
+import { asProduction, rolledBack } from '#deployments/publish.ts';
 import { changeRoute } from '#deployments/route-records.ts';
 import { findDeployed, urlsOf } from '../project/target.ts';
 import { CliError } from '../terminal/failure.ts';
@@ -36,9 +36,7 @@ export async function rollBackRoute(shell: Shell, flags: Flags): Promise<void> {
         advice:
           '`platform deployments` lists what there is, `platform promote <deployment>` makes one of it production.',
       });
-    const led = asProduction(before, earlier);
-    // What is left is not gone back to a second time.
-    return { ...led, productionHistory: (led.productionHistory ?? []).filter((id) => id !== before.production) };
+    return rolledBack(before, earlier);
   });
   await tellProduction(shell, platform, changed, 'Rolled back:', flags.json === true);
 }

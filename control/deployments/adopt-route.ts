@@ -29,12 +29,12 @@ export async function adoptRoute(
   if (!project.is_first)
     throw new Error(`A project called ${project.name} is served here already, and is no project of this organization`);
   await sql.begin(async (tx) => {
-    for (const { id, artifact, branch, createdAt, target } of Object.values(record.deployments))
+    for (const { id, artifact, branch, createdAt, target, supersededAt = null } of Object.values(record.deployments))
       await tx`
         INSERT INTO control.deployment (id, project_id, organization_id, status, target, branch, source, artifact,
-          created_at, ready_at)
+          created_at, ready_at, superseded_at)
         VALUES (${id}, ${project.id}, ${project.organization_id}, 'success', ${target ?? targetOf(record, branch)},
-          ${branch}, 'upload', ${artifact}, ${createdAt}, ${createdAt})
+          ${branch}, 'upload', ${artifact}, ${createdAt}, ${createdAt}, ${supersededAt})
         ON CONFLICT (id) DO NOTHING`;
     for (const [branch, id] of Object.entries(record.branches))
       await tx`

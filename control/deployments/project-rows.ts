@@ -19,7 +19,7 @@ export async function readProjectRows(sql: Sql, ids: readonly string[]): Promise
         WHERE project_id = ANY(${wanted}) AND removed_at IS NULL`,
       // Those that wait for their release are there already, unpointed: they are started before anything leads to them.
       tx<(DeploymentRow & { project_id: string })[]>`
-        SELECT project_id, id, artifact, branch, target, created_at, variables FROM control.deployment
+        SELECT project_id, id, artifact, branch, target, created_at, superseded_at, variables FROM control.deployment
         WHERE project_id = ANY(${wanted}) AND artifact IS NOT NULL AND removed_at IS NULL
           AND status IN ('uploading', 'migrating', 'success')
         ORDER BY created_at, id`,

@@ -11,7 +11,7 @@ import { check, EngineRefusal, EnginesAway, hasDatabases, migrate, restore, snap
 import { readVariables, sealFrozen, unsealFrozen, withAi } from './frozen-variables.ts';
 import { riskyStatements } from './migration-risk.ts';
 import type { Audit } from './notes.ts';
-import { pointBranch, pointProduction, type ProductionPointer } from './pointers.ts';
+import { pointBranch, pointProduction, rollBackProduction, type ProductionPointer } from './pointers.ts';
 import { withProject } from './project-lock.ts';
 import { readProjectRows } from './project-rows.ts';
 import { touchRoute, untilRouted, writeRoute } from './project-routes.ts';
@@ -106,20 +106,17 @@ export function rollback(
     const at = project.production_history.lastIndexOf(earlier);
     if (at < 0) throw new ApiError('conflict', { reason: `${earlier} was never production: promote it instead` });
     const candidate = await readCandidate(parts, project.id, earlier);
-    const since = await migrationsSince(parts, project, project.production_history.slice(at + 1).concat(previous));
+    const left = project.production_history.slice(at + 1).concat(previous);
+    const since = await migrationsSince(parts, project, left);
     const copy = given.restoreDatabase ? await copyOf(parts, project.name, since) : null;
     if (copy !== null && !given.confirm)
       throw new ApiError('confirmation_needed', {
         reason: `Restoring the databases loses what was written since ${copy} was released`,
       });
-    await move(parts, project, audit, 'deployment.rollback', candidate.id, async (tx) => {
-      // What is left is not gone back to a second time.
-      await tx`
-        UPDATE control.project SET production_deployment_id = ${candidate.id},
-          production_history = ${project.production_history.slice(0, at)}, split = NULL
-        WHERE id = ${project.id}`;
-      await pointBranch(tx, project.id, candidate.branch, candidate.id);
-    });
+    const history = project.production_history.slice(0, at);
+    await move(parts, project, audit, 'deployment.rollback', candidate.id, (tx) =>
+      rollBackProduction(tx, project.id, candidate, history, left),
+    );
     const routed = await untilRouted(parts, project.id);
     const restored = copy === null ? [] : await asked(() => restore(parts, project.name, copy));
     const names = since.map(({ resource, files }) => `${resource}: ${files.join(', ')}`).join('; ');

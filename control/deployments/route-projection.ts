@@ -56,6 +56,7 @@ export interface DeploymentRow {
   readonly branch: string;
   readonly target: 'production' | 'preview';
   readonly created_at: Date;
+  readonly superseded_at: Date | null;
   readonly variables: Uint8Array | null;
 }
 
@@ -100,6 +101,7 @@ export function toRouteRecord(keys: EncryptionKeys, rows: ProjectRows, api: stri
           createdAt: row.created_at.toISOString(),
           // Part of production's requests go to it: it works on what production has.
           target: split?.deploymentId === row.id ? 'production' : row.target,
+          ...(row.superseded_at !== null && { supersededAt: row.superseded_at.toISOString() }),
         },
       ]),
     ),

@@ -26,6 +26,12 @@ export const engineBounds = {
     256,
     'Unanswered requests on one connection; one that sends more is closed after them',
   ],
+  skewProtectionMs: [
+    'SKEW_PROTECTION_MS',
+    DAY_MS,
+    'How long pages of a deployment that another one replaced are still served by it; 0 = not at all',
+    0,
+  ],
   // Workers
   isolateMemoryMb: ['WORKER_MEMORY_MB', 128, 'Heap of one isolate'],
   hostMemoryMb: [

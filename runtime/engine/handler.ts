@@ -17,6 +17,7 @@ import type { Exchange } from './http/listener.ts';
 import { hostNotFound } from './http/pages.ts';
 import { publicOrigin } from './http/public-origin.ts';
 import { SIGNED_FILES_PATH } from './http/signed-files.ts';
+import { createSkewProtection, type Aim } from './http/skew-protection.ts';
 import type { DeliveryEnd } from './invocation/delivery.ts';
 import type { LogLine } from './invocation/log.ts';
 import { failed, failureResponse, isFailureCode, ok, type FailureCode, type Outcome } from './invocation/outcome.ts';
@@ -90,6 +91,7 @@ export interface Handler {
 
 /** A deployment as this process serves it. */
 interface Served {
+  readonly route: Route;
   readonly artifact: OpenArtifact;
   /** Null for static projects. */
   readonly deployment: Deployment | null;
@@ -114,6 +116,11 @@ export function createHandler(parts: HandlerParts): Handler {
   const engineCounters = parts.engine.counters;
 
   const clientHeaders = createClientHeaders(parts.trustedProxies, parts.edgeToken);
+  const aimRequest = createSkewProtection({
+    windowMs: parts.limits.skewProtectionMs,
+    protocol: parts.protocol,
+    openArtifact: parts.openArtifact,
+  });
   const isProduction = (route: Route): boolean => parts.isProduction?.(route) ?? false;
   /** Starts that want to know what their worker writes. */
   const hearing = new Set<{ readonly route: Route; readonly lines: LogLine[] }>();
@@ -146,7 +153,7 @@ export function createHandler(parts: HandlerParts): Handler {
     const deployment = counters === null ? null : routeDeployments.open(route, artifact, counters, usage);
     if (deployment !== null) deployment.admitted = upkeep.share;
     const remote = deployment === null ? null : (parts.remoteOf?.(keyOf(route), deployment, null) ?? null);
-    const opened: Served = { artifact, deployment, counters, usage, remote, isProduction: isProduction(route) };
+    const opened: Served = { route, artifact, deployment, counters, usage, remote, isProduction: isProduction(route) };
     served.set(route, opened);
     return opened;
   }
@@ -167,11 +174,11 @@ export function createHandler(parts: HandlerParts): Handler {
       hostNotFound(exchange);
       return;
     }
-    if (lead.gate === null || parts.passGate === undefined) serve(exchange, lead.route);
+    if (lead.gate === null || parts.passGate === undefined) serve(exchange, lead.route, lead);
     else parts.passGate(exchange, lead, serve);
   }
 
-  function serve(exchange: Exchange, route: Route): void {
+  function serve(exchange: Exchange, route: Route, { others }: Lead): void {
     let found = served.get(route);
     if (found === undefined) {
       try {
@@ -201,7 +208,22 @@ export function createHandler(parts: HandlerParts): Handler {
       parts.authRoutes.serve(exchange, site, clientHeaders(exchange.headerBlock, exchange.remoteAddress));
       return;
     }
-    const { artifact, deployment, remote } = found;
+    const aim = others === null ? null : aimRequest(exchange, route, found.artifact, others);
+    if (aim === null) answer(exchange, found);
+    else aimed(aim, found);
+  }
+
+  /** For a page of another deployment, or a page that is told which deployment it is of. */
+  function aimed({ exchange, route, file }: Aim, live: Served): void {
+    if (file !== null && parts.assets.serve(exchange, file)) {
+      engineCounters.assetRequests++;
+      live.usage.served();
+      return;
+    }
+    answer(exchange, live.route === route ? live : (served.get(route) ?? open(route)));
+  }
+
+  function answer(exchange: Exchange, { artifact, deployment, remote, usage }: Served): void {
     const rules = artifact.manifest.assets;
     if (
       rules !== null &&
@@ -209,7 +231,7 @@ export function createHandler(parts: HandlerParts): Handler {
       parts.assets.serve(exchange, artifact, deployment === null)
     ) {
       engineCounters.assetRequests++;
-      found.usage.served();
+      usage.served();
       return;
     }
     if (remote !== null && remote.take(exchange)) return;

@@ -108,6 +108,8 @@ export async function openBrowser(path: string): Promise<BrowserPage> {
       expression,
       awaitPromise: true,
       returnByValue: true,
+      // As if a person did it: pages may open others.
+      userGesture: true,
     });
     if (exceptionDetails !== undefined)
       throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);

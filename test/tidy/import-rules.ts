@@ -56,7 +56,10 @@ const zones: readonly Zone[] = [
   { prefix: 'runtime/engine/resources/', joins: true, may: ['core/'], mayTypes: ['deployments/', 'runtime/stores/'] },
   { prefix: 'runtime/engine/deployments/', joins: true, may: ['core/'], mayTypes: ['deployments/'] },
   { prefix: 'runtime/engine/guest/', may: ['runtime/engine/bridge/protocol.ts'], mayTypes: ['packages/types/'] },
-  enginePart('runtime/engine/http/', ['runtime/engine/process/configuration.ts']),
+  enginePart('runtime/engine/http/', [
+    'runtime/engine/process/configuration.ts',
+    'runtime/engine/assets/asset-rules.ts',
+  ]),
   enginePart('runtime/engine/assets/'),
   enginePart('runtime/engine/router/'),
   enginePart('runtime/engine/isolates/', ['runtime/engine/invocation/outcome.ts']),

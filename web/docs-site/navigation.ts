@@ -58,6 +58,7 @@ export const chapters: readonly Chapter[] = [
       ['builds', 'Builds from Git'],
       ['builder', 'The builder'],
       ['previews', 'Previews'],
+      ['skew-protection', 'Skew protection'],
       ['domains', 'Domains'],
       ['webhooks', 'Webhooks'],
       ['drains', 'Log drains'],

@@ -23,7 +23,7 @@ export class RecordedExchange extends AlteredExchange {
   #responseBlock = '';
 
   constructor(inner: Exchange) {
-    super(inner, inner.headerBlock, '');
+    super(inner, inner.headerBlock, (block) => block);
   }
 
   override readBody(sink: BodySink): void {

@@ -1,5 +1,5 @@
 // An exchange whose request or answers another part of the host changes on the way: what the worker does not get of the
-// request, and headers that each answer has besides. Made by gates.ts for hosts with a gate; others never pay for it.
+// request, and the headers of its answer. Made by gates.ts for hosts with a gate, by skew-protection.ts for pages.
 import type { HostMemory } from '../bridge/host-memory.ts';
 import type { BodySink, Exchange } from './listener.ts';
 import { headerIn } from './header-block.ts';
@@ -13,12 +13,12 @@ export class AlteredExchange implements Exchange {
   readonly remoteAddress: string;
   readonly bodyBytes: number;
   #inner: Exchange;
-  #added: string;
+  #change: (headerBlock: string) => string;
 
-  /** @param headerBlock of the request, as it is handed on. @param added to each answer, as a header block. */
-  constructor(inner: Exchange, headerBlock: string, added: string) {
+  /** @param headerBlock of the request, as it is handed on. @param change of the header block of its answer. */
+  constructor(inner: Exchange, headerBlock: string, change: (headerBlock: string) => string) {
     this.#inner = inner;
-    this.#added = added;
+    this.#change = change;
     this.headerBlock = headerBlock;
     ({
       method: this.method,
@@ -42,11 +42,11 @@ export class AlteredExchange implements Exchange {
   }
 
   send(status: number, headerBlock: string, body: string | Uint8Array | null, transfer?: boolean): void {
-    this.#inner.send(status, headerBlock + this.#added, body, transfer);
+    this.#inner.send(status, this.#change(headerBlock), body, transfer);
   }
 
   begin(status: number, headerBlock: string): void {
-    this.#inner.begin(status, headerBlock + this.#added);
+    this.#inner.begin(status, this.#change(headerBlock));
   }
 
   write(chunk: Uint8Array | string, transfer?: boolean): boolean {
@@ -58,7 +58,7 @@ export class AlteredExchange implements Exchange {
   }
 
   upgrade(headerBlock: string, events: Parameters<Exchange['upgrade']>[1]): ReturnType<Exchange['upgrade']> {
-    return this.#inner.upgrade(headerBlock + this.#added, events);
+    return this.#inner.upgrade(this.#change(headerBlock), events);
   }
 
   destroy(): void {

@@ -1,4 +1,5 @@
-// Cookies of the platform's own in requests: read, and taken out of what a worker gets. Used by gates.ts. Pure.
+// Cookies of the platform's own in requests: read, and taken out of what a worker gets. Used by gates.ts and
+// skew-protection.ts. Pure.
 import { headerIn } from './header-block.ts';
 
 /** More of one name are not looked at. */
@@ -7,7 +8,16 @@ const SAME_MAX = 8;
 /** The values of a cookie in a block of request headers. */
 export function cookieValues(block: string, name: string): string[] {
   const header = headerIn(block, 'cookie');
-  if (header === null || !header.includes(name)) return [];
+  return header === null ? [] : valuesIn(header, name);
+}
+
+/** The first value of a cookie in a `cookie` header. */
+export function cookieIn(header: string, name: string): string | null {
+  return valuesIn(header, name)[0] ?? null;
+}
+
+function valuesIn(header: string, name: string): string[] {
+  if (!header.includes(name)) return [];
   const values: string[] = [];
   for (const pair of header.split(';')) {
     const [key, ...value] = pair.trim().split('=');

@@ -14,6 +14,9 @@ const SPLIT_SECONDS = 30 * 24 * 60 * 60;
 const PARTS = 10_000;
 const NO_INDEX = 'x-robots-tag\0noindex\0';
 
+const withNoIndex = (answer: string): string => answer + NO_INDEX;
+const unchanged = (answer: string): string => answer;
+
 /** What gates need. */
 export interface GateParts extends ProtectionParts {
   /** `PUBLIC_PORT`; null: that of the request. */
@@ -22,13 +25,18 @@ export interface GateParts extends ProtectionParts {
 }
 
 /** Lets a request through to what serves it, or answers it. */
-export type PassGate = (exchange: Exchange, lead: Lead, serve: (exchange: Exchange, route: Route) => void) => void;
+export type PassGate = (
+  exchange: Exchange,
+  lead: Lead,
+  serve: (exchange: Exchange, route: Route, lead: Lead) => void,
+) => void;
 
 export function createGates(parts: GateParts): PassGate {
   const protection = createProtection(parts);
   const { random = Math.random } = parts;
-  return (exchange, { route, gate }, serve) => {
-    if (gate === null) return serve(exchange, route);
+  return (exchange, lead, serve) => {
+    const { route, gate } = lead;
+    if (gate === null) return serve(exchange, route, lead);
     if (gate.redirectTo !== null) {
       const [port = ''] = parts.publicPort === null ? (/:\d+$/.exec(exchange.host) ?? []) : [];
       return sendOn(exchange, publicOrigin(parts.protocol, parts.publicPort, gate.redirectTo + port));
@@ -39,14 +47,14 @@ export function createGates(parts: GateParts): PassGate {
       const known = kept !== undefined && /^\d{1,4}$/.test(kept) ? Number(kept) : null;
       const part = known ?? Math.floor(random() * PARTS);
       const chosen = part < percent * (PARTS / 100) ? other : route;
-      if (known !== null) return serve(exchange, chosen);
+      if (known !== null) return serve(exchange, chosen, lead);
       const attributes = `Path=/; HttpOnly; SameSite=Lax; Max-Age=${SPLIT_SECONDS}${parts.protocol === 'https' ? '; Secure' : ''}`;
       const cookie = `set-cookie\0${SPLIT_COOKIE}=${part}; ${attributes}\0`;
-      return serve(new AlteredExchange(exchange, exchange.headerBlock, cookie), chosen);
+      return serve(new AlteredExchange(exchange, exchange.headerBlock, (answer) => answer + cookie), chosen, lead);
     }
     if (gate.protection !== null && !protection.passes(exchange, gate.project, gate.protection)) return;
     const block = withoutSecrets(exchange.headerBlock, [protection.cookieName], [BYPASS_NAME]);
-    serve(new AlteredExchange(exchange, block, gate.isPreview ? NO_INDEX : ''), route);
+    serve(new AlteredExchange(exchange, block, gate.isPreview ? withNoIndex : unchanged), route, lead);
   };
 }
 

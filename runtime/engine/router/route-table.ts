@@ -36,10 +36,19 @@ export interface Gate {
   readonly redirectTo: string | null;
 }
 
+/** A deployment whose pages are open on a host that leads to another one. */
+export interface Other {
+  readonly route: Route;
+  /** When it was replaced, in milliseconds; Infinity: it is live too, production is split. */
+  readonly supersededAt: number;
+}
+
 /** Where a host leads; the gate is null where nothing stands before it. */
 export interface Lead {
   readonly route: Route;
   readonly gate: Gate | null;
+  /** Those that it led to before, the last one first; null: it leads to one deployment for good. */
+  readonly others: readonly Other[] | null;
 }
 
 /** Two projects claim one custom host (the one whose name sorts first has it), or one claims a host of the platform. */
@@ -50,6 +59,9 @@ interface RouteConflict {
   /** Who has it: a project, or `the platform`. */
   readonly other: string;
 }
+
+/** Of those that a host led to before, the last ones. */
+const OTHERS_MAX = 20;
 
 /** The table. */
 interface RouteTable {
@@ -121,32 +133,56 @@ export function createRouteTable(domains: readonly string[]): RouteTable {
         split: null,
         redirectTo: null,
       };
-      const add = (label: string, to: Route | null): void => {
-        if (to === null) return;
-        const leads = { route: to, gate: to === production ? null : ofPreviews };
-        for (const domain of domains) nextHosts.set(`${label}.${domain}`, leads);
-      };
-      for (const id of Object.keys(record.deployments)) add(`${project}--${id}`, route(id));
-      for (const [branch, id] of Object.entries(record.branches))
-        add(`${project}--${branchSlug(branch, project)}`, route(id));
       const other = record.split == null ? null : route(record.split.deployment);
       // Visitors of production never come to the data of a preview.
       const isSplit = other !== null && other !== production && other.preview === null;
       const split = isSplit ? { route: other, percent: record.split!.percent } : null;
       const open = { project, isPreview: false, protection: null };
       const gate: Gate | null = split === null ? null : { ...open, split, redirectTo: null };
-      const own: Lead | null = production === null ? null : { route: production, gate };
-      if (own !== null) for (const domain of domains) nextHosts.set(`${project}.${domain}`, own);
+      const othersOf = (to: Route): Other[] => {
+        // Nobody comes to a preview through production's host, to one that may be protected least of all.
+        const ids =
+          to === production
+            ? (record.productionHistory ?? [])
+            : Object.keys(record.deployments).filter((id) => record.deployments[id]!.branch === to.branch);
+        const live = to === production && isSplit ? [to, other] : [];
+        const before = ids.flatMap((id): Other[] => {
+          const supersededAt = record.deployments[id]?.supersededAt;
+          if (supersededAt === undefined || id === to.deployment || id === live[1]?.deployment) return [];
+          const one = route(id)!;
+          return one.preview === to.preview ? [{ route: one, supersededAt: Date.parse(supersededAt) }] : [];
+        });
+        const sorted = before.toSorted((a, b) => b.supersededAt - a.supersededAt).slice(0, OTHERS_MAX);
+        return [...live.map((one) => ({ route: one, supersededAt: Infinity })), ...sorted];
+      };
+      const own: Lead | null = production === null ? null : { route: production, gate, others: othersOf(production) };
+      const leadTo = (to: Route): Lead =>
+        to === production ? own! : { route: to, gate: ofPreviews, others: othersOf(to) };
+      const add = (label: string, to: Lead | null): void => {
+        if (to !== null) for (const domain of domains) nextHosts.set(`${label}.${domain}`, to);
+      };
+      for (const id of Object.keys(record.deployments)) {
+        const to = route(id)!;
+        add(`${project}--${id}`, { route: to, gate: to === production ? null : ofPreviews, others: null });
+      }
+      for (const [branch, id] of Object.entries(record.branches)) {
+        const to = route(id);
+        // Of production, not the part of its visitors that another one serves.
+        const lead = to === null ? null : leadTo(to);
+        add(`${project}--${branchSlug(branch, project)}`, lead === own && own !== null ? { ...own, gate: null } : lead);
+      }
+      add(project, own);
       productions.push(own?.route ?? null);
       for (const host of record.domains) custom.push([host, project, own]);
       for (const [host, branch] of Object.entries(record.branchDomains ?? {})) {
         const to = route(Object.hasOwn(record.branches, branch) ? record.branches[branch] : null);
-        custom.push([host, project, to === null ? null : { route: to, gate: to === production ? gate : ofPreviews }]);
+        custom.push([host, project, to === null ? null : leadTo(to)]);
       }
       for (const [host, redirectTo] of Object.entries(record.redirects ?? {})) {
         // Sends on without a worker: whichever deployment there is.
         const to = production ?? route(Object.keys(record.deployments)[0]);
-        custom.push([host, project, to === null ? null : { route: to, gate: { ...open, split: null, redirectTo } }]);
+        const sends = { ...open, split: null, redirectTo };
+        custom.push([host, project, to === null ? null : { route: to, gate: sends, others: null }]);
       }
     }
     for (const [host, project, to] of custom) {

@@ -7,6 +7,7 @@ import { variableContext } from '#core/variable-context.ts';
 import { createDeployment } from '#control/deployments/create-deployment.ts';
 import { approveDeployment } from '#control/git-host/approval.ts';
 import { newId } from '#control/records/ids.ts';
+import { readRoute } from '#deployments/route-records.ts';
 import { until } from '#test/setup/until.ts';
 import { startReleaseControl, type DeployedSource, type ReleaseControl } from '#test/setup/release-control.ts';
 
@@ -314,4 +315,25 @@ test("a fork's preview begins without production's content and without variables
   assert.equal(await says(`forked--${fork.id}`), '{}');
   const promoted = await all.control.call('POST', `/deployments/${fork.id}/promote`, {});
   assert.deepEqual([promoted.status, promoted.body.code], [409, 'conflict']);
+});
+
+test('open pages are served by their deployment after a release and a promotion, by nothing that a rollback left', async () => {
+  const open = await all.project('open');
+  const asks = async ({ id }: { id: string }): Promise<string> =>
+    (await all.platform.fetch('open', '/', { headers: { 'x-deployment-id': id } })).text;
+  const supersededAt = ({ id }: { id: string }): string | undefined =>
+    readRoute(all.platform.folder, 'open')!.deployments[id]!.supersededAt;
+  const one = await all.deploy(open, worker('one'));
+  assert.equal(supersededAt(one), undefined);
+  const two = await all.deploy(open, worker('two'));
+  assert.deepEqual([await asks(one), await asks(two)], ['one {}', 'two {}']);
+  const first = supersededAt(one);
+  assert.ok(first !== undefined && Math.abs(Date.parse(first) - Date.now()) < 600_000, first);
+
+  assert.equal((await all.control.call('POST', `/projects/${open}/promote`, { deploymentId: one.id })).status, 200);
+  assert.deepEqual([await asks(one), await asks(two), await says('open')], ['one {}', 'two {}', 'one {}']);
+
+  assert.equal((await all.control.call('POST', `/projects/${open}/rollback`, {})).status, 200);
+  assert.deepEqual([await asks(one), await asks(two), await says('open')], ['two {}', 'two {}', 'two {}']);
+  assert.equal(supersededAt(one), undefined);
 });

@@ -132,7 +132,11 @@ test('a custom host of a branch leads to that branch as its own host does, and b
   ]);
   assert.deepEqual(table.lead('x.example.com'), table.lead(`shop--${branchSlug('Feature/X', 'shop')}.localhost`));
   assert.equal(table.lead('x.example.com')?.gate?.isPreview, true);
-  assert.deepEqual(table.lead('main.example.com'), { route: table.find('shop.localhost'), gate: null });
+  assert.deepEqual(table.lead('main.example.com'), {
+    route: table.find('shop.localhost'),
+    gate: null,
+    others: [],
+  });
   assert.equal(table.lead('y.example.com'), null);
 });
 
@@ -153,4 +157,39 @@ test('a custom host that sends on leads to where it says, also while nothing is 
     { host: 'shop.localhost', project: 'shop', other: 'the platform' },
     { host: 'a.example.com', project: 'shop', other: 'alpha' },
   ]);
+});
+
+test('a host remembers whom it led to: production those of its history, a branch those of the branch', () => {
+  const table = createRouteTable(['localhost']);
+  const at = (second: number): string => `2026-11-21T00:00:0${second}.000Z`;
+  const made = (n: number, branch: string, more: object = {}) => ({
+    [`d00000000000${n}`]: { id: `d00000000000${n}`, artifact, branch, createdAt: at(0), ...more },
+  });
+  const deployments = {
+    ...made(1, 'main'),
+    ...made(2, 'main', { supersededAt: at(2) }),
+    ...made(3, 'main', { supersededAt: at(3) }),
+    // Never production: on its own branch's host it may be asked for, on production's it may not.
+    ...made(4, 'main', { supersededAt: at(4) }),
+    ...made(5, 'talk'),
+    ...made(6, 'talk', { supersededAt: at(5) }),
+    // Promoted once; a preview with data of its own again.
+    ...made(7, 'other', { supersededAt: at(6) }),
+    // A record from before says no time.
+    ...made(8, 'main'),
+  };
+  const productionHistory = ['d000000000002', 'd000000000003', 'd000000000007', 'd000000000008'];
+  const branches = { main: 'd000000000001', talk: 'd000000000005' };
+  const others = (host: string): string[] | undefined =>
+    table.lead(host)?.others?.map(({ route, supersededAt }) => `${route.deployment.at(-1)} ${supersededAt}`);
+  const of = (n: number, second: number): string => `${n} ${Date.parse(at(second))}`;
+  const shop = record('shop', { domains: ['shop.example.com'], branches, deployments, productionHistory });
+  table.replace([shop]);
+  for (const host of ['shop.localhost', 'shop.example.com', 'shop--main.localhost'])
+    assert.deepEqual(others(host), [of(3, 3), of(2, 2)], host);
+  assert.deepEqual(others('shop--talk.localhost'), [of(6, 5)]);
+  for (const id of ['d000000000001', 'd000000000006']) assert.equal(table.lead(`shop--${id}.localhost`)?.others, null);
+
+  table.replace([{ ...shop, split: { deployment: 'd000000000003', percent: 10 } }]);
+  assert.deepEqual(others('shop.localhost'), ['1 Infinity', '3 Infinity', of(2, 2)]);
 });
