@@ -1,12 +1,28 @@
 // Which adapter stands in for which, as hooks of Node's module loader. Used by adapter-hook.mjs.
 
+const sveltekit = new URL('../../packages/sveltekit/index.mjs', import.meta.url).href;
+const astro = new URL('../../packages/astro/index.mjs', import.meta.url).href;
+
 /** Modules of installed packages, by the end of their address; a bundled configuration names them by it too. */
 const standIns = [
-  [
-    /\/node_modules\/@sveltejs\/adapter-(?:auto|node|vercel|netlify)\/index\.js$/,
-    new URL('../../packages/sveltekit/index.mjs', import.meta.url).href,
-  ],
+  [/\/node_modules\/@sveltejs\/adapter-(?:auto|node|vercel|netlify)\/index\.js$/, () => sveltekit],
+  [/\/node_modules\/@astrojs\/(?:node|vercel|netlify|cloudflare)\/dist\/index\.js$/, () => astro],
+  [/\/node_modules\/astro\/dist\/config\/entrypoint\.js$/, astroConfig],
 ];
+
+/** Of a module that a stand-in imports itself. */
+const ORIGINAL = '?original';
+
+/** `astro/config`, whose `defineConfig` gives an adapter to projects that name none. */
+function astroConfig(url) {
+  const source = [
+    `import { defineConfig as define } from ${JSON.stringify(url + ORIGINAL)};`,
+    `import adapter from ${JSON.stringify(astro)};`,
+    `export * from ${JSON.stringify(url + ORIGINAL)};`,
+    `export const defineConfig = (config) => define({ ...config, adapter: config.adapter ?? adapter() });`,
+  ];
+  return `data:text/javascript,${encodeURIComponent(source.join('\n'))}`;
+}
 
 /** The hook of Node 22 and later. */
 export function resolveSync(specifier, context, next) {
@@ -19,7 +35,8 @@ export async function resolve(specifier, context, next) {
 }
 
 function replaced(found) {
+  if (found.url.endsWith(ORIGINAL)) return found;
   const address = found.url.replace(/[?#].*$/, '');
-  const [, url] = standIns.find(([pattern]) => pattern.test(address)) ?? [];
-  return url === undefined ? found : { ...found, url, format: 'module', shortCircuit: true };
+  const [, standIn] = standIns.find(([pattern]) => pattern.test(address)) ?? [];
+  return standIn === undefined ? found : { ...found, url: standIn(address), format: 'module', shortCircuit: true };
 }

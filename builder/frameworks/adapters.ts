@@ -1,4 +1,4 @@
-// The platform's own adapters of frameworks (packages/nitro, packages/sveltekit): how a build command is told to use
+// The platform's own adapters of frameworks (packages/astro, nitro and sveltekit): how a build command is told to use
 // them, and where they put what they make. Called by build-step.ts before and after the command, and by build.ts,
 // entry.ts and output-folder.ts. The variables that it sets say where a file of the platform lies, and nothing else.
 import { lstatSync, rmSync, statSync } from 'node:fs';
@@ -22,7 +22,7 @@ function leavesItToUs({ kind, main, out, build }: EntryConfig): boolean {
 }
 
 /** Frameworks whose adapter is a package that the app names: command/adapter-stand-ins.mjs gives them ours. */
-const HOOKED: ReadonlySet<string> = new Set(['sveltekit']);
+const HOOKED: ReadonlySet<string> = new Set(['sveltekit', 'astro']);
 
 /** Variables with which frameworks find our adapters; those of the project are kept beside them. */
 export function adapterVariables(

@@ -120,11 +120,12 @@ function decideAstro(project: ProjectView): Decision {
   const adapter = /\badapter\s*:/.test(config);
   if (!isServer && !adapter) return { kind: 'static', because: 'astro.config has no adapter', out: ['dist'] };
   const because = adapter ? 'astro.config has an adapter' : `astro.config has output: 'server'`;
-  if (isServer && !adapter)
+  // Our adapter reaches a configuration by its defineConfig.
+  if (isServer && !adapter && !/\bdefineConfig\s*\(/.test(config))
     return {
       kind: 'dynamic',
       because,
-      problem: `Astro renders pages on a server (output: 'server') and has no adapter: add @platform-run/astro as "adapter" to astro.config`,
+      problem: `Astro renders pages on a server (output: 'server') and has no adapter: wrap astro.config in defineConfig() of 'astro/config', or add @platform-run/astro as "adapter" to it`,
     };
   return { kind: 'dynamic', because };
 }

@@ -3,10 +3,10 @@
 
 const advice: Readonly<Record<string, string>> = {
   next: `set output: 'export' in next.config and say "kind: static", "build: next build", "out: out" in platform.yaml`,
-  nuxt: 'say "kind: static", "build: nuxt generate", "out: .output/public"; or build with NITRO_PRESET=cloudflare_module and say "kind: dynamic", "main: .output/server/index.mjs", "out: .output/public"',
+  nuxt: 'leave "nitro.preset" out of nuxt.config, so that the platform gives its own; or say "kind: static", "build: nuxt generate", "out: .output/public"',
   sveltekit:
-    'use @sveltejs/adapter-static and say "kind: static", "out: build"; or @sveltejs/adapter-cloudflare and say "kind: dynamic", "main: .svelte-kit/cloudflare/_worker.js", "out: .svelte-kit/cloudflare"',
-  astro: `leave out "output: 'server'" and say "kind: static", "build: astro build", "out: dist"; or use @astrojs/cloudflare and name its worker as "main"`,
+    'use @platform-run/sveltekit or @sveltejs/adapter-auto as adapter; or @sveltejs/adapter-static, with "kind: static" and "out: build" in platform.yaml',
+  astro: `use @platform-run/astro as adapter; or leave out "output: 'server'" and say "kind: static", "build: astro build", "out: dist"`,
   'react-router':
     'set ssr: false in react-router.config and say "kind: static", "out: build/client"; or name the worker it makes as "main"',
   remix: 'use its single-page mode and say "kind: static", "out: build/client"',

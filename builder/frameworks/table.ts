@@ -100,6 +100,7 @@ export const frameworks: readonly Framework[] = [
     out: ['dist/client', 'dist'],
     build: 'astro build',
     dev: { command: 'astro dev', port: 4321, flags: PORT_AND_HOST },
+    oldest: 6,
   },
   {
     id: 'solid-start',

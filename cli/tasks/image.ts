@@ -12,7 +12,7 @@ import { root } from './processes.ts';
 import { readSources } from './sources.ts';
 
 /** The adapters of frameworks: builds load them by path. */
-const adapters = ['packages/nitro/', 'packages/sveltekit/'];
+const adapters = ['packages/astro/', 'packages/nitro/', 'packages/sveltekit/'];
 
 /** What lies in an image: all of these folders, and what their modules import. */
 const contents: Readonly<Record<string, readonly string[]>> = {

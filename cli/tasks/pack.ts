@@ -34,6 +34,7 @@ const shippedFolders = [
   'postgres',
   'dashboard',
   'web',
+  'packages/astro',
   'packages/create',
   'packages/nitro',
   'packages/sveltekit',

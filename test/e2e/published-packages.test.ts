@@ -83,7 +83,7 @@ describe('published packages', { skip: isThere ? false : 'run `npm ci` in test/r
     const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as { version: string };
     assert.deepEqual(
       tarballs.map((file) => path.basename(file)),
-      ['agent', 'cli', 'create', 'dev', 'nitro', 'sveltekit', 'types', 'vite', 'worker'].map(
+      ['agent', 'astro', 'cli', 'create', 'dev', 'nitro', 'sveltekit', 'types', 'vite', 'worker'].map(
         (name) => `platform-run-${name}-${version}.tgz`,
       ),
     );

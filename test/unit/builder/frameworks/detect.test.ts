@@ -55,6 +55,28 @@ const rows: Readonly<Record<string, Row>> = {
     out: '.platform/output/public',
     dev: 'npm run dev -- --port 3001 --host localhost',
   },
+  'SvelteKit 2': {
+    files: {
+      'package.json': manifest({ '@sveltejs/kit': '^2.70.4', vite: '8' }, { dev: 'vite dev', build: 'vite build' }),
+      'vite.config.ts': `import adapter from '@sveltejs/adapter-auto'; export default { plugins: [sveltekit({ adapter: adapter() })] };`,
+    },
+    framework: 'sveltekit 2.70.4',
+    kind: 'dynamic',
+    build: 'npm run build',
+    out: 'build',
+    dev: 'npm run dev -- --port 3001 --host localhost',
+  },
+  'Astro with a server and no adapter': {
+    files: {
+      'package.json': manifest({ astro: '^7.3.5' }, { dev: 'astro dev', build: 'astro build' }),
+      'astro.config.mjs': `import { defineConfig } from 'astro/config'; export default defineConfig({ output: 'server' });`,
+    },
+    framework: 'astro 7.3.5',
+    kind: 'dynamic',
+    build: 'npm run build',
+    out: 'dist/client',
+    dev: 'npm run dev -- --port 3001 --host localhost',
+  },
   'Vite with React': {
     files: {
       'package.json': manifest({ vite: '^8.3.8', react: '19' }, { dev: 'vite', build: 'tsc -b && vite build' }),
@@ -114,3 +136,14 @@ for (const [name, row] of Object.entries(rows))
       },
     );
   });
+
+test('what our adapters do not reach, or cannot build, says what to change', () => {
+  const astro = (version: string, config: string): readonly string[] =>
+    detect(filesOf({ 'package.json': manifest({ astro: version }), 'astro.config.mjs': config })).problems;
+  const [missing] = astro('^7.3.5', "export default { output: 'server' };");
+  assert.match(missing!, /has no adapter: wrap astro\.config in defineConfig\(\).*@platform-run\/astro/);
+  const [old] = astro('^5.1.0', "export default defineConfig({ output: 'server' });");
+  assert.match(old!, /Astro 5\.1\.0 is not supported: 6 is the oldest.*Upgrade it/);
+  const kit = detect(filesOf({ 'package.json': manifest({ '@sveltejs/kit': '^2.70.4' }), 'svelte.config.js': '' }));
+  assert.match(kit.problems[0]!, /no adapter: add @platform-run\/sveltekit .*vite\.config/);
+});

@@ -1,0 +1,126 @@
+// The adapter: an integration that has Astro write worker and files into .platform/output. Plain JavaScript, for it
+// runs in the Node and the Astro of the project; `platform build` gives it to apps in place of @astrojs/node, or of
+// none.
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const OUTPUT = './.platform/output/';
+const NAME = '@platform-run/astro';
+/** What Astro has by itself, and what no isolate can load. */
+const SHARP = 'astro/assets/services/sharp';
+const runtime = fileURLToPath(new URL('./runtime/', import.meta.url));
+
+/** Takes no options: those of other adapters, which it stands in for, mean nothing here. */
+export default function platform() {
+  let config;
+  let isServer = false;
+  let redirects = [];
+  return {
+    name: NAME,
+    hooks: {
+      'astro:config:setup': ({ config: written, updateConfig }) => {
+        const hasSessions = written.session === false || written.session?.driver !== undefined;
+        updateConfig({
+          ...(hasSessions ? {} : { session: { ...written.session, driver: { entrypoint: `${runtime}sessions.mjs` } } }),
+          vite: { plugins: [workerModules(() => config)] },
+        });
+      },
+      'astro:config:done': ({ config: final, setAdapter, buildOutput }) => {
+        config = final;
+        isServer = buildOutput === 'server';
+        if (isServer) {
+          const output = new URL(OUTPUT, config.root);
+          const base = config.base.replace(/^\/|\/$/g, '');
+          config.build.server = new URL('server/', output);
+          config.build.client = new URL(base === '' ? 'public/' : `public/${base}/`, output);
+          config.build.serverEntry = 'index.mjs';
+        }
+        setAdapter({
+          name: NAME,
+          entrypointResolution: 'auto',
+          serverEntrypoint: `${runtime}worker.mjs`,
+          adapterFeatures: { buildOutput, middlewareMode: 'classic' },
+          supportedAstroFeatures: {
+            staticOutput: 'stable',
+            hybridOutput: 'stable',
+            serverOutput: 'stable',
+            envGetSecret: 'stable',
+            i18nDomains: 'experimental',
+            // Said in README.md: every build would say it, with images and without.
+            sharpImageService: {
+              support: 'limited',
+              message: 'Of pages on demand, images are served as they are.',
+              suppress: 'all',
+            },
+          },
+        });
+      },
+      'astro:routes:resolved': ({ routes }) => {
+        redirects = routes.filter(
+          ({ type, isPrerendered, params }) => type === 'redirect' && isPrerendered && params.length === 0,
+        );
+      },
+      'astro:build:start': () => {
+        if (isServer) rmSync(new URL(OUTPUT, config.root), { recursive: true, force: true });
+      },
+      'astro:build:done': () => {
+        if (isServer) writeRules(config, redirects);
+      },
+      'astro:server:setup': ({ server }) => {
+        server.middlewares.use((request, _response, next) => {
+          const env = globalThis[Symbol.for('platform.env')] ?? {};
+          request[Symbol.for('astro.locals')] = {
+            ...request[Symbol.for('astro.locals')],
+            platform: { env, ctx: { waitUntil() {} } },
+          };
+          next();
+        });
+      },
+    },
+  };
+}
+
+/** The modules of runtime/ find Astro in the project, wherever they lie; images of pages on demand are not changed. */
+function workerModules(configOf) {
+  return {
+    name: NAME,
+    enforce: 'pre',
+    resolveId: {
+      order: 'pre',
+      handler(source, importer, options) {
+        const { root, image } = configOf();
+        if (source === 'virtual:image-service' && this.environment.name === 'ssr' && image.service.entrypoint === SHARP)
+          return `${runtime}images.mjs`;
+        if (importer?.startsWith(runtime) && source.startsWith('astro/'))
+          return this.resolve(source, fileURLToPath(new URL('package.json', root)), { ...options, skipSelf: true });
+        return null;
+      },
+    },
+  };
+}
+
+/**
+ * Hashed files never change; of a redirect that is known while it is built, Astro makes a page that browsers follow.
+ * Rules count at the top of what is served.
+ */
+function writeRules({ root, base, build }, redirects) {
+  const top = fileURLToPath(new URL(`${OUTPUT}public/`, root));
+  const client = fileURLToPath(build.client);
+  const below = base.replace(/\/$/, '');
+  const own = {
+    _headers: `${below}/${build.assets}/*\n  ! Cache-Control\n  Cache-Control: public, max-age=31536000, immutable\n`,
+    _redirects: redirects
+      .map(({ pattern, redirect }) => {
+        const { destination, status = 301 } = typeof redirect === 'string' ? { destination: redirect } : redirect;
+        return `${below}${pattern} ${destination} ${status}\n`;
+      })
+      .join(''),
+  };
+  for (const [name, rules] of Object.entries(own)) {
+    const file = path.join(client, name);
+    const text = existsSync(file) ? `${readFileSync(file, 'utf8')}\n${rules}` : rules;
+    rmSync(file, { force: true });
+    if (text !== '') writeFileSync(path.join(top, name), text);
+  }
+}
