@@ -13,7 +13,7 @@ const advice: Readonly<Record<string, string>> = {
   angular: 'set outputMode to "static" and say "kind: static", "out: dist/<name>/browser"',
   'tanstack-start':
     'prerender it and say "kind: static"; or build with its preset for workers and name the worker as "main"',
-  'solid-start': 'build with its preset cloudflare_module and name the worker as "main"',
+  'solid-start': 'have nitro() in vite.config, without a preset: the platform gives its own',
   qwik: 'use its adapter for static sites and say "kind: static", "out: dist"',
   analog: 'prerender it and say "kind: static", "out: dist/analog/public"',
 };

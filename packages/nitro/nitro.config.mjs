@@ -1,12 +1,12 @@
-// The preset: a folder that NITRO_PRESET names, for Nitro 2, which Nuxt 4 is built on. `platform build` sets that
-// variable. Plain JavaScript, for it runs in the Node and the Nitro of the project.
-import { builtinModules } from 'node:module';
+// The preset: a folder that NITRO_PRESET names, for Nitro 2, which Nuxt 4 is built on, and Nitro 3, which SolidStart 2
+// is built on. `platform build` sets that variable. Plain JavaScript, for it runs in the Node and the Nitro of the
+// project.
+import { existsSync } from 'node:fs';
+import { builtinModules, createRequire } from 'node:module';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { writeRules } from './static-rules.mjs';
 
-const NITRO_3 =
-  '@platform-run/nitro is for Nitro 2, and this is Nitro 3: say in platform.yaml "build: NITRO_PRESET=cloudflare_module ' +
-  'npm run build", "main: .output/server/index.mjs" and "out: .output/public"';
 const OUTPUT = '{{ rootDir }}/.platform/output';
 
 export default {
@@ -18,7 +18,7 @@ export default {
   serveStatic: false,
   // The platform bundles the worker, and drops what is not used.
   minify: false,
-  exportConditions: ['workerd'],
+  exportConditions: ['workerd', 'worker'],
   output: { dir: OUTPUT, publicDir: `${OUTPUT}/public/{{ baseURL }}`, serverDir: `${OUTPUT}/server` },
   // `about.html` is served at /about, without a redirect to /about/.
   prerender: { autoSubfolderIndex: false },
@@ -31,11 +31,10 @@ export default {
   commands: { preview: 'npx platform dev', deploy: 'npx platform deploy' },
 };
 
-/** Refuses what it cannot build, and leaves a site that is generated whole in the folder that it has elsewhere. */
+/** Gives Nitro 3 its own worker, and leaves a site that is generated whole in the folder that it has elsewhere. */
 function setUp(nitro) {
   const { options } = nitro;
-  // Nitro 3 alone answers requests by itself.
-  if (nitro.fetch !== undefined && !options.static) throw new Error(NITRO_3);
+  if (nitro.meta?.majorVersion === 3 && !options.static) useWorkerOf3(options);
   if (options.static) {
     const dir = `${options.rootDir}/.output`;
     Object.assign(options.output, { dir, publicDir: `${dir}/public${options.baseURL}`, serverDir: `${dir}/server` });
@@ -44,6 +43,19 @@ function setUp(nitro) {
   // It would put a second `process` and `Buffer` into the worker.
   options.unenv = options.unenv.filter(({ meta }) => meta?.name !== 'nitro-nodeless');
   nitro.hooks.hook('compiled', () => writeRules(options));
+}
+
+/** Nitro 3 has a worker of the shape that the platform runs; ours stands before it. */
+function useWorkerOf3(options) {
+  const folder = path.dirname(createRequire(path.join(options.rootDir, 'package.json')).resolve('nitro/package.json'));
+  const own = path.join(folder, 'dist/presets/cloudflare/runtime/cloudflare-module.mjs');
+  if (!existsSync(own))
+    throw new Error(
+      '@platform-run/nitro does not know this version of Nitro 3: say in platform.yaml "build: NITRO_PRESET=cloudflare_module ' +
+        'npm run build", "main: .output/server/index.mjs" and "out: .output/public"',
+    );
+  options.entry = fileURLToPath(new URL('./runtime/worker-of-3.mjs', import.meta.url));
+  options.alias['#platform/worker'] = own;
 }
 
 /** Node's modules and globals stay as they are written: the platform has its own, and not those of unenv. */
@@ -59,7 +71,7 @@ function platformNode() {
   return {
     meta: { name: 'platform' },
     alias,
-    external: names.map((name) => `node:${name}`),
+    external: [...names.map((name) => `node:${name}`), 'cloudflare:workers'],
     inject: Object.fromEntries(globals.map((name) => [name, false])),
   };
 }

@@ -11,6 +11,13 @@ const noServer = (what: string): Partial<Record<CheckName, string>> => ({
 export const rows: readonly Row[] = [
   { app: 'hono-jsx', title: 'Hono with JSX', shows: 'hono', kind: 'dynamic', edits: 'src/index.tsx' },
   {
+    app: 'solid-start',
+    title: 'SolidStart',
+    shows: '@solidjs/start',
+    kind: 'dynamic',
+    edits: 'src/routes/index.tsx',
+  },
+  {
     app: 'vite-react',
     title: 'Vite with React',
     shows: 'vite',

@@ -1,14 +1,16 @@
 // packages/nitro: the preset, as Nitro reads it. That Nitro builds with it is shown by test/frameworks.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import preset from '#packages/nitro/nitro.config.mjs';
+import { projectFolder } from '../../builder/project-folder.ts';
 
-/** A Nitro as modules of a preset get it. @param isThree Nitro 3 answers by itself */
-function nitroDouble(isThree: boolean, options: object = {}) {
+/** A Nitro as modules of a preset get it; Nitro 2 does not tell its version. */
+function nitroDouble(version: 2 | 3, options: object = {}) {
   const hooks: string[] = [];
   return {
-    ...(isThree ? { fetch: () => {} } : {}),
+    ...(version === 3 ? { meta: { majorVersion: 3 } } : {}),
     hooks: { hook: (name: string) => void hooks.push(name) },
     hooked: hooks,
     options: {
@@ -16,6 +18,7 @@ function nitroDouble(isThree: boolean, options: object = {}) {
       baseURL: '/',
       static: false,
       entry: preset.entry,
+      alias: {} as Record<string, string>,
       output: { dir: '/app/.platform/output', publicDir: '', serverDir: '' },
       unenv: [{ meta: { name: 'nitro-common' } }, { meta: { name: 'nitro-nodeless' } }, ...preset.unenv],
       ...options,
@@ -23,20 +26,33 @@ function nitroDouble(isThree: boolean, options: object = {}) {
   };
 }
 
+function setUp<Double extends object>(nitro: Double): Double {
+  for (const module of preset.modules) module(nitro);
+  return nitro;
+}
+
 test('Nitro 2 gets a worker that exists', () => {
-  const nitro = nitroDouble(false);
-  for (const setUp of preset.modules) setUp(nitro);
+  const nitro = setUp(nitroDouble(2));
   assert.ok(existsSync(nitro.options.entry));
   assert.deepEqual(nitro.hooked, ['compiled']);
 });
 
-test('Nitro 3 is refused with what to say in platform.yaml', () => {
-  assert.throws(() => preset.modules[0]!(nitroDouble(true)), /is Nitro 3: .*cloudflare_module .*main.*out/);
+test('Nitro 3 gets a worker around its own, of the project', (t) => {
+  const own = 'node_modules/nitro/dist/presets/cloudflare/runtime/cloudflare-module.mjs';
+  const rootDir = projectFolder(t, { 'node_modules/nitro/package.json': '{}', [own]: '' });
+  const { options } = setUp(nitroDouble(3, { rootDir }));
+  assert.match(options.entry, /worker-of-3\.mjs$/);
+  assert.ok(existsSync(options.entry));
+  assert.equal(options.alias['#platform/worker'], join(rootDir, own));
+});
+
+test('a Nitro 3 without that worker is refused with what to say in platform.yaml', (t) => {
+  const rootDir = projectFolder(t, { 'node_modules/nitro/package.json': '{}' });
+  assert.throws(() => setUp(nitroDouble(3, { rootDir })), /version of Nitro 3: .*cloudflare_module .*main.*out/);
 });
 
 test('modules and globals of Node are left to the platform', () => {
-  const nitro = nitroDouble(false);
-  for (const setUp of preset.modules) setUp(nitro);
+  const nitro = setUp(nitroDouble(2));
   assert.deepEqual(
     nitro.options.unenv.map(({ meta }) => meta.name),
     ['nitro-common', 'platform'],
@@ -49,8 +65,7 @@ test('modules and globals of Node are left to the platform', () => {
 });
 
 test('a site that is generated whole is written where Nitro has it, without a worker', () => {
-  const nitro = nitroDouble(false, { static: true, baseURL: '/docs/' });
-  for (const setUp of preset.modules) setUp(nitro);
+  const nitro = setUp(nitroDouble(2, { static: true, baseURL: '/docs/' }));
   assert.deepEqual(nitro.options.output, {
     dir: '/app/.output',
     publicDir: '/app/.output/public/docs/',

@@ -1,0 +1,11 @@
+// The worker of an app of Nitro 3, which bundles it: the name with # is Nitro's own worker (nitro.config.mjs).
+import worker from '#platform/worker';
+
+export default {
+  ...worker,
+  fetch(request, env, ctx) {
+    // Handlers see it as `event.context`.
+    request.context = { ...request.context, platform: { request, env, ctx } };
+    return worker.fetch(request, env, ctx);
+  },
+};
