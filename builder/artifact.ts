@@ -17,6 +17,8 @@ export interface ArtifactContent {
   readonly assets: ReadonlyMap<string, string>;
   /** Text of `migrations.json`; absent where there are none. */
   readonly migrations?: string;
+  /** Archive of an ssr project's server, absolute. */
+  readonly server?: string;
   /** Hash of a compressed form of an asset -> file to copy, absolute. */
   readonly encoded?: ReadonlyMap<string, string>;
 }
@@ -58,6 +60,8 @@ export async function writeArtifact(
     bytes,
   }));
   for (const file of encodedFiles(content)) assets.push(file);
+  const { server } = content.manifest;
+  if (server !== undefined) assets.push({ path: 'server.tar', source: content.server, ...server });
   const texts: [string, string][] = [['manifest.json', json]];
   if (content.migrations !== undefined) texts.push(['migrations.json', content.migrations]);
   if (content.worker) texts.push(['worker.js', content.worker.code]);

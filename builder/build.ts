@@ -4,7 +4,8 @@ import { ownPreviewSettings } from '#core/preview-settings.ts';
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { defaultLimits } from '#core/limits.ts';
-import type { AssetRules, Manifest } from '#core/manifest.ts';
+import type { AssetRules, Manifest, ServerRules } from '#core/manifest.ts';
+import { rpcWorkerCode } from '#core/rpc/worker-code.ts';
 import type { AssetsConfig } from '#core/config/project-config.ts';
 import { hashOf } from '#core/artifact-id.ts';
 import { writeArtifact, type Artifact } from './artifact.ts';
@@ -21,6 +22,8 @@ import { assetsBinding } from './frameworks/adapters.ts';
 import { findEntry, type ProjectEntry } from './frameworks/entry.ts';
 import { outputFolder } from './frameworks/output-folder.ts';
 import { hasNodeCompat, type BuildConfig } from './project.ts';
+import { archiveServer } from './ssr/archive.ts';
+import { findServer, type ProjectServer } from './ssr/server.ts';
 
 /** Behaviour of a worker that names no date: fixed, so that old sources keep their artifact id. */
 const DEFAULT_COMPATIBILITY_DATE = '2025-04-02';
@@ -68,21 +71,59 @@ export async function build(options: BuildOptions): Promise<Artifact> {
   const root = await realpath(options.root).catch(() => {
     throw new BuildError('unknown_kind', `The project folder ${options.root} does not exist`);
   });
-  if (options.config.kind === 'ssr') findEntry(root, options.config);
   // Before anything is looked for: the command may make the entry as well as the files.
   const made = options.made === undefined ? await runBuild(root, options.config, options) : options.made;
   const project = findEntry(root, options.config);
-  const rules = { ...(options.config.assets ?? defaultAssets), binding: assetsBinding(root, options.config) };
+  if (project.kind === 'ssr') return buildServer(root, options, limits);
   const bundling = bundleOf(project, root, options);
   const [worker, assets] = await Promise.all([bundling, assetsOf(project, root, options, made, bundling)]);
+  return finish(project.kind, root, options, { worker, assets, server: null });
+}
+
+/** A server of its own, beside a worker that answers its calls of bindings. */
+async function buildServer(root: string, options: BuildOptions, limits: ArtifactLimits): Promise<Artifact> {
+  const workspace = options.workspace === undefined ? root : await realpath(options.workspace);
+  const server = findServer(root, workspace, options.config);
+  await mkdir(options.artifacts, { recursive: true });
+  const folder = await mkdtemp(join(options.artifacts, '.server-'));
+  try {
+    const file = join(folder, 'server.tar');
+    const [rules, assets] = await Promise.all([
+      archiveServer(server, root, limits, file),
+      serverAssets(server, root, options),
+    ]);
+    const code = rpcWorkerCode(defaultLimits.dashboardBodyBytesMax);
+    return await finish('ssr', root, options, { worker: { code, map: null }, assets, server: { ...rules, file } });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** What was made of a project. */
+interface Made {
+  readonly worker: { readonly code: string; readonly map: string | null } | null;
+  readonly assets: RuledAssets | null;
+  readonly server: (ServerRules & { readonly file: string }) | null;
+}
+
+async function finish(
+  kind: Manifest['kind'],
+  root: string,
+  options: BuildOptions,
+  { worker, assets, server }: Made,
+): Promise<Artifact> {
+  const limits = options.limits ?? defaultLimits;
+  const rules = { ...(options.config.assets ?? defaultAssets), binding: assetsBinding(root, options.config) };
   const migrations = await readMigrations(containmentOf(root, options.workspace), options.config.bindings.db);
   const migrationsText = migrations.length === 0 ? null : JSON.stringify(migrations);
-  const total = (assets?.bytes ?? 0) + (worker ? Buffer.byteLength(worker.code) + Buffer.byteLength(worker.map) : 0);
+  const code = worker === null ? 0 : Buffer.byteLength(worker.code) + Buffer.byteLength(worker.map ?? '');
+  const total = (assets?.bytes ?? 0) + (server?.bytes ?? 0) + code;
   if (total > limits.artifactBytesMax)
     throw tooLarge('bytes', total, limits.artifactBytesMax, 'BUILD_ARTIFACT_MAX_BYTES');
   const write = (files: AssetRules['files'], encoded?: ReadonlyMap<string, string>): Promise<Artifact> => {
     const manifest = {
-      ...toManifest(project.kind, { ...options.config, assets: rules }, worker, assets && { ...assets, files }),
+      ...toManifest(kind, { ...options.config, assets: rules }, worker, assets && { ...assets, files }),
+      ...(server === null ? {} : { server: rulesOf(server) }),
       ...(migrationsText === null ? {} : { migrations: { hash: hashOf(migrationsText) } }),
     };
     const content = {
@@ -90,6 +131,7 @@ export async function build(options: BuildOptions): Promise<Artifact> {
       worker,
       assets: assets?.sources ?? new Map<string, string>(),
       ...(migrationsText === null ? {} : { migrations: migrationsText }),
+      ...(server === null ? {} : { server: server.file }),
     };
     return writeArtifact(
       options.artifacts,
@@ -127,6 +169,7 @@ async function assetsOf(
   made: readonly string[] | null,
   bundling: Promise<Bundle | null>,
 ): Promise<RuledAssets | null> {
+  if (project.kind === 'ssr') return null;
   const folder = outputFolder(root, project.kind, config, made);
   if (folder === null) return null;
   const isMade = project.entry !== null && isInside(folder, await realpath(project.entry));
@@ -134,6 +177,41 @@ async function assetsOf(
     isProject: folder === root,
     worker: isMade ? ((await bundling)?.inputs ?? []) : [],
   });
+  return ruled(assets, root, folder, onWarning);
+}
+
+/** The folders of a server that are served as they are, as one. */
+async function serverAssets(
+  { assets: folders }: ProjectServer,
+  root: string,
+  { limits = defaultLimits, onWarning }: BuildOptions,
+): Promise<RuledAssets | null> {
+  const parts: RuledAssets[] = [];
+  for (const [prefix, folder] of folders) {
+    const found = ruled(await collectAssets(folder, limits), root, folder, onWarning);
+    parts.push(prefix === '' ? found : withPrefix(found, prefix));
+  }
+  const [first] = parts;
+  if (first === undefined) return null;
+  return {
+    ...first,
+    files: Object.fromEntries(parts.flatMap(({ files }) => Object.entries(files)).sort(([a], [b]) => (a < b ? -1 : 1))),
+    sources: new Map(parts.flatMap(({ sources }) => [...sources])),
+    bytes: parts.reduce((sum, { bytes }) => sum + bytes, 0),
+  };
+}
+
+function withPrefix(assets: RuledAssets, prefix: string): RuledAssets {
+  const { files, sources } = assets;
+  return {
+    ...assets,
+    files: Object.fromEntries(Object.entries(files).map(([path, file]) => [prefix + path, file])),
+    sources: new Map([...sources].map(([path, file]) => [prefix + path, file])),
+  };
+}
+
+/** With the rules of its folder. */
+function ruled(assets: Assets, root: string, folder: string, onWarning: BuildOptions['onWarning']): RuledAssets {
   if (assets.withheld.length > 0) onWarning?.(`Not published, since they are keys: ${assets.withheld.join(', ')}`);
   const pathOf = (name: string): string => projectPath(root, join(folder, name));
   const { headers, redirects } = assets.rules;
@@ -144,11 +222,16 @@ async function assetsOf(
   };
 }
 
+/** As the manifest has them. */
+function rulesOf({ hash, bytes, start, folder }: ServerRules): ServerRules {
+  return { hash, bytes, start, folder };
+}
+
 /** What the handler is told. What platform.yaml leaves out is written as its default, so that ids are stable. */
 export function toManifest(
   kind: Manifest['kind'],
   config: BuildConfig,
-  worker: Pick<Bundle, 'code' | 'map'> | null,
+  worker: Made['worker'],
   assets: RuledAssets | null,
 ): Manifest {
   const cron = Object.entries(config.cron).map(([name, { schedule, timezone, overlap }]) => [
@@ -159,7 +242,11 @@ export function toManifest(
   return {
     version: 1,
     kind,
-    worker: worker && { hash: hashOf(worker.code), bytes: Buffer.byteLength(worker.code), mapHash: hashOf(worker.map) },
+    worker: worker && {
+      hash: hashOf(worker.code),
+      bytes: Buffer.byteLength(worker.code),
+      mapHash: worker.map === null ? null : hashOf(worker.map),
+    },
     compatibilityDate: config.compatibilityDate ?? DEFAULT_COMPATIBILITY_DATE,
     compatibilityFlags: config.compatibilityFlags,
     assets: assets && {

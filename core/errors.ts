@@ -55,6 +55,15 @@ export const errorTable = {
 
   no_event_handler: { status: 500, blame: 'worker', message: 'The worker exports no {handler} handler' },
 
+  // The Node process of an ssr project.
+  server_start_failed: {
+    status: 503,
+    blame: 'worker',
+    message: 'The server of this deployment did not start, and is tried again in {retryAfterSeconds} s: {reason}',
+  },
+  server_lost: { status: 502, blame: 'worker', message: 'The server of this deployment cut the connection: {reason}' },
+  server_unavailable: { status: 503, blame: 'platform', message: 'No server process can be had here: {reason}' },
+
   // A worker that does not answer well.
   worker_threw: { status: 500, blame: 'worker', message: 'The worker threw: {reason}' },
   no_response: { status: 500, blame: 'worker', message: 'The fetch handler returned {got} instead of a Response' },

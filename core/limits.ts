@@ -8,6 +8,7 @@ import { deliveryBounds } from './limits/delivery.ts';
 import { edgeBounds } from './limits/edge.ts';
 import { engineBounds } from './limits/engine.ts';
 import { gatewayBounds } from './limits/gateway.ts';
+import { ssrBounds } from './limits/ssr.ts';
 import { webBounds } from './limits/web.ts';
 import { telemetryBounds } from './limits/telemetry.ts';
 import { parseInteger } from './parse-integer.ts';
@@ -31,6 +32,9 @@ export type EdgeLimits = Values<typeof edgeBounds>;
 /** Bounds of the AI gateway. */
 export type GatewayLimits = Values<typeof gatewayBounds>;
 
+/** Bounds of server processes of ssr projects: the process that runs them keeps to them. */
+export type SsrLimits = Values<typeof ssrBounds>;
+
 /** Bounds of the process that serves the dashboard and the documentation. */
 export type WebLimits = Values<typeof webBounds>;
 
@@ -49,6 +53,7 @@ export interface Limits extends Values<typeof engineBounds> {
   readonly delivery: DeliveryLimits;
   readonly edge: EdgeLimits;
   readonly gateway: GatewayLimits;
+  readonly ssr: SsrLimits;
   readonly web: WebLimits;
   readonly telemetry: TelemetryLimits;
 }
@@ -92,6 +97,7 @@ export function limitsFrom(environment: Environment): Limits {
     delivery: readBounds(deliveryBounds, environment),
     edge: readBounds(edgeBounds, environment),
     gateway: readBounds(gatewayBounds, environment),
+    ssr: readBounds(ssrBounds, environment),
     web: readBounds(webBounds, environment),
     telemetry: readBounds(telemetryBounds, environment),
   };
@@ -109,6 +115,7 @@ export const limitVariables: readonly string[] = [
     deliveryBounds,
     edgeBounds,
     gatewayBounds,
+    ssrBounds,
     webBounds,
     telemetryBounds,
   ].flatMap(variablesOf),
@@ -124,6 +131,7 @@ export const limitRows: readonly (readonly [variable: string, value: number, wha
   deliveryBounds,
   edgeBounds,
   gatewayBounds,
+  ssrBounds,
   webBounds,
   telemetryBounds,
 ].flatMap((section) =>

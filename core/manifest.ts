@@ -62,6 +62,17 @@ export interface DatabaseMigrations {
   readonly files: readonly (readonly [name: string, sql: string])[];
 }
 
+/** The server of an ssr project: a Node process of its own, in an unpacked `server.tar` (runtime/ssr/). */
+export interface ServerRules {
+  /** Of `server.tar`, beside the manifest. */
+  readonly hash: string;
+  readonly bytes: number;
+  /** Command of a shell, as `scripts.start` of package.json says it. */
+  readonly start: string;
+  /** Folder in the archive that it runs in; empty: its root. */
+  readonly folder: string;
+}
+
 /** `manifest.json` of an artifact. The artifact id is the SHA-256 of its canonical JSON. */
 export interface Manifest {
   readonly version: 1;
@@ -85,6 +96,8 @@ export interface Manifest {
   readonly migrations?: { readonly hash: string };
   readonly ai: boolean;
   readonly skewProtection: boolean;
+  /** Of `ssr`: what runs in Node beside the worker, which answers calls of bindings there. */
+  readonly server?: ServerRules;
 }
 
 /** One deployment of a project, in its route record. */

@@ -20,6 +20,8 @@ export interface OpenArtifact {
   migrations(): readonly DatabaseMigrations[];
   /** Path of an asset's file. */
   assetFile(path: string): string;
+  /** Path of the archive of an ssr project's server; whoever unpacks it checks it. */
+  serverFile(): string;
   /** Path of a compressed form of an asset, by its hash. */
   encodedFile(hash: string): string;
 }
@@ -90,6 +92,7 @@ export function openArtifact(folder: string, id: string): OpenArtifact {
         ? []
         : (JSON.parse(read('migrations.json', manifest.migrations.hash)) as DatabaseMigrations[]),
     assetFile: (path) => join(root, 'assets', path),
+    serverFile: () => join(root, 'server.tar'),
     encodedFile(hash) {
       if (!isArtifactId(hash))
         throw new PlatformError('artifact_corrupt', { artifact: id, reason: 'an encoding has no hash' });

@@ -25,9 +25,9 @@ const MADE_WORKERS: readonly string[] = [
   'index.mjs',
 ];
 
-/** A project's kind and, unless it is static, the absolute path of its worker's entry. */
+/** A project's kind and, where it has a worker of its own, the absolute path of its entry. */
 export type ProjectEntry =
-  | { readonly kind: 'static'; readonly entry: null }
+  | { readonly kind: 'static' | 'ssr'; readonly entry: null }
   | { readonly kind: 'dynamic'; readonly entry: string };
 
 /**
@@ -38,8 +38,7 @@ export type ProjectEntry =
  * @throws {BuildError} `missing_entry` or `unknown_kind`, saying what was looked for.
  */
 export function findEntry(root: string, config: EntryConfig): ProjectEntry {
-  if (config.kind === 'ssr') throw new BuildError('unknown_kind', ssrAdvice);
-  if (config.kind === 'static') return { kind: 'static', entry: null };
+  if (config.kind === 'static' || config.kind === 'ssr') return { kind: config.kind, entry: null };
   const adapted = findAdapted(root, config);
   if (adapted !== null) return { kind: 'dynamic', entry: join(root, adapted.entry) };
   const entry = config.main === null ? usualEntry(root, config) : mainFile(root, config.main);
@@ -65,12 +64,6 @@ export function findEntry(root: string, config: EntryConfig): ProjectEntry {
     `Cannot tell what kind of project this is: ${looked} (a worker) and ${page} (a static site). Set "kind" and "main" or "out" in platform.yaml`,
   );
 }
-
-/** Said for `kind: ssr`: building something else of it would serve a site that is not the author's. */
-const ssrAdvice =
-  'kind: ssr is not built yet: the server output of frameworks cannot be served here. What works: a site that is generated whole ' +
-  '(kind: static, with the build command and its "out"), or the worker that your framework makes with its preset for workers ' +
-  '(kind: dynamic, with that file as "main")';
 
 /** Whether a project without worker and `out` is a site. One that has to be built, and does not say how, is told. */
 function isSite(root: string, config: EntryConfig): boolean {

@@ -7,7 +7,8 @@ import type { EncryptionKeys } from '#core/encryption.ts';
 import type { Limits } from '#core/limits.ts';
 import { takeArtifact } from '#deployments/artifact-store.ts';
 import type { Sql } from '#postgres/sql.ts';
-import { BuildFailure, type BuildResult, type Confinement, type RunBuild } from '../steps/types.ts';
+import type { Confinement } from '#core/process/confinement/types.ts';
+import { BuildFailure, type BuildResult, type RunBuild } from '../steps/types.ts';
 import { readBuildInput, type BuildInput, type PublicAddress } from './jobs/build-input.ts';
 import {
   canceled,

@@ -11,10 +11,12 @@ import { cloneSource, CloneRefused, type CloneParts } from '#git/clone-source.ts
 import { gitConfigurationFrom } from '#git/configuration.ts';
 import { GitHostError } from '#git/host/connection.ts';
 import { openSql } from '#postgres/sql.ts';
-import { confinementOf, describeConfinement } from '../steps/confinement.ts';
-import { machineMemory } from '../steps/control-groups.ts';
+import { confinementOf, describeConfinement } from '#core/process/confinement/confinement.ts';
+import { machineMemory } from '#core/process/confinement/control-groups.ts';
+import { CHILD, ownFolders } from '../steps/own-folders.ts';
 import { runBuild } from '../steps/run-build.ts';
-import { BuildFailure, type Confinement } from '../steps/types.ts';
+import type { Confinement } from '#core/process/confinement/types.ts';
+import { BuildFailure } from '../steps/types.ts';
 import { startBuilder, type Builder } from './builder.ts';
 import { builderConfig } from './configuration.ts';
 import type { FindRemote } from './jobs/source.ts';
@@ -48,7 +50,7 @@ function remotes(parts: CloneParts): FindRemote {
 async function placeOfWork(folder: string, asked: string | null): Promise<[string, Confinement]> {
   const probe = async (work: string): Promise<Confinement> => {
     mkdirSync(work, { recursive: true, mode: 0o711 });
-    return confinementOf({ workFolders: work, privateFolders: [folder] });
+    return confinementOf({ workFolders: work, privateFolders: [folder], readable: ownFolders(), needs: CHILD });
   };
   // Of this data folder alone, whatever its path: what is in it at the start is removed.
   const own = `platform-builds-${statSync(folder).ino}`;

@@ -3,7 +3,7 @@
 import { realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Manager } from '../frameworks/packages.ts';
-import { findProgram } from './confinement.ts';
+import { findProgram } from '#core/process/confinement/confinement.ts';
 import { BuildFailure } from './types.ts';
 
 /**

@@ -11,7 +11,6 @@ import { BuildError } from '../build-error.ts';
 import { detect, type Detection } from '../frameworks/detect.ts';
 import type { Manager } from '../frameworks/packages.ts';
 import { filesIn } from '../frameworks/project-files.ts';
-import { serverAdvice } from '../frameworks/server-advice.ts';
 import { settle } from '../frameworks/settle.ts';
 import { withLibrary, type AskLibrary } from './library.ts';
 import { BuildFailure, type BuildRequest, type BuildSettings } from './types.ts';
@@ -133,16 +132,11 @@ function settled(
   try {
     const { config, said } = settle(written, settings, detected);
     for (const line of said) say('info', line);
-    if (config.kind !== 'ssr') return config;
+    return config;
   } catch (error) {
     if (error instanceof BuildError) throw new BuildFailure(error.code, error.message, { cause: error });
     throw error;
   }
-  const why = written.kind === 'ssr' ? 'kind: ssr is asked for' : detected.kindBecause;
-  throw new BuildFailure(
-    'not_supported',
-    `${why}, which is not built yet. What works: ${serverAdvice(detected.framework?.id)}`,
-  );
 }
 
 /** By the rules of platform.yaml, with their messages. */

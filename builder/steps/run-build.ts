@@ -1,6 +1,5 @@
 // A build, from its source to its artifact in the store: fetch, plan, install, build and bundle, take the artifact. The
 // code of strangers runs only through the sandbox. Called by builder/service/.
-import { extname, join } from 'node:path';
 import { nodeFlags } from '#core/node-flags.mjs';
 import { nodeCommand } from '#core/process/node-command.ts';
 import { checkOut } from './checkout.ts';
@@ -8,6 +7,7 @@ import type { ChildJob, ChildReport } from './child.ts';
 import { baseVariables, certificatePaths } from './environment.ts';
 import { install, type ToolEnvironment } from './install.ts';
 import type { LibraryFramework } from './library.ts';
+import { CHILD } from './own-folders.ts';
 import { planBuild, type BuildPlan } from './plan.ts';
 import { openSandbox, type Sandbox } from './sandbox.ts';
 import { takeArtifact } from './take-artifact.ts';
@@ -141,7 +141,7 @@ function isFramework({ name, build, out }: LibraryFramework): boolean {
 }
 
 function childWords(): string[] {
-  return [...nodeCommand(), ...nodeFlags, join(import.meta.dirname, `child${extname(import.meta.filename)}`)];
+  return [...nodeCommand(), ...nodeFlags, CHILD];
 }
 
 /** Reads reports line by line. They come from a process of strangers: what is no report is left out. */

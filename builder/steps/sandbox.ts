@@ -8,12 +8,19 @@ import { cpus } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { confinedCommand, uidOf } from './command-line.ts';
-import { unconfined } from './confinement.ts';
-import { machineMemory, openControlGroups } from './control-groups.ts';
+import { confinedCommand, uidOf } from '#core/process/confinement/command-line.ts';
+import { unconfined } from '#core/process/confinement/confinement.ts';
+import { machineMemory, openControlGroups } from '#core/process/confinement/control-groups.ts';
 import { leftBehind, watchDisk } from './disk-watch.ts';
-import { processesInNamespace, processesOf, processesWith, readProcesses } from './process-table.ts';
-import { BuildFailure, type BuildRequest, type Confinement } from './types.ts';
+import {
+  processesInNamespace,
+  processesOf,
+  processesWith,
+  readProcesses,
+} from '#core/process/confinement/process-table.ts';
+import type { Confinement } from '#core/process/confinement/types.ts';
+import { ownFolders } from './own-folders.ts';
+import { BuildFailure, type BuildRequest } from './types.ts';
 
 /** Folders of a build; all below its work folder. */
 export interface BuildFolders {
@@ -189,7 +196,11 @@ export async function openSandbox(request: BuildRequest): Promise<Sandbox> {
       groups: groups.files,
       processesMax: limits.processesMax,
       fileBytesMax: command.fileBytesMax ?? limits.diskBytesMax,
-      readable: [[passwd, '/etc/passwd'] as const, ...(command.readable ?? [])],
+      readable: [
+        ...ownFolders().map((path) => [path, path] as const),
+        [passwd, '/etc/passwd'] as const,
+        ...(command.readable ?? []),
+      ],
       ...(how.bwrap !== undefined && { infoFd: INFO_FD }),
     };
     const { file, args } = confinedCommand(how, bounds, command.words);

@@ -61,6 +61,7 @@ export async function takeArtifact(
         manifest,
         worker: worker && { code: await text('worker.js'), map: worker.mapHash && (await text('worker.js.map')) },
         assets: new Map(Object.keys(assets?.files ?? {}).map((path) => [path, join(root, 'assets', path)])),
+        ...(manifest.server !== undefined && { server: join(root, 'server.tar') }),
         encoded: new Map(encoded.map((hash) => [hash, join(root, 'encoded', hash)])),
         ...(migrations !== undefined && { migrations }),
       },
@@ -106,11 +107,11 @@ async function readManifest(root: string, sizes: ReadonlyMap<string, number>, id
 }
 
 function checkBounds(
-  { worker, assets }: Manifest,
+  { worker, assets, server }: Manifest,
   { artifactBytesMax, artifactFilesMax }: Pick<BuildRunLimits, 'artifactBytesMax' | 'artifactFilesMax'>,
 ): void {
   const files = Object.values(assets?.files ?? {});
-  const bytes = files.reduce((sum, file) => sum + file.bytes, worker?.bytes ?? 0);
+  const bytes = files.reduce((sum, file) => sum + file.bytes, (worker?.bytes ?? 0) + (server?.bytes ?? 0));
   if (bytes > artifactBytesMax)
     throw new BuildFailure(
       'artifact_too_large',

@@ -2,6 +2,7 @@
 // builder/service/ (jobs, logs, leases) and builder/steps/ (checkout, install, build). Types, and the one error.
 
 import type { BuildLimits } from '#core/limits.ts';
+import type { Confinement } from '#core/process/confinement/types.ts';
 
 /** Where a build is, as its log names it. The process itself writes `queue` and `upload`. */
 export type BuildStep = 'queue' | 'clone' | 'install' | 'build' | 'artifact' | 'upload';
@@ -29,25 +30,6 @@ export type BuildSource =
       /** A folder of the platform's own: a bare repository (with `HEAD` and `objects`), or a tree of sources. */
       readonly folder: string;
     };
-
-/** How code of strangers is fenced here; found out once, when the process starts. */
-export interface Confinement {
-  /**
-   * `namespaces`: user, process and mount namespaces; `user`: a user of its own, where we are root; `none`: neither
-   * works, so only the first admin's organization builds.
-   */
-  readonly kind: 'namespaces' | 'user' | 'none';
-  /** Why it is no better, in words for the operator; null where there is nothing better. */
-  readonly reason: string | null;
-  /** First of the user ids that builds get, one a slot, in namespaces too; absent or null: the platform's own user. */
-  readonly firstUid?: number | null;
-  /** Path of `bwrap`, of `namespaces`. */
-  readonly bwrap?: string;
-  /** Builds may make user namespaces of their own: this bubblewrap is too old to forbid it (before 0.8). */
-  readonly mayNest?: boolean;
-  /** Control groups are not tried: memory and processes are watched. */
-  readonly withoutGroups?: boolean;
-}
 
 /** Bounds of one build: `build` of core/limits.ts, and those of the artifact. */
 export interface BuildRunLimits extends BuildLimits {

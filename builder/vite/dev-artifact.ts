@@ -15,6 +15,7 @@ interface DevArtifact {
   sourceMap(): string;
   migrations(): [];
   assetFile(path: string): string;
+  serverFile(): string;
   encodedFile(hash: string): string;
 }
 
@@ -33,6 +34,7 @@ export function openDevArtifact(config: BuildConfig, { code, map }: DevWorker): 
     // They are applied by who deploys.
     migrations: () => [],
     assetFile: noFile,
+    serverFile: () => '',
     encodedFile: noFile,
   };
 }

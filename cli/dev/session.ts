@@ -5,6 +5,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Bundle } from '#builder/bundle/bundle.ts';
+import { BuildError } from '#builder/build-error.ts';
 import { findEntry, type ProjectEntry } from '#builder/frameworks/entry.ts';
 import { isInside } from '#builder/bundle/containment.ts';
 import { hasNodeCompat } from '#builder/project.ts';
@@ -137,6 +138,11 @@ export async function startSession({
     const { config } = project;
     made = await command.run(project, root);
     const found: ProjectEntry = findEntry(root, config);
+    if (found.kind === 'ssr')
+      throw new BuildError(
+        'unknown_kind',
+        'platform dev does not start servers of kind ssr yet: start the dev server of your framework itself. platform deploy works',
+      );
     kind = found.kind;
     opened = true;
     if (found.entry === null || !watching) return serve(cause, began);

@@ -3,7 +3,13 @@
 const PATH_BYTES_MAX = 1024;
 const SEGMENT_BYTES_MAX = 255;
 const DEPTH_MAX = 64;
-const ROOT_FILES: ReadonlySet<string> = new Set(['manifest.json', 'worker.js', 'worker.js.map', 'migrations.json']);
+const ROOT_FILES: ReadonlySet<string> = new Set([
+  'manifest.json',
+  'worker.js',
+  'worker.js.map',
+  'migrations.json',
+  'server.tar',
+]);
 
 /** What is wrong with the path of an asset, said after its name; null: nothing. */
 export function assetPathProblem(path: string): string | null {

@@ -14,7 +14,7 @@ import {
 } from '#core/asset-rules.ts';
 import { artifactId } from '#core/artifact-id.ts';
 import { bindingKinds } from '#core/config/project-config-schema.ts';
-import type { AssetRules, DatabaseMigrations, Manifest } from '#core/manifest.ts';
+import type { AssetRules, DatabaseMigrations, Manifest, ServerRules } from '#core/manifest.ts';
 import { isBindingName, isResourceName } from '#core/names.ts';
 import { parsePathPattern } from '#core/path-pattern.ts';
 import { parseCronSchedule } from '#core/schedules/cron-schedule.ts';
@@ -141,6 +141,17 @@ const properties = {
   migrations: Type.Optional(Type.Object({ hash }, closed)),
   ai: Type.Boolean(),
   skewProtection: Type.Boolean(),
+  server: Type.Optional(
+    Type.Object(
+      {
+        hash,
+        bytes: size,
+        start: Type.String({ minLength: 1, maxLength: 2000 }),
+        folder: Type.String({ maxLength: 1024 }),
+      },
+      closed,
+    ),
+  ),
 } satisfies Record<keyof Manifest, unknown>;
 
 const schema = Compile(Type.Object(properties, closed));
@@ -193,9 +204,17 @@ export function checkMigrations(text: string, { bindings }: Manifest): readonly 
   return migrations;
 }
 
-function kindProblem({ kind, worker, assets }: Manifest): string | null {
+function kindProblem({ kind, worker, assets, server }: Manifest): string | null {
+  if ((kind === 'ssr') !== (server !== undefined)) return 'a project has a server if it is of the kind ssr';
+  if (server !== undefined) return serverProblem(server);
   if (kind === 'static') return worker === null ? null : 'a static project has no worker';
   return worker === null && assets === null ? 'there is neither a worker nor assets' : null;
+}
+
+function serverProblem({ start, folder }: ServerRules): string | null {
+  if (/\p{Cc}/u.test(start)) return 'server: its command holds a character that no command may have';
+  const problem = folder === '' ? null : assetPathProblem(folder);
+  return problem === null ? null : `server: the folder ${shown(folder)} ${problem}`;
 }
 
 const kinds: ReadonlySet<string> = new Set([...bindingKinds, 'auth']);
@@ -283,11 +302,12 @@ function parseJson(text: string, name: string): unknown {
  */
 export function filesOf(manifest: Manifest): Map<string, { readonly hash: string; readonly bytes: number | null }> {
   const files = new Map<string, { readonly hash: string; readonly bytes: number | null }>();
-  const { worker, migrations, assets } = manifest;
+  const { worker, migrations, assets, server } = manifest;
   if (worker !== null) {
     files.set('worker.js', { hash: worker.hash, bytes: worker.bytes });
     if (worker.mapHash !== null) files.set('worker.js.map', { hash: worker.mapHash, bytes: null });
   }
+  if (server !== undefined) files.set('server.tar', { hash: server.hash, bytes: server.bytes });
   if (migrations !== undefined) files.set('migrations.json', { hash: migrations.hash, bytes: null });
   for (const [path, { hash: own, bytes, encoded = {} }] of Object.entries(assets?.files ?? {})) {
     files.set(`assets/${path}`, { hash: own, bytes });

@@ -25,7 +25,7 @@ export interface ReadFile {
 export type KeepFile = (path: string, content: AsyncIterable<Uint8Array>) => Promise<void>;
 
 /** Bytes of a record that says more of the next entry. */
-const RECORD_BYTES_MAX = 8192;
+export const RECORD_BYTES_MAX = 8192;
 
 /**
  * Reads an archive to its end.
@@ -160,7 +160,7 @@ async function* unzipped(chunks: AsyncGenerator<Uint8Array>): AsyncGenerator<Uin
 }
 
 /** Gives bytes in the portions that are asked for. */
-class BlockReader {
+export class BlockReader {
   #chunks: AsyncIterator<Uint8Array>;
   #rest: Uint8Array = new Uint8Array();
 

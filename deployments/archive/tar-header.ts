@@ -9,10 +9,13 @@ export interface TarHeader {
   readonly path: string;
   readonly type: TarType;
   readonly bytes: number;
+  /** Of a symbolic link: where it leads, unless a record before it says so. */
+  readonly target: string;
+  readonly isExecutable: boolean;
 }
 
 /** `pax` and `longName` say more of the entry after them; `global` of all, and is passed over. */
-export type TarType = 'file' | 'folder' | 'pax' | 'longName' | 'global';
+export type TarType = 'file' | 'folder' | 'link' | 'pax' | 'longName' | 'global';
 
 const types: Readonly<Record<string, TarType>> = {
   '\0': 'file',
@@ -37,9 +40,10 @@ const strict = new TextDecoder('utf-8', { fatal: true });
 /**
  * Reads a header of 512 bytes; null for the block of zeros that ends the archive.
  *
+ * @param takesLinks symbolic links are no error.
  * @throws {ArchiveError} for a wrong checksum, an unknown format, links and devices.
  */
-export function parseTarHeader(block: Uint8Array): TarHeader | null {
+export function parseTarHeader(block: Uint8Array, takesLinks = false): TarHeader | null {
   if (isZero(block)) return null;
   let sum = 8 * 0x20;
   for (let at = 0; at < BLOCK_BYTES; at++) if (at < 148 || at >= 156) sum += block[at]!;
@@ -50,20 +54,21 @@ export function parseTarHeader(block: Uint8Array): TarHeader | null {
   const name = text(block, 0, 100);
   const path = prefix === '' ? name : `${prefix}/${name}`;
   const flag = String.fromCharCode(block[156]!);
-  const type = Object.hasOwn(types, flag) ? types[flag]! : null;
+  const type = Object.hasOwn(types, flag) ? types[flag]! : takesLinks && flag === '2' ? 'link' : null;
   if (type === null) {
     const what = Object.hasOwn(refused, flag) ? refused[flag]! : `an entry of the type ${JSON.stringify(flag)}`;
     throw invalid(`${shown(path)} is ${what}; only files and folders are taken`);
   }
-  return { path, type, bytes: octal(block, 124, 12) };
+  const isExecutable = (octal(block, 100, 8) & 0o100) !== 0;
+  return { path, type, bytes: octal(block, 124, 12), target: text(block, 157, 100), isExecutable };
 }
 
 /**
- * The path that a pax record gives the next entry; null where it gives none.
+ * The path that a pax record gives the next entry, or where that leads (`linkpath`); null where it gives none.
  *
  * @throws {ArchiveError} for a malformed one, or one that gives another size.
  */
-export function paxPath(record: Uint8Array): string | null {
+export function paxPath(record: Uint8Array, wanted: 'path' | 'linkpath' = 'path'): string | null {
   let path: string | null = null;
   for (let at = 0; at < record.length;) {
     const space = record.indexOf(0x20, at);
@@ -77,7 +82,7 @@ export function paxPath(record: Uint8Array): string | null {
     const key = line.slice(0, equals);
     if (key === 'size') throw invalid('a pax record gives a size of its own');
     if (key.startsWith('GNU.sparse')) throw invalid('it holds a sparse file');
-    if (key === 'path') path = line.slice(equals + 1);
+    if (key === wanted) path = line.slice(equals + 1);
     at = end;
   }
   return path;
@@ -89,14 +94,36 @@ export function longName(content: Uint8Array): string {
   return decode(end < 0 ? content : content.subarray(0, end));
 }
 
-/** A file's header, with a pax record before it where the path is too long for one. Always the same bytes. */
-export function tarHeader(path: string, bytes: number): Buffer {
+/** What an entry is beside its path and size. */
+interface EntryKind {
+  /** It is a symbolic link that leads there. */
+  readonly target?: string;
+  readonly isExecutable?: boolean;
+}
+
+/** An entry's header, with a pax record before it where a path is too long for one. Always the same bytes. */
+export function tarHeader(path: string, bytes: number, { target = '', isExecutable = false }: EntryKind = {}): Buffer {
   const split = splitPath(path);
-  if (split !== null) return header(split.name, split.prefix, '0', bytes);
-  const line = paxLine('path', path);
-  const filled = Buffer.alloc(Math.ceil(line.length / BLOCK_BYTES) * BLOCK_BYTES);
-  line.copy(filled);
-  return Buffer.concat([header('pax', '', 'x', line.length), filled, header('long', '', '0', bytes)]);
+  const isLongTarget = Buffer.byteLength(target) > 100;
+  const type = target === '' ? '0' : '2';
+  const own = header({
+    name: split?.name ?? 'long',
+    prefix: split?.prefix ?? '',
+    type,
+    bytes,
+    target: isLongTarget ? 'long' : target,
+    isExecutable,
+  });
+  const lines = [
+    ...(split === null ? [paxLine('path', path)] : []),
+    ...(isLongTarget ? [paxLine('linkpath', target)] : []),
+  ];
+  if (lines.length === 0) return own;
+  const record = Buffer.concat(lines);
+  const filled = Buffer.alloc(Math.ceil(record.length / BLOCK_BYTES) * BLOCK_BYTES);
+  record.copy(filled);
+  const before = { name: 'pax', prefix: '', type: 'x', bytes: record.length, target: '', isExecutable: false };
+  return Buffer.concat([header(before), filled, own]);
 }
 
 /** Zeros after `bytes` of content, up to the next block. */
@@ -104,16 +131,26 @@ export function padding(bytes: number): number {
   return (BLOCK_BYTES - (bytes % BLOCK_BYTES)) % BLOCK_BYTES;
 }
 
-function header(name: string, prefix: string, type: string, bytes: number): Buffer {
+interface HeaderFields {
+  readonly name: string;
+  readonly prefix: string;
+  readonly type: string;
+  readonly bytes: number;
+  readonly target: string;
+  readonly isExecutable: boolean;
+}
+
+function header({ name, prefix, type, bytes, target, isExecutable }: HeaderFields): Buffer {
   const block = Buffer.alloc(BLOCK_BYTES);
   block.write(name, 0);
-  block.write('0000644\0', 100);
+  block.write(isExecutable ? '0000755\0' : '0000644\0', 100);
   block.write('0000000\0', 108);
   block.write('0000000\0', 116);
   block.write(`${bytes.toString(8).padStart(11, '0')}\0`, 124);
   block.write('00000000000\0', 136);
   block.write('        ', 148);
   block.write(type, 156);
+  block.write(target, 157);
   block.write('ustar\0' + '00', 257);
   block.write(prefix, 345);
   const sum = block.reduce((total, byte) => total + byte, 0);

@@ -1,7 +1,7 @@
 // Joins the parts of the handler: a request comes in from the listener, the route table names its deployment, static
 // assets are served before the worker, and an isolate gets the rest. It chooses no implementation: main.ts and dev.ts
 // do.
-import type { ErrorDetails, PlatformError } from '#core/errors.ts';
+import { PlatformError, type ErrorDetails } from '#core/errors.ts';
 import type { EventContent, EventKind } from '#core/event.ts';
 import { ofPreview } from '#core/preview.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
@@ -71,6 +71,12 @@ export interface Handler {
    * @param key `<project>/<deployment id>`.
    */
   serveHere(key: string, exchange: Exchange): boolean;
+  /**
+   * A server of an ssr project calls a binding; false when this engine does not know its deployment.
+   *
+   * @param key of the server: `<project>/<deployment id>/...`
+   */
+  call(key: string, exchange: Exchange): boolean;
   /** Engines came or went: asks for every remote again. */
   replace(): void;
   /** Deployments whose code is running at this moment, as keys. */
@@ -251,6 +257,22 @@ export function createHandler(parts: HandlerParts): Handler {
     return true;
   }
 
+  function call(key: string, exchange: Exchange): boolean {
+    const [project, id = ''] = key.split('/');
+    const route = parts.findDeployment(id);
+    if (route === null || route.project !== project) return false;
+    try {
+      const { deployment, remote } = served.get(route) ?? open(route);
+      if (deployment === null) return false;
+      if (remote?.isQuarantined === true)
+        refuse(exchange, new PlatformError('deployment_unavailable', { deployment: id, reason: 'it is quarantined' }));
+      else deployment.call(exchange);
+    } catch (error) {
+      refuse(exchange, error as PlatformError);
+    }
+    return true;
+  }
+
   function deliver(id: string, kind: EventKind, event: EventContent): Promise<DeliveryEnd> {
     const refused = (code: FailureCode, details: ErrorDetails): Promise<DeliveryEnd> =>
       Promise.resolve({ outcome: failed(code, details), result: null, cpuMs: 0 });
@@ -343,6 +365,7 @@ export function createHandler(parts: HandlerParts): Handler {
     check,
     start,
     serveHere,
+    call,
     replace() {
       for (const [route, entry] of served)
         if (entry.deployment !== null)

@@ -25,6 +25,8 @@ import { answerJson, type InternalRoutes } from './process/internal-server.ts';
 import type { Exchange, Listener, ListenerOptions } from './http/listener.ts';
 import { keepPrivate } from '../supervisor/data-folder/private-folders.ts';
 import { ConfigurationError, engineConfig, type EngineConfig } from './process/configuration.ts';
+import { openBindingCalls } from './servers/binding-calls.ts';
+import { ServerLink } from './servers/server-link.ts';
 import { superviseEngine } from './cluster/supervised.ts';
 import { TelemetryRecorder } from './telemetry/recorder.ts';
 
@@ -147,6 +149,12 @@ async function start(): Promise<void> {
   const telemetry = new TelemetryRecorder(config.limits.telemetry, config.traceSampleRate);
   if (config.supervision === null) telemetry.stop();
   const openArtifact = createArtifactSource(config.folder);
+  const callsPath = `${config.supervision?.sockets ?? ''}.calls`;
+  const servers = new ServerLink({
+    socket: config.ssrSocket,
+    calls: callsPath,
+    want: () => process.send?.({ type: 'want-service', service: 'ssr' }),
+  });
   const handler = createHandler({
     engine,
     limits: config.limits,
@@ -173,6 +181,7 @@ async function start(): Promise<void> {
     isProduction: (route) => table.isProduction(route),
     ...(config.supervision === null ? {} : { remoteOf: placement.remoteOf.bind(placement) }),
     compilesAhead: true,
+    servers,
     telemetry,
     ...logging,
     onLog(deployment, line) {
@@ -187,6 +196,14 @@ async function start(): Promise<void> {
             recent.ended(record);
           },
   });
+  const bindingCalls =
+    config.ssrSocket === ''
+      ? null
+      : await openBindingCalls({
+          path: callsPath,
+          bodyBytesMax: config.limits.bodyBytesMax,
+          call: (key, exchange) => handler.call(key, exchange),
+        });
   const waits = new RouteWaits();
   const update = (): void => {
     for (const conflict of table.replace(source.routes)) log.error(conflict, 'host claimed by two projects');
@@ -271,6 +288,8 @@ async function start(): Promise<void> {
   const finish = async (): Promise<void> => {
     source.close();
     handler.close();
+    servers.close();
+    bindingCalls?.close();
     reports.close();
     // Nothing that it counted is lost with it.
     const report = { type: 'report', report: reports.metrics() };

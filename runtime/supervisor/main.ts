@@ -36,6 +36,7 @@ import { UsageLedger } from './private-port/usage.ts';
 import { originOf, portFailure, privatePortSettings } from './private-port/settings.ts';
 import { EngineWatch } from './quarantine/watch.ts';
 import { Services, type ServiceHooks, type ServiceSpec } from './services/services.ts';
+import { ssrService, ssrSocket } from './services/ssr-service.ts';
 import { startServices } from './services/start-services.ts';
 import { webService } from './services/web-service.ts';
 import type { SupervisorState } from './private-port/state.ts';
@@ -163,6 +164,7 @@ async function start(config: SupervisorConfig): Promise<void> {
         Object.assign(engine, { running, load, served, forwarded, parkedThreads });
         if (typeof engine.place === 'string') watch.served(engine.place, served);
       } else if (message.type === 'want') watch.want(message.deployment);
+      else if (message.type === 'want-service') services.want(message.service);
       else if (message.type === 'report') privatePort?.keepLastReport(engine.id, message.report);
       else if (message.type === 'usage') usage.add(message.rows);
       else if (message.type === 'telemetry') telemetry.add(message.records);
@@ -194,6 +196,8 @@ async function start(config: SupervisorConfig): Promise<void> {
   const aiSockets = gatewaySockets(sockets);
   const runsGateway = ofDatabase.length > 0 && (serves || parts.has('api')) && hasGateway(process.env);
   Object.assign(environment, engineAi(process.env, runsGateway ? aiSockets : null));
+  const runsServers = serves && folder !== '';
+  if (runsServers) environment['ENGINE_SSR_SOCKET'] = ssrSocket(sockets);
   const specs: ServiceSpec[] = [
     ...(parts.has('databases') ? [databaseService(process.env, folder, sockets)] : []).filter((spec) => spec !== null),
     ...ofDatabase,
@@ -208,6 +212,7 @@ async function start(config: SupervisorConfig): Promise<void> {
           }),
         ]
       : []),
+    ...(runsServers ? [ssrService({ environment: process.env, sockets, stopMs: limits.ssr.stopMs })] : []),
   ];
   const hooks: ServiceHooks = {
     onDeath: (service, code, signal, delayMs) =>

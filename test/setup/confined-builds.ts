@@ -4,9 +4,11 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { confinementOf } from '#builder/steps/confinement.ts';
+import { confinementOf } from '#core/process/confinement/confinement.ts';
+import { CHILD, ownFolders } from '#builder/steps/own-folders.ts';
 import { runBuild } from '#builder/steps/run-build.ts';
-import type { BuildFailure, BuildRequest, BuildResult, Confinement } from '#builder/steps/types.ts';
+import type { Confinement } from '#core/process/confinement/types.ts';
+import type { BuildFailure, BuildRequest, BuildResult } from '#builder/steps/types.ts';
 import { defaultLimits } from '#core/limits.ts';
 
 /** Each attack in its full size, on each way to confine builds: takes minutes. */
@@ -170,7 +172,13 @@ export async function possibleWays(): Promise<readonly Way[]> {
     ['namespaces alone, watched', ['namespaces'], 'namespaces'],
   ] as const;
   for (const [name, tried, kind] of wanted) {
-    const options = { workFolders: folder, privateFolders: [join(folder, 'private')], ways: tried };
+    const options = {
+      workFolders: folder,
+      privateFolders: [join(folder, 'private')],
+      ways: tried,
+      readable: ownFolders(),
+      needs: CHILD,
+    };
     const confinement = await confinementOf(options);
     const isIt = confinement.kind === kind && tried[0] === (confinement.firstUid == null ? 'namespaces' : 'uid');
     if (isIt) ways.push({ name, confinement, isWhole: ways.length === 0 || ALL });

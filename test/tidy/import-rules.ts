@@ -55,6 +55,7 @@ const zones: readonly Zone[] = [
   },
   { prefix: 'runtime/engine/resources/', joins: true, may: ['core/'], mayTypes: ['deployments/', 'runtime/stores/'] },
   { prefix: 'runtime/engine/deployments/', joins: true, may: ['core/'], mayTypes: ['deployments/'] },
+  { prefix: 'runtime/engine/servers/', joins: true, may: ['core/'] },
   { prefix: 'runtime/engine/guest/', may: ['runtime/engine/bridge/protocol.ts'], mayTypes: ['packages/types/'] },
   enginePart('runtime/engine/http/', [
     'runtime/engine/process/configuration.ts',
@@ -109,6 +110,10 @@ const zones: readonly Zone[] = [
     prefix: 'runtime/broker/main.ts',
     may: ['core/', 'deployments/', 'postgres/', 'runtime/broker/', 'runtime/stores/'],
   },
+  {
+    prefix: 'runtime/ssr/',
+    may: ['core/', 'deployments/archive/', 'runtime/engine/bindings/host-names.ts'],
+  },
   { prefix: 'runtime/edge/', may: ['core/', 'deployments/'] },
   {
     prefix: 'runtime/supervisor/',
@@ -162,7 +167,7 @@ const zones: readonly Zone[] = [
     ],
     mayTypes: ['runtime/engine/bindings/'],
   },
-  { prefix: 'builder/', may: ['core/'] },
+  { prefix: 'builder/', may: ['core/', 'deployments/archive/tar-header.ts'] },
   { prefix: 'builder/service/', may: ['core/', 'postgres/', 'git/', 'deployments/', 'builder/'] },
   { prefix: 'builder/steps/', may: ['core/', 'builder/', 'git/git-environment.ts', 'deployments/archive/'] },
   { prefix: 'resources/', may: ['core/', 'packages/worker/'] },

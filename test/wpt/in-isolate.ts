@@ -7,6 +7,7 @@ import { Deployment, type DeploymentParts } from '#runtime/engine/deployments/de
 import { createEngine } from '#runtime/engine/engine.ts';
 import { CHECK_MS } from '#runtime/engine/deployments/stuck-entry.ts';
 import type { Exchange } from '#runtime/engine/http/listener.ts';
+import { noServers } from '#runtime/engine/servers/server-link.ts';
 import type { WptCase } from './cases.ts';
 import { pageSource, type PageResult } from './page.ts';
 
@@ -60,6 +61,7 @@ export async function openIsolateSide(folder: string, origin: string, cache: str
           void (line.level === 'error' && logs.length < 3 && logs.push(line.text.slice(0, 400))),
         onRequest: null,
         passThrough: () => false,
+        servers: noServers,
       };
       const code = `export default { fetch: async () => new Response(await ${pageSource(folder, test, origin)}) };`;
       const config = {

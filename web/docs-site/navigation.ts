@@ -22,6 +22,7 @@ export const chapters: readonly Chapter[] = [
     pages: [
       ['workers', 'Workers'],
       ['static-files', 'Static files'],
+      ['ssr', 'Servers for Node'],
       ['framework', 'The worker framework'],
       ['frameworks', 'Frameworks'],
       ['frameworks-table', 'Table of frameworks'],

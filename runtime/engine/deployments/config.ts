@@ -1,6 +1,7 @@
 // What a deployment runs, and what the files of this folder need to serve it. handler.ts makes both; types only.
 import type { Limits } from '#core/limits.ts';
 import type { Plan } from '#core/plans.ts';
+import type { ServerSpec } from '#core/ssr/protocol.ts';
 import type { HostFunctions } from '../bridge/host-calls.ts';
 import type { HostMemory } from '../bridge/host-memory.ts';
 import type { Exchange } from '../http/listener.ts';
@@ -25,6 +26,8 @@ export interface DeploymentConfig {
    * PlatformError.
    */
   readonly prepare?: (() => Promise<void>) | null;
+  /** Of an ssr project: what answers its requests. Its worker does its calls of bindings. */
+  readonly server?: ServerSpec | null;
 }
 
 /** What serving needs beside its isolate. */

@@ -27,6 +27,8 @@ import {
 import type { DeploymentConfig, ServedDeployment } from './config.ts';
 import { Lane, type LaneParts } from './lane.ts';
 import { collectBody } from './request-body.ts';
+import { ServerLane } from '../servers/server-lane.ts';
+import type { ServerLink } from '../servers/server-link.ts';
 import type { Exchange } from '../http/listener.ts';
 import type { DeploymentUsage } from '../metrics/usage.ts';
 import { InvocationSpans } from '../telemetry/invocation-spans.ts';
@@ -86,6 +88,7 @@ export interface DeploymentParts extends LaneParts {
   readonly explain: Explain | null;
   /** Null where no proxy is trusted. */
   readonly proxyRequestId: ProxyRequestIds | null;
+  readonly servers: ServerLink;
 }
 
 /** What events may hold outside of their isolate: the rest is left for requests. */
@@ -101,6 +104,8 @@ export class Deployment implements ServedDeployment {
   #http: Lane;
   /** Of queues, timers, schedules and workflows: what they burn or break, requests do not wait for. */
   #events: Lane;
+  /** Of an ssr project: its requests; null otherwise. */
+  #server: ServerLane | null;
   /** Requests it may have while the engine has too many. */
   admitted = Number.POSITIVE_INFINITY;
   #closed = false;
@@ -117,16 +122,18 @@ export class Deployment implements ServedDeployment {
     this.#mapper = new StackMapper(config.sourceMap);
     this.#http = new Lane(this, parts, 1);
     this.#events = new Lane(this, parts, EVENTS_MEMORY_SHARE);
+    const { server: spec = null } = config;
+    this.#server = spec === null ? null : new ServerLane(this, { ...parts, link: parts.servers, spec });
   }
 
   /** Requests and events that run or wait, and open WebSockets. */
   get load(): number {
-    return this.#http.load + this.#events.load;
+    return this.#http.load + this.#events.load + (this.#server?.load ?? 0);
   }
 
   /** Requests and events that run or wait. */
   get requests(): number {
-    return this.#http.busy + this.#events.busy;
+    return this.#http.busy + this.#events.busy + (this.#server?.busy ?? 0);
   }
 
   /** Its code is on a thread at this moment. */
@@ -136,20 +143,34 @@ export class Deployment implements ServedDeployment {
 
   /** Requests find it warm. */
   get hasIsolate(): boolean {
-    return this.#http.hasIsolate;
+    return this.#server !== null || this.#http.hasIsolate;
   }
 
   /** Serves a request; every way it can end ends the exchange. */
   fetch(exchange: Exchange): void {
+    this.#take(exchange, false);
+  }
+
+  /** Its own server calls a binding. */
+  call(exchange: Exchange): void {
+    this.#take(exchange, true);
+  }
+
+  #take(exchange: Exchange, isCall: boolean): void {
     const { limits } = this.#parts;
     const { ids, proxyRequestId } = this.#parts;
     const invocation: HttpInvocation = new Invocation(ids, 'http', exchange, performance.now(), limits.subrequestsMax);
     exchange.memory = this.hostMemory;
     exchange.requestId = proxyRequestId?.(exchange) ?? invocation.uid;
     if (this.#parts.telemetry?.samples() === true) this.#trace(invocation, false);
+    invocation.isCall = isCall;
+    const { bodyBytes } = exchange;
+    if (this.#server !== null && !isCall) {
+      if (!this.#refuses(invocation, this.#server.busy, this.admitted)) this.#start(invocation, null);
+      return;
+    }
     this.#http.lastUsedAt = invocation.startedAt;
     if (this.#refuses(invocation, this.#http.busy, this.admitted)) return;
-    const { bodyBytes } = exchange;
     if (bodyBytes > 0 && bodyBytes <= limits.inlineBodyBytesMax) this.#collect(exchange, invocation);
     else this.#start(invocation, bodyBytes === 0 ? null : undefined);
   }
@@ -215,7 +236,8 @@ export class Deployment implements ServedDeployment {
       this.#startPrepared(this.#prepare, invocation, body);
       return;
     }
-    this.#laneOf(invocation).serve(invocation, body);
+    if (this.#server !== null && isHttp(invocation) && !invocation.isCall) this.#server.serve(invocation);
+    else this.#laneOf(invocation).serve(invocation, body);
   }
 
   restart(invocation: AnyInvocation): void {
@@ -244,12 +266,12 @@ export class Deployment implements ServedDeployment {
 
   /** Starts an isolate ahead of the first request. */
   warm(): void {
-    if (this.#prepare === null) this.#http.warm();
+    if (this.#prepare === null && this.#server === null) this.#http.warm();
   }
 
   /** Starts its worker unless it runs, and tells how that went: its top level has run, or what it failed by. */
   start(): Promise<Outcome> {
-    return this.#http.start();
+    return this.#server?.start() ?? this.#http.start();
   }
 
   /** Gives up an isolate that nothing runs in. */
@@ -352,6 +374,7 @@ export class Deployment implements ServedDeployment {
   retire(): void {
     this.#isRetired = true;
     this.#http.closeSockets(1012, 'Service restart');
+    this.#server?.closeSockets(1012, 'Service restart');
     this.#events.closeSockets(1012, 'Service restart');
   }
 
@@ -362,6 +385,7 @@ export class Deployment implements ServedDeployment {
   checkWall(now: number): void {
     this.#http.checkWall(now);
     this.#events.checkWall(now);
+    this.#server?.checkWall(now);
     this.#events.evictAfter(this.#parts.limits.eventIsolateIdleMs, now);
     if (this.#isRetired) this.#http.evictAfter(this.#parts.limits.eventIsolateIdleMs, now);
   }
@@ -377,6 +401,7 @@ export class Deployment implements ServedDeployment {
     this.#closed = true;
     this.#http.close();
     this.#events.close();
+    this.#server?.close();
     this.#parts.hostMemory.close(this.hostMemory);
   }
 }

@@ -1,6 +1,9 @@
 // Makes the deployment of a route: its configuration, its host functions with the bindings of its project, and what the
 // engine gives all of them. handler.ts calls it for what is served and for what is tried before it is.
+import { createHash } from 'node:crypto';
 import type { Limits } from '#core/limits.ts';
+import type { ServerRules } from '#core/manifest.ts';
+import type { ServerSpec } from '#core/ssr/protocol.ts';
 import { AI_TOKEN_VARIABLE, LOCAL_ORGANIZATION } from '#core/ai-caller.ts';
 import { ofPreview } from '#core/preview.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
@@ -24,6 +27,7 @@ import type { Route } from '../router/route-table.ts';
 import type { TelemetryRecorder } from '../telemetry/recorder.ts';
 import type { DeploymentConfig, ServingParts } from './config.ts';
 import { prepareDatabases, type ProjectDatabases } from './database-preparation.ts';
+import { noServers, type ServerLink } from '../servers/server-link.ts';
 import { Deployment, type DeploymentParts, type Explain, type RequestRecord } from './deployment.ts';
 
 /** What deployments are made with. */
@@ -50,6 +54,8 @@ export interface RouteDeploymentParts {
   readonly namespaceOf: (project: string) => string;
   /** Answers failed requests with what the worker's author wants to know; absent: as visitors may see it. */
   readonly explain?: Explain;
+  /** Absent: no servers of ssr projects run beside this engine. */
+  readonly servers?: ServerLink;
   readonly onLog: (deployment: DeploymentConfig, line: LogLine) => void;
   readonly onRequest: ((record: RequestRecord) => void) | null;
   /** Whether `onRequest` wants only those that failed. */
@@ -89,6 +95,7 @@ export function createRouteDeployments(
     recordsAll: parts.onlyFailures !== true,
     ids: createInvocationIds(),
     explain: parts.explain ?? null,
+    servers: parts.servers ?? noServers,
     proxyRequestId: createProxyRequestIds(parts.trustedProxies.length === 0 ? null : createTrust(parts.trustedProxies)),
   };
 
@@ -194,5 +201,12 @@ function configOf(route: Route, artifact: OpenArtifact): Omit<DeploymentConfig, 
     bindings,
     code: () => ({ code: artifact.workerCode() ?? '', hash: manifest.worker?.hash ?? '' }),
     sourceMap: () => artifact.sourceMap(),
+    server: manifest.server === undefined ? null : serverOf(route, manifest.server),
   };
+}
+
+/** Other variables are another process. */
+function serverOf({ project, deployment, artifact, vars }: Route, server: ServerRules): ServerSpec {
+  const seen = createHash('sha256').update(JSON.stringify(vars)).digest('hex').slice(0, 16);
+  return { key: `${project}/${deployment}/${seen}`, project, deployment, artifact, server, vars };
 }

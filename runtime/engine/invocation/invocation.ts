@@ -53,6 +53,8 @@ export class Invocation<Answer> {
   subrequests = 0;
   /** Times it was started again after its isolate went. */
   restarts = 0;
+  /** A call of a binding by the server of its own deployment. */
+  isCall = false;
   /** Its response is an open WebSocket: the wall limit begins when that is closed. */
   isSocketOpen = false;
   /** Of its trace; null: it is not sampled. */

@@ -25,6 +25,9 @@ export const FAILURE_CODES = [
   'host_memory_exceeded',
   'draining',
   'client_gone',
+  'server_start_failed',
+  'server_lost',
+  'server_unavailable',
   'artifact_corrupt',
   'deployment_not_found',
   'deployment_unavailable',
@@ -99,6 +102,12 @@ export function failureResponse(outcome: Outcome & { kind: 'failed' }): FailureR
 // What a worker threw is its author's business, not its visitors': the log has it.
 function isPrivate(code: FailureCode): boolean {
   return (
-    code === 'worker_threw' || code === 'worker_start_failed' || code === 'worker_syntax_error' || code === 'internal'
+    code === 'worker_threw' ||
+    code === 'worker_start_failed' ||
+    code === 'worker_syntax_error' ||
+    code === 'server_start_failed' ||
+    code === 'server_lost' ||
+    code === 'server_unavailable' ||
+    code === 'internal'
   );
 }

@@ -38,6 +38,8 @@ export interface EngineConfig {
    * PLATFORM_AI_URL; null: there is no AI gateway.
    */
   readonly ai: { readonly socket: string; readonly origin: string; readonly url: string | null } | null;
+  /** `ENGINE_SSR_SOCKET`: where servers of ssr projects are asked for; '': none run here. */
+  readonly ssrSocket: string;
   /** What the supervisor starts an engine with; null when it stands alone. */
   readonly supervision: Supervision | null;
 }
@@ -103,6 +105,7 @@ export function engineConfig(environment: Readonly<Record<string, string | undef
     trustedProxies,
     traceSampleRate: rate('TRACE_SAMPLE_RATE', get('TRACE_SAMPLE_RATE')),
     edgeToken: get('EDGE_TOKEN'),
+    ssrSocket: get('ENGINE_SSR_SOCKET'),
     ai:
       get('ENGINE_AI_SOCKET') === '' && get('ENGINE_AI_ORIGIN') === ''
         ? null

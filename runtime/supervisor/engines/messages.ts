@@ -71,6 +71,8 @@ export type FromEngine =
   | { readonly type: 'telemetry'; readonly records: string }
   /** There is a request for a quarantined deployment that has no engine. */
   | { readonly type: 'want'; readonly deployment: DeploymentKey }
+  /** A service that runs on demand is wanted. */
+  | { readonly type: 'want-service'; readonly service: 'ssr' }
   /** The last word on its metrics, before it ends: a `MetricsReport`. */
   | { readonly type: 'report'; readonly report: unknown }
   /** It has to be replaced. `blamed`: the deployment that is to blame for it, as if it had ended the engine. */

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { readProcesses } from '#builder/steps/process-table.ts';
+import { readProcesses } from '#core/process/confinement/process-table.ts';
 import { ALL, buildIn, openBuildPlace, possibleWays, workerWith } from '#test/setup/confined-builds.ts';
 import { residentBytes } from '#test/setup/resident-bytes.ts';
 

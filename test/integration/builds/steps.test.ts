@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Manifest } from '#core/manifest.ts';
@@ -15,6 +16,11 @@ const LOCAL_PACKAGE = {
   'libs/words/index.js': 'module.exports = { greeting: "from a package" };\n',
   'src/index.ts': 'import { greeting } from "words"; export default { fetch: () => new Response(greeting) };\n',
 };
+
+/** Names in a tar file, as the system's program reads them. */
+function archiveNames(file: string): string[] {
+  return execFileSync('tar', ['-tf', file], { encoding: 'utf8' }).split('\n').filter(Boolean);
+}
 
 function manifestOf(place: BuildPlace, id: string): Manifest {
   return JSON.parse(readFileSync(join(place.artifacts, id, 'manifest.json'), 'utf8')) as Manifest;
@@ -90,22 +96,40 @@ test('an output directory of the settings that leads out is refused by the rule 
   assert.match(failure.message, /Out path cannot contain '\.\.'/);
 });
 
-for (const [what, files, message] of [
-  ['kind: ssr', { 'platform.yaml': 'kind: ssr\n' }, /kind: ssr is asked for, which is not built yet/],
-  [
-    'Next.js without export',
-    { 'package.json': '{"dependencies":{"next":"16.0.0"}}' },
-    /Next\.js renders pages on a server, which is not built yet.*output: 'export'/,
-  ],
-] as const)
-  test(`${what} is refused by name, before anything is installed`, async (t) => {
-    const place = openBuildPlace(t);
-    place.commit(files);
-    const { failure, steps } = await buildIn(place, confinement);
-    assert.equal(failure?.reason, 'not_supported');
-    assert.match(failure.message, message);
-    assert.deepEqual(steps, ['clone']);
+test('a Node server becomes an archive with what it needs in production, the same for the same files', async (t) => {
+  const place = openBuildPlace(t);
+  place.commit({
+    'package.json': JSON.stringify({
+      dependencies: { words: 'file:libs/words' },
+      devDependencies: { tools: 'file:libs/tools' },
+      scripts: { start: 'node server.js', build: 'mkdir -p public && echo made > public/made.txt' },
+    }),
+    'server.js': 'require("words")',
+    'libs/words/package.json': '{"name":"words","version":"1.0.0"}',
+    'libs/tools/package.json': '{"name":"tools","version":"1.0.0"}',
+    '.env': 'SECRET=1',
+    'platform.yaml': 'kind: ssr\n',
   });
+  const { result, failure, log } = await buildIn(place, confinement);
+  assert.equal(failure, null, `${failure?.message}\n${log}`);
+  const { kind, server, worker, assets } = manifestOf(place, result!.artifactId);
+  assert.deepEqual([kind, server?.start, server?.folder], ['ssr', 'node server.js', '']);
+  assert.ok(worker !== null, 'its calls of bindings have no worker');
+  assert.deepEqual(Object.keys(assets?.files ?? {}), ['made.txt']);
+  const names = archiveNames(join(result!.folder, 'server.tar'));
+  assert.ok(names.includes('server.js') && names.some((name) => name.endsWith('words/package.json')));
+  assert.ok(!names.includes('.env'));
+  assert.ok(!names.includes('node_modules/tools/package.json') && !names.includes('node_modules/tools'));
+  const again = await buildIn(place, confinement);
+  assert.equal(again.result?.artifactId, result!.artifactId);
+});
+
+test('a server that nothing starts is refused with what to add', async (t) => {
+  const place = openBuildPlace(t);
+  place.commit({ 'platform.yaml': 'kind: ssr\n', 'server.js': '' });
+  const { failure } = await buildIn(place, confinement);
+  assert.match(failure?.message ?? '', /add a script "start" to package\.json/);
+});
 
 test('a framework that made no worker is named with what works instead', async (t) => {
   const place = openBuildPlace(t);

@@ -30,13 +30,9 @@ test('the kind of platform.yaml is kept', (t) => {
   assert.deepEqual(findEntry(root, { ...configOf(), kind: 'static' }), { kind: 'static', entry: null });
 });
 
-test('kind: ssr is refused with what works instead, whatever there is to build', (t) => {
+test('kind: ssr has no worker of its own, whatever lies there', (t) => {
   const root = projectFolder(t, { 'src/index.ts': '' });
-  assert.throws(() => findEntry(root, configOf('kind: ssr\nbuild: next build')), {
-    code: 'unknown_kind',
-    message:
-      /^kind: ssr is not built yet: .* What works: a site that is generated whole \(kind: static, .* \(kind: dynamic, with that file as "main"\)$/,
-  });
+  assert.deepEqual(findEntry(root, configOf('kind: ssr\nbuild: next build')), { kind: 'ssr', entry: null });
 });
 
 test('the worker that a framework puts into its output folder is found there', (t) => {

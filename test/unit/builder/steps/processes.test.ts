@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { confinedCommand } from '#builder/steps/command-line.ts';
-import { openControlGroups, parseOwnGroups } from '#builder/steps/control-groups.ts';
+import { confinedCommand } from '#core/process/confinement/command-line.ts';
+import { openControlGroups, parseOwnGroups } from '#core/process/confinement/control-groups.ts';
 import { certificatePaths, machineVariables } from '#builder/steps/environment.ts';
-import { parseProcess, processesOf, type ProcessEntry } from '#builder/steps/process-table.ts';
+import { parseProcess, processesOf, type ProcessEntry } from '#core/process/confinement/process-table.ts';
 
 const bounds = {
   slot: 3,

@@ -66,6 +66,7 @@ async function site(
     sourceMap: () => null,
     migrations: () => [],
     assetFile: (path) => join(folder, path),
+    serverFile: () => '',
     encodedFile: (hash) => join(folder, hash),
   };
   const server = createAssetServer(options.cacheBytesMax === undefined ? {} : { cacheBytesMax: options.cacheBytesMax });

@@ -1,9 +1,9 @@
 // The command line that starts a process confined: control group, then namespaces, then user id, then limits, then the
-// command. Pure but for a look at which folders exist. Called by confinement.ts and sandbox.ts.
-import { existsSync, realpathSync } from 'node:fs';
+// command. Pure but for a look at where links lead. Called by confinement.ts, builder/steps/ and runtime/ssr/.
+import { realpathSync } from 'node:fs';
 import { release } from 'node:os';
-import { dirname, join } from 'node:path';
-import { nodeCommand } from '#core/process/node-command.ts';
+import { dirname } from 'node:path';
+import { nodeCommand } from '../node-command.ts';
 import type { Confinement } from './types.ts';
 
 /** What one process gets. */
@@ -14,8 +14,8 @@ export interface CommandBounds {
   readonly writable: readonly string[];
   /** Folder or file -> where it is seen, read-only, in namespaces; nothing happens without them. */
   readonly readable?: readonly (readonly [from: string, to: string])[];
-  /** Folder that stands in for /tmp and /dev/shm in namespaces. */
-  readonly tmp: string;
+  /** Folder that stands in for /tmp and /dev/shm in namespaces, or the bytes of one in memory for each of them. */
+  readonly tmp: string | number;
   /** Files that take the id of a process into a control group. */
   readonly groups: readonly string[];
   readonly processesMax: number;
@@ -23,6 +23,12 @@ export interface CommandBounds {
   readonly fileBytesMax: number;
   /** File descriptor on which bubblewrap says what it made. */
   readonly infoFd?: number;
+  /** In namespaces: a network of its own that leads nowhere. */
+  readonly isOffline?: boolean;
+  /** Of the name of the machine, in namespaces. */
+  readonly hostname?: string;
+  /** It has the same right to the processors as what serves requests; without it less. */
+  readonly isServing?: boolean;
 }
 
 /** What of the system is seen in namespaces, as far as it is there. `/etc` is no whole: it holds keys. */
@@ -56,9 +62,6 @@ const SYSTEM = [
 
 /** Made first: a folder that bubblewrap makes by itself is closed to the build's user. */
 const SYSTEM_PARENTS = ['/etc', '/etc/pki', '/etc/pki/tls', '/etc/ssl', '/nix'] as const;
-
-/** What of the platform's own folder the bundler consists of. */
-const OWN_PARTS = ['builder', 'core', 'packages', 'node_modules', 'package.json'] as const;
 
 /** Politeness towards what serves requests on the same processors. */
 const NICE = '5';
@@ -112,14 +115,16 @@ function countsAlone({ firstUid, bwrap }: Confinement): boolean {
   return bwrap !== undefined && (major > 5 || (major === 5 && minor >= 14));
 }
 
-function limitWords(isCounted: boolean, { processesMax, fileBytesMax }: CommandBounds): string[] {
+function limitWords(isCounted: boolean, { processesMax, fileBytesMax, isServing }: CommandBounds): string[] {
   const processes = isCounted ? [`--nproc=${processesMax}:${processesMax}`] : [];
-  return ['nice', '-n', NICE, 'prlimit', '--core=0:0', `--fsize=${fileBytesMax}:${fileBytesMax}`, ...processes, '--'];
+  const nice = isServing === true ? [] : ['nice', '-n', NICE];
+  return [...nice, 'prlimit', '--core=0:0', `--fsize=${fileBytesMax}:${fileBytesMax}`, ...processes, '--'];
 }
 
 function namespaceWords(bwrap: string, mayNest: boolean, uid: number | null, bounds: CommandBounds): string[] {
-  const words = [bwrap, '--die-with-parent', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--hostname', 'build'];
-  words.push('--unshare-cgroup-try', '--new-session');
+  const words = [bwrap, '--die-with-parent', '--unshare-pid', '--unshare-ipc', '--unshare-uts'];
+  words.push('--hostname', bounds.hostname ?? 'build', '--unshare-cgroup-try', '--new-session');
+  if (bounds.isOffline === true) words.push('--unshare-net');
   if (bounds.infoFd !== undefined) words.push('--info-fd', String(bounds.infoFd));
   // As root the user is changed inside, by setpriv; bubblewrap takes every other right away.
   if (uid === null) words.push('--unshare-user', ...(mayNest ? [] : ['--disable-userns']));
@@ -128,11 +133,16 @@ function namespaceWords(bwrap: string, mayNest: boolean, uid: number | null, bou
   for (const path of SYSTEM_PARENTS) words.push('--perms', '0755', '--dir', path);
   for (const path of SYSTEM) words.push('--ro-bind-try', path, path);
   words.push('--proc', '/proc', '--dev', '/dev');
-  // Folders of the build, so that what it writes there is counted.
-  words.push('--bind', bounds.tmp, '/tmp', '--bind', bounds.tmp, '/dev/shm');
+  // A folder of the build, so that what it writes there is counted.
+  for (const path of ['/tmp', '/dev/shm'])
+    words.push(
+      ...(typeof bounds.tmp === 'string'
+        ? ['--bind', bounds.tmp, path]
+        : ['--perms', '1777', '--size', String(bounds.tmp), '--tmpfs', path]),
+    );
   // A link in a writable or hidden place: what it leads to is bound to its name.
   words.push('--ro-bind-try', realPath('/etc/resolv.conf'), '/etc/resolv.conf');
-  const readable = [...ownFolders().map((path) => [path, path] as const), ...(bounds.readable ?? [])];
+  const readable = bounds.readable ?? [];
   // Folders around them that are missing would be made with no right for the build's user to pass.
   const around = [...readable.map(([, to]) => to), ...bounds.writable].flatMap(foldersAround);
   for (const path of new Set(around)) words.push('--perms', '0755', '--dir', path);
@@ -149,20 +159,15 @@ function foldersAround(path: string): string[] {
   return [...foldersAround(above), above];
 }
 
-/** The folders of the platform that a build's own process (child.ts) is made of, and Node. */
-export function ownFolders(): string[] {
-  const root = join(import.meta.dirname, '../..');
+/** The folders that Node itself consists of, as far as namespaces do not show them anyway. */
+export function nodeFolders(): string[] {
   const [node, ...loader] = nodeCommand();
-  const parts = OWN_PARTS.map((part) => join(root, part)).filter((path) => existsSync(path));
-  const programs = [node, ...loader.filter((word) => word.startsWith('/'))].map((file) => dirname(realPath(file)));
-  const folders = [...parts, ...parts.map(realPath), ...programs];
-  // Those that lie in one that is there already would only be bound twice.
-  return [...new Set(folders)].filter(
-    (path) => !path.startsWith('/usr/') && !folders.some((other) => other !== path && path.startsWith(`${other}/`)),
-  );
+  const folders = [node, ...loader.filter((word) => word.startsWith('/'))].map((file) => dirname(realPath(file)));
+  return [...new Set(folders)].filter((path) => !path.startsWith('/usr/'));
 }
 
-function realPath(path: string): string {
+/** Without links; the path itself where nothing is there. */
+export function realPath(path: string): string {
   try {
     return realpathSync(path);
   } catch {

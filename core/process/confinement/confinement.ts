@@ -3,9 +3,9 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { access, chmod, chown, constants, mkdtemp, realpath, rm } from 'node:fs/promises';
-import { delimiter, dirname, extname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { nodeCommand } from '#core/process/node-command.ts';
+import { nodeCommand } from '../node-command.ts';
 import { confinedCommand, uidOf } from './command-line.ts';
 import type { Confinement } from './types.ts';
 
@@ -30,6 +30,11 @@ interface ProbeOptions {
   readonly workFolders: string;
   /** Folders that no build may read: the data folder, `FS_PATH`. */
   readonly privateFolders: readonly string[];
+  /** Folders that they read, and a file in them that has to be there. */
+  readonly readable: readonly string[];
+  readonly needs: string;
+  /** They get a network of their own. */
+  readonly isOffline?: boolean;
   /** Ways that are tried; default: all. For tests, and for operators who know better. */
   readonly ways?: readonly ('uid' | 'namespaces' | 'groups')[];
   readonly environment?: Readonly<Record<string, string | undefined>>;
@@ -39,7 +44,12 @@ interface ProbeOptions {
  * Tries what this machine and this user can do, by starting confined processes.
  *
  * @example
- * const confinement = await confinementOf({ workFolders: '/srv/data/builds', privateFolders: ['/srv/data'] });
+ * const confinement = await confinementOf({
+ *   workFolders: '/srv/data/builds',
+ *   privateFolders: ['/srv/data'],
+ *   readable: ownFolders(),
+ *   needs: '/srv/platform/builder/steps/child.ts',
+ * });
  * confinement.kind // 'namespaces'
  */
 export async function confinementOf(options: ProbeOptions): Promise<Confinement> {
@@ -129,7 +139,8 @@ async function usableUid(
 }
 
 /** What goes wrong when a process is confined so; null: nothing. */
-async function probe(confinement: Confinement, { workFolders, privateFolders }: ProbeOptions): Promise<string | null> {
+async function probe(confinement: Confinement, options: ProbeOptions): Promise<string | null> {
+  const { workFolders, privateFolders, readable, needs, isOffline = false } = options;
   const folder = await mkdtemp(join(workFolders, '.probe-'));
   try {
     const uid = uidOf(confinement, 0);
@@ -145,20 +156,22 @@ async function probe(confinement: Confinement, { workFolders, privateFolders }: 
       'shift 3; for closed in "$@"; do if ls "$closed/" >/dev/null 2>&1; then echo "it can read $closed: close it (chmod 700)"; exit 1; fi; done',
       'id -u',
     ].join('\n');
-    const words = [
-      'sh',
-      '-c',
-      script,
-      'sh',
-      folder,
-      node,
-      join(import.meta.dirname, `child${extname(import.meta.filename)}`),
-    ];
+    const words = ['sh', '-c', script, 'sh', folder, node, needs];
     // Namespaces hide what is not in them; the folder of a build may itself lie in a private one.
     const closed = privateFolders.filter((path) => confinement.bwrap == null || !isAround(path, folder));
     const { file, args } = confinedCommand(
       confinement,
-      { slot: 0, cwd: folder, writable: [folder], tmp: folder, groups: [], processesMax: 512, fileBytesMax: 1_000_000 },
+      {
+        slot: 0,
+        cwd: folder,
+        writable: [folder],
+        readable: readable.map((path) => [path, path] as const),
+        tmp: folder,
+        groups: [],
+        processesMax: 512,
+        fileBytesMax: 1_000_000,
+        isOffline,
+      },
       [...words, ...closed],
     );
     const { stdout } = await promisify(execFile)(file, args, {

@@ -1,0 +1,133 @@
+// What runs of an ssr project, and from where: the server that its framework made, or the `start` of its package.json;
+// and which folders of it are served as they are. Reads the project's folder after the build. Called by build.ts.
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { BuildError } from '../build-error.ts';
+import type { EntryConfig } from '../project.ts';
+
+/** The server of a built project. */
+export interface ProjectServer {
+  /** Folder that is archived, absolute: what the server may need lies in it. */
+  readonly base: string;
+  /** Folder in `base` that it runs in; '' is `base` itself. */
+  readonly folder: string;
+  readonly start: string;
+  /** `whole`: all of `base`, for a framework has picked it already; `packages`: the project with what it depends on. */
+  readonly archived: 'whole' | 'packages';
+  /** Folders that the framework forgets beside its server: where they lie in `base`, and from where they come. */
+  readonly added: readonly (readonly [to: string, from: string])[];
+  /** Folders that are served before it is asked: first part of their addresses, and where they lie. */
+  readonly assets: readonly (readonly [prefix: string, folder: string])[];
+}
+
+/** Servers that frameworks make, with the folder of their assets; the package says that it is that framework. */
+const MADE_SERVERS = [
+  { package: '@angular/ssr', server: 'dist/*/server/server.mjs', assets: 'dist/*/browser' },
+  { package: '@sveltejs/adapter-node', server: 'build/index.js', assets: 'build/client' },
+  { package: '@astrojs/node', server: 'dist/server/entry.mjs', assets: 'dist/client' },
+  { package: null, server: '.output/server/index.mjs', assets: '.output/public' },
+] as const;
+
+/** Where the files for browsers lie, in a project that does not say so. */
+const CLIENT_FOLDERS = ['dist/client', 'build/client', 'public'] as const;
+/** The same in an output folder that holds the server, too. */
+const CLIENT_PARTS = ['client', 'browser', 'public'] as const;
+
+/**
+ * @param root the project's folder, absolute and without links @param workspace the repository's
+ * @throws {BuildError} `missing_entry`, where nothing says how the server is started.
+ */
+export function findServer(root: string, workspace: string, config: EntryConfig): ProjectServer {
+  const next = standaloneOf(root, workspace);
+  if (next !== null) return next;
+  const manifest = packageOf(root);
+  const folder = path.relative(workspace, root).split(path.sep).join('/');
+  const whole = { base: workspace, folder, archived: 'packages', added: [] } as const;
+  for (const made of MADE_SERVERS) {
+    if (made.package !== null && !manifest.packages.has(made.package)) continue;
+    const server = firstOf(root, made.server);
+    if (server === null) continue;
+    const client = firstOf(root, made.assets);
+    return { ...whole, start: `node ${server}`, assets: client === null ? [] : [['', path.join(root, client)]] };
+  }
+  const { start } = manifest;
+  if (start === null)
+    throw new BuildError(
+      'missing_entry',
+      'kind: ssr needs a command that starts the server: add a script "start" to package.json, such as "node server.js". It has to listen on the port that the variable PORT says',
+    );
+  const client = clientFolder(root, config.out, start);
+  return { ...whole, start, assets: client === null ? [] : [['', path.join(root, client)]] };
+}
+
+/** What Next.js puts together with `output: 'standalone'`; null where it did not. */
+function standaloneOf(root: string, workspace: string): ProjectServer | null {
+  const base = path.join(root, '.next', 'standalone');
+  // In a monorepo it repeats the path of the project.
+  const folder = ['', path.relative(workspace, root).split(path.sep).join('/')].find((name) =>
+    existsSync(path.join(base, name, 'server.js')),
+  );
+  if (folder === undefined) return null;
+  const shown = (name: string): boolean => existsSync(path.join(root, name));
+  const inside = (name: string): string => (folder === '' ? name : `${folder}/${name}`);
+  return {
+    base,
+    folder,
+    start: 'node server.js',
+    archived: 'whole',
+    // Its image optimizer reads them.
+    added: (['public', '.next/static'] as const)
+      .filter((name) => shown(name) && !existsSync(path.join(base, inside(name))))
+      .map((name) => [inside(name), path.join(root, name)] as const),
+    assets: [
+      ...(shown('public') ? [['', path.join(root, 'public')] as const] : []),
+      ...(shown('.next/static') ? [['_next/static/', path.join(root, '.next/static')] as const] : []),
+    ],
+  };
+}
+
+/** The folder with files for browsers; null: none is known, and the server serves its own. */
+function clientFolder(root: string, out: string | null, start: string): string | null {
+  const isFolder = (name: string): boolean =>
+    statSync(path.join(root, name), { throwIfNoEntry: false })?.isDirectory() === true;
+  if (out === null) return CLIENT_FOLDERS.find(isFolder) ?? null;
+  if (!isFolder(out))
+    throw new BuildError(
+      'assets',
+      `The output directory "${out}" does not exist: kind ssr serves it before the server`,
+    );
+  // Never the code of the server.
+  const server = start.split(/[\s"']+/).find((word) => /\.[cm]?[jt]sx?$/.test(word));
+  const holdsServer = server !== undefined && !path.relative(out, server).startsWith('..');
+  if (!holdsServer && out !== '.' && out !== '.next') return out;
+  return CLIENT_PARTS.map((part) => path.posix.join(out, part)).find(isFolder) ?? null;
+}
+
+interface Package {
+  readonly packages: ReadonlySet<string>;
+  readonly start: string | null;
+}
+
+function packageOf(root: string): Package {
+  try {
+    const text = readFileSync(path.join(root, 'package.json'), 'utf8');
+    const { dependencies, devDependencies, scripts } = JSON.parse(text) as Record<string, Record<string, unknown>>;
+    const start = scripts?.['start'];
+    return {
+      packages: new Set([...Object.keys(dependencies ?? {}), ...Object.keys(devDependencies ?? {})]),
+      start: typeof start === 'string' && start.trim() !== '' ? start.trim() : null,
+    };
+  } catch {
+    return { packages: new Set(), start: null };
+  }
+}
+
+/** The first path that is there; one part of it may be `*`. */
+function firstOf(root: string, pattern: string): string | null {
+  const [before, after] = pattern.split('*');
+  if (after === undefined) return existsSync(path.join(root, pattern)) ? pattern : null;
+  const above = path.join(root, before!);
+  if (!existsSync(above)) return null;
+  const names = readdirSync(above).sort();
+  return names.map((name) => `${before}${name}${after}`).find((name) => existsSync(path.join(root, name))) ?? null;
+}

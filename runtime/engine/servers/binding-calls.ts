@@ -1,0 +1,60 @@
+// Where servers of ssr projects call their bindings: a Unix socket that only the process of servers reaches, which says
+// in a header whose call it is. Each goes to the worker of that deployment, in its isolate. Opened by main.ts.
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { SERVER_KEY_HEADER } from '#core/ssr/protocol.ts';
+import { HeadCache } from '../http/header-block.ts';
+import { InsideExchange } from '../http/inside-exchange.ts';
+import type { Exchange } from '../http/listener.ts';
+import { blockOf } from './proxied-request.ts';
+
+/** What it is made of. */
+interface BindingCallsParts {
+  readonly path: string;
+  readonly bodyBytesMax: number;
+  /** False: this engine knows no such deployment. */
+  readonly call: (key: string, exchange: Exchange) => boolean;
+}
+
+/** @throws {Error} of the system when the socket cannot be made. */
+export async function openBindingCalls({ path, bodyBytesMax, call }: BindingCallsParts): Promise<Server> {
+  const { createServer } = process.getBuiltinModule('node:http');
+  const heads = new HeadCache();
+  const server = createServer({ requestTimeout: 0 }, (request, response) => {
+    const key = request.headers[SERVER_KEY_HEADER];
+    const exchange = new InsideExchange(
+      {
+        method: request.method ?? 'GET',
+        target: request.url ?? '/',
+        host: 'bindings.internal',
+        headerBlock: withoutKey(request),
+        body: hasBody(request) ? request : null,
+        bodyBytesMax,
+      },
+      heads,
+    );
+    response.once('close', () => exchange.abort(new Error('The caller is gone')));
+    answer(exchange, response).catch(() => response.destroy());
+    if (typeof key !== 'string' || !call(key, exchange))
+      exchange.send(404, 'content-type\0application/json\0', UNKNOWN);
+  });
+  await new Promise<void>((resolve, reject) => void server.once('error', reject).listen(path, resolve));
+  return server;
+}
+
+const UNKNOWN = JSON.stringify({ error: { name: 'Error', message: 'This deployment is gone' } });
+
+async function answer(exchange: InsideExchange, response: ServerResponse): Promise<void> {
+  const { status, headers, body } = await exchange.answer;
+  response.writeHead(status, [...headers]);
+  body.once('error', () => response.destroy());
+  body.pipe(response);
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+function withoutKey({ rawHeaders }: IncomingMessage): string {
+  const kept = rawHeaders.filter((_, at) => rawHeaders[at - (at % 2)]!.toLowerCase() !== SERVER_KEY_HEADER);
+  return blockOf(kept);
+}

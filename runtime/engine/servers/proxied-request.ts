@@ -1,0 +1,130 @@
+// One request on its way to a server and its response back, as streams with back-pressure both ways. server-lane.ts
+// makes one; what becomes of the invocation is decided there.
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { Exchange } from '../http/listener.ts';
+import type { ServerDoor } from './server-door.ts';
+
+/** How it went. */
+export interface ProxyEvents {
+  /** The head of the response is out. */
+  begun(status: number): void;
+  done(): void;
+  /**
+   * The server cut it, or answered what cannot be sent.
+   *
+   * @param untouched the server has not got it: it may be sent again.
+   */
+  failed(error: NodeJS.ErrnoException, untouched: boolean): void;
+}
+
+const BODILESS = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE', 'TRACE']);
+/** What no connection was made for. */
+const NOT_CONNECTED = new Set(['ECONNREFUSED', 'ENOENT']);
+
+export class ProxiedRequest {
+  #exchange: Exchange;
+  #events: ProxyEvents;
+  #request: ClientRequest;
+  #response: IncomingMessage | null = null;
+  #isConnected = false;
+  #isOver = false;
+
+  /** @param headers names and values in turn */
+  constructor(door: ServerDoor, exchange: Exchange, headers: readonly string[], events: ProxyEvents) {
+    this.#exchange = exchange;
+    this.#events = events;
+    const { request } = process.getBuiltinModule('node:http');
+    const { method, target, bodyBytes } = exchange;
+    this.#request = request({
+      socketPath: door.path,
+      agent: door.agent,
+      method,
+      path: target,
+      headers: [...headers, ...framing(method, bodyBytes, headers)] as never,
+      setHost: false,
+    });
+    this.#request.once('socket', (socket) => {
+      const pump = (): void => {
+        this.#isConnected = true;
+        this.#sendBody();
+      };
+      if (socket.connecting) socket.once('connect', pump);
+      else pump();
+    });
+    this.#request.once('response', (response) => this.#respond(response));
+    this.#request.on('error', (error: NodeJS.ErrnoException) => this.#fail(error));
+  }
+
+  /** The client is gone. */
+  abort(): void {
+    this.#isOver = true;
+    this.#request.destroy();
+  }
+
+  #sendBody(): void {
+    const request = this.#request;
+    const exchange = this.#exchange;
+    if (this.#isOver) return;
+    if (exchange.bodyBytes === 0) {
+      request.end();
+      return;
+    }
+    request.on('drain', () => exchange.resumeBody());
+    exchange.readBody({
+      chunk: (bytes) => this.#isOver || request.write(bytes),
+      end: () => void request.end(),
+    });
+  }
+
+  #respond(response: IncomingMessage): void {
+    if (this.#isOver) return;
+    this.#response = response;
+    const exchange = this.#exchange;
+    const status = response.statusCode ?? 502;
+    response.once('aborted', () => this.#fail(new Error('it ended in the middle of a response')));
+    response.once('error', (error) => this.#fail(error));
+    try {
+      if (status === 204 || status === 304) exchange.send(status, blockOf(response.rawHeaders), null);
+      else exchange.begin(status, blockOf(response.rawHeaders));
+    } catch (error) {
+      this.#request.destroy();
+      this.#fail(error as Error);
+      return;
+    }
+    this.#events.begun(status);
+    const onDrain = (): void => void response.resume();
+    exchange.onDrain = onDrain;
+    response.on('data', (chunk: Buffer) => {
+      if (!this.#isOver && !exchange.write(chunk)) response.pause();
+    });
+    response.once('end', () => {
+      if (this.#isOver) return;
+      this.#isOver = true;
+      if (status !== 204 && status !== 304) exchange.end();
+      this.#events.done();
+    });
+  }
+
+  #fail(error: NodeJS.ErrnoException): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const untouched = this.#response === null && !this.#isConnected && NOT_CONNECTED.has(error.code ?? '');
+    this.#request.destroy();
+    this.#events.failed(error, untouched);
+  }
+}
+
+/** How a body is framed where its client's header does not say it. */
+function framing(method: string, bodyBytes: number, headers: readonly string[]): string[] {
+  if (bodyBytes < 0) return ['transfer-encoding', 'chunked'];
+  if (headers.some((name, at) => at % 2 === 0 && name === 'content-length')) return [];
+  return bodyBytes === 0 && BODILESS.has(method) ? [] : ['content-length', String(bodyBytes)];
+}
+
+/** As a listener takes it. */
+export function blockOf(rawHeaders: readonly string[]): string {
+  let block = '';
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2)
+    block += `${rawHeaders[at]!.toLowerCase()}\0${rawHeaders[at + 1]}\0`;
+  return block;
+}

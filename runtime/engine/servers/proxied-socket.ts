@@ -1,0 +1,147 @@
+// A WebSocket between a visitor and a server: the handshake goes to the server first, and what it answers decides.
+// server-lane.ts makes one. Loads `ws` when the first one comes.
+import type { IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { handshakeHeaders } from '../http/handshake.ts';
+import type { Exchange } from '../http/listener.ts';
+import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
+import { blockOf } from './proxied-request.ts';
+import type { ServerDoor } from './server-door.ts';
+
+/** How it went. */
+export interface ProxiedSocketEvents {
+  opened(): void;
+  /** The server refused the handshake with a response of its own, whose head is out. */
+  refused(status: number): void;
+  /** It is closed, or the refusal is sent. */
+  done(): void;
+  failed(error: NodeJS.ErrnoException): void;
+}
+
+const HANDSHAKE_MS = 30_000;
+/** What one side has not taken, above which the other one waits, and how often that is looked at. */
+const BUFFERED_BYTES_MAX = 1024 * 1024;
+const LOOK_MS = 20;
+
+/** One that both sides have. */
+export interface ProxiedSocket {
+  close(code: number, reason: string): void;
+  /** At once. */
+  cut(): void;
+}
+
+/** @param headers names and values in turn, as the server gets them */
+export async function openProxiedSocket(
+  door: ServerDoor,
+  exchange: Exchange,
+  headers: readonly string[],
+  messageBytesMax: number,
+  events: ProxiedSocketEvents,
+): Promise<ProxiedSocket> {
+  const [{ WebSocket }, { wireOf, closeOptions }] = await Promise.all([import('ws'), import('../http/websocket.ts')]);
+  const offered = handshakeHeaders(exchange.headerBlock)['sec-websocket-protocol'] ?? '';
+  const protocols = offered.split(',').map((name) => name.trim());
+  const sent: Record<string, string | string[]> = {};
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    const name = headers[at]!;
+    if (name === 'upgrade' || name.startsWith('sec-websocket-')) continue;
+    const before = sent[name];
+    sent[name] = before === undefined ? headers[at + 1]! : [before, headers[at + 1]!].flat();
+  }
+  const inner = new WebSocket(`ws://server${exchange.target}`, protocols.filter(Boolean), {
+    headers: sent as Record<string, string>,
+    createConnection: (() => connect(door.path)) as never,
+    followRedirects: false,
+    handshakeTimeout: HANDSHAKE_MS,
+    maxPayload: messageBytesMax,
+    perMessageDeflate: false,
+    ...closeOptions,
+  });
+  let isOver = false;
+  let block = '';
+  /** What the visitor's side says while the server's is not there yet cannot be: it opens first. */
+  let outer: SocketWire | null = null;
+  const over = (tell: () => void): void => {
+    if (isOver) return;
+    isOver = true;
+    tell();
+  };
+  inner.once('upgrade', ({ rawHeaders }: IncomingMessage) => {
+    const fields = rawHeaders.filter((_, at) => {
+      const name = rawHeaders[at - (at % 2)]!.toLowerCase();
+      return !name.startsWith('sec-websocket-') || name === 'sec-websocket-protocol';
+    });
+    block = blockOf(fields);
+  });
+  inner.once('unexpected-response', (_request, response: IncomingMessage) => {
+    try {
+      exchange.begin(response.statusCode ?? 502, blockOf(response.rawHeaders));
+    } catch (error) {
+      response.destroy();
+      over(() => events.failed(error as Error));
+      return;
+    }
+    events.refused(response.statusCode ?? 502);
+    response.on('data', (chunk: Buffer) => void exchange.write(chunk));
+    response.once('close', () => {
+      exchange.end();
+      over(() => events.done());
+    });
+  });
+  inner.once('error', (error) => {
+    if (outer === null) over(() => events.failed(error));
+  });
+  inner.once('open', () => {
+    let toServer: SocketWire | null = null;
+    const toVisitor: SocketEvents = {
+      message(data) {
+        outer?.send(data);
+        held(inner, outer);
+      },
+      failed() {},
+      closed(code, reason, clean) {
+        if (clean) outer?.close(code, reason);
+        else outer?.close(1011, 'The server ended');
+      },
+    };
+    const ofVisitor: SocketEvents = {
+      message(data) {
+        toServer?.send(data);
+        held(outer, toServer);
+      },
+      failed() {},
+      closed(code, reason, clean) {
+        if (clean) toServer?.close(code, reason);
+        else inner.terminate();
+        over(() => events.done());
+      },
+    };
+    exchange.onAbort = null;
+    outer = exchange.upgrade(block, ofVisitor);
+    if (outer === null) {
+      inner.terminate();
+      over(() => events.failed(new Error('it answered 101 to what is no WebSocket handshake')));
+      return;
+    }
+    toServer = wireOf(inner, toVisitor);
+    events.opened();
+  });
+  return {
+    close(code, reason) {
+      if (outer === null) inner.terminate();
+      else outer.close(code, reason);
+    },
+    cut: () => inner.terminate(),
+  };
+}
+
+/** Whoever sends faster than the other side takes is not read for a while. */
+function held(from: { pause(): void; resume(): void } | null, to: { readonly bufferedBytes: number } | null): void {
+  if (from === null || to === null || to.bufferedBytes <= BUFFERED_BYTES_MAX) return;
+  from.pause();
+  const timer = setInterval(() => {
+    if (to.bufferedBytes > BUFFERED_BYTES_MAX) return;
+    clearInterval(timer);
+    from.resume();
+  }, LOOK_MS).unref();
+}

@@ -1,0 +1,238 @@
+// The lane of an ssr deployment's requests: they go to its server, a process beside the engine, which is asked for with
+// the first one and held while there are any. deployment.ts makes one; it ends what the lane says is over.
+import { PlatformError } from '#core/errors.ts';
+import type { Limits } from '#core/limits.ts';
+import type { ServerSpec } from '#core/ssr/protocol.ts';
+import type { Exchange } from '../http/listener.ts';
+import type { HttpInvocation } from '../invocation/invocation.ts';
+import { failed, isFailureCode, ok, type Outcome } from '../invocation/outcome.ts';
+import type { ServedDeployment } from '../deployments/config.ts';
+import { ProxiedRequest } from './proxied-request.ts';
+import { openProxiedSocket, type ProxiedSocket } from './proxied-socket.ts';
+import { ServerDoor } from './server-door.ts';
+import type { ServerLink, ServerListener } from './server-link.ts';
+
+/** What it is made of. */
+export interface ServerLaneParts {
+  readonly link: ServerLink;
+  readonly spec: ServerSpec;
+  readonly limits: Limits;
+  /** Scheme that visitors use. */
+  readonly protocol: 'http' | 'https';
+  /** Headers with the client's true address in them. */
+  readonly clientHeaders: (headerBlock: string, remoteAddress: string) => string;
+}
+
+/** A server is held for so long after its last request: it is asked for once, not with each. */
+const HELD_MS = 1000;
+/** Times that a request which no server got is sent again. */
+const ATTEMPTS = 3;
+
+interface Running {
+  readonly invocation: HttpInvocation;
+  abort(): void;
+  /** Its response is an open WebSocket. */
+  socket: ProxiedSocket | null;
+}
+
+export class ServerLane implements ServerListener {
+  #deployment: ServedDeployment;
+  #parts: ServerLaneParts;
+  #running = new Set<Running>();
+  #door: Promise<ServerDoor> | null = null;
+  #opened: ServerDoor | null = null;
+  /** Those that requests still use although their server is gone. */
+  #left = new Set<ServerDoor>();
+  lastUsedAt = 0;
+
+  constructor(deployment: ServedDeployment, parts: ServerLaneParts) {
+    this.#deployment = deployment;
+    this.#parts = parts;
+  }
+
+  /** Requests that run, and open WebSockets. */
+  get load(): number {
+    return this.#running.size;
+  }
+
+  /** Without those whose response is an open WebSocket. */
+  get busy(): number {
+    let busy = 0;
+    for (const { socket } of this.#running) if (socket === null) busy++;
+    return busy;
+  }
+
+  serve(invocation: HttpInvocation): void {
+    const running: Running = { invocation, abort: () => {}, socket: null };
+    this.#running.add(running);
+    const onAbort = (): void => this.#end(running, failed('client_gone'));
+    invocation.answer.onAbort = onAbort;
+    void this.#send(running, ATTEMPTS);
+  }
+
+  /** Whether its server starts. */
+  async start(): Promise<Outcome> {
+    try {
+      await this.#open();
+      this.lastUsedAt = performance.now();
+      return ok;
+    } catch (error) {
+      return outcomeOf(error);
+    }
+  }
+
+  line(level: 'info' | 'error', text: string): void {
+    this.#deployment.log(level, text, null);
+  }
+
+  ended(socket: string): void {
+    if (this.#opened !== null && (socket === '' || this.#opened.socket === socket)) this.#drop();
+  }
+
+  /** Called about once a second. */
+  checkWall(now: number): void {
+    const limitMs = this.#parts.limits.wallMs;
+    for (const running of this.#running)
+      if (running.socket === null && now - running.invocation.wallFrom >= limitMs)
+        this.#end(running, failed('wall_limit_exceeded', { limitMs }));
+    if (this.#running.size > 0 || this.#opened === null || now - this.lastUsedAt < HELD_MS) return;
+    this.#drop();
+    this.#parts.link.release(this.#parts.spec.key);
+  }
+
+  closeSockets(code: number, reason: string): void {
+    for (const { socket } of this.#running) socket?.close(code, reason);
+  }
+
+  close(): void {
+    for (const running of this.#running) this.#end(running, failed('draining'));
+    if (this.#door !== null) this.#parts.link.release(this.#parts.spec.key);
+    this.#drop();
+    this.#parts.link.forget(this.#parts.spec.key, this);
+  }
+
+  #open(): Promise<ServerDoor> {
+    this.#door ??= this.#acquire();
+    return this.#door;
+  }
+
+  async #acquire(): Promise<ServerDoor> {
+    const { link, spec } = this.#parts;
+    try {
+      const socket = await link.acquire(spec, this);
+      this.#opened = new ServerDoor(socket);
+      return this.#opened;
+    } catch (error) {
+      this.#door = null;
+      throw error;
+    }
+  }
+
+  /** The next request asks for a server again. */
+  #drop(): void {
+    if (this.#opened !== null) this.#left.add(this.#opened);
+    this.#opened = null;
+    this.#door = null;
+    this.#closeLeft();
+  }
+
+  #closeLeft(): void {
+    if (this.#running.size > 0) return;
+    for (const door of this.#left) door.close();
+    this.#left.clear();
+  }
+
+  async #send(running: Running, attempts: number): Promise<void> {
+    const { invocation } = running;
+    const exchange = invocation.answer;
+    let door: ServerDoor;
+    try {
+      door = await this.#open();
+    } catch (error) {
+      this.#end(running, outcomeOf(error));
+      return;
+    }
+    if (!this.#running.has(running)) return;
+    invocation.phase = 'running';
+    const failure = (error: NodeJS.ErrnoException, untouched: boolean): void => {
+      if (untouched) this.#lost(door);
+      if (untouched && attempts > 1) void this.#send(running, attempts - 1);
+      else this.#end(running, lostOutcome(error));
+    };
+    const headers = this.#headers(exchange);
+    if (exchange.header('upgrade') === null || exchange.method !== 'GET') {
+      const proxied = new ProxiedRequest(door, exchange, headers, {
+        begun(status) {
+          invocation.status = status;
+          invocation.phase = 'answered';
+        },
+        done: () => this.#end(running, ok),
+        failed: failure,
+      });
+      running.abort = () => proxied.abort();
+      return;
+    }
+    try {
+      const socket = await openProxiedSocket(door, exchange, headers, this.#parts.limits.webSocketMessageBytesMax, {
+        opened() {
+          invocation.status = 101;
+          invocation.phase = 'answered';
+          running.socket = socket;
+        },
+        refused(status) {
+          invocation.status = status;
+          invocation.phase = 'answered';
+        },
+        done: () => this.#end(running, ok),
+        failed: (error) => failure(error, error.code === 'ECONNREFUSED' || error.code === 'ENOENT'),
+      });
+      running.abort = () => socket.cut();
+      if (!this.#running.has(running)) socket.cut();
+    } catch (error) {
+      failure(error as Error, false);
+    }
+  }
+
+  #lost(door: ServerDoor): void {
+    if (this.#opened !== door) return;
+    this.#parts.link.lost(this.#parts.spec.key, door.socket);
+    this.#drop();
+  }
+
+  /** As the server gets them. */
+  #headers(exchange: Exchange): string[] {
+    const { clientHeaders, protocol } = this.#parts;
+    const fields = clientHeaders(exchange.headerBlock, exchange.remoteAddress).split('\0');
+    const headers: string[] = [];
+    const seen = new Set<string>();
+    for (let at = 0; at + 1 < fields.length; at += 2) {
+      headers.push(fields[at]!, fields[at + 1]!);
+      seen.add(fields[at]!);
+    }
+    for (const [name, value] of [
+      ['host', exchange.host],
+      ['x-forwarded-host', exchange.host],
+      ['x-forwarded-proto', protocol],
+    ] as const)
+      if (!seen.has(name)) headers.push(name, value);
+    return headers;
+  }
+
+  #end(running: Running, outcome: Outcome): void {
+    if (!this.#running.delete(running)) return;
+    this.lastUsedAt = performance.now();
+    if (outcome.kind === 'failed') running.abort();
+    this.#deployment.end(running.invocation, outcome);
+    this.#closeLeft();
+  }
+}
+
+function outcomeOf(error: unknown): Outcome & { kind: 'failed' } {
+  if (error instanceof PlatformError && isFailureCode(error.code)) return failed(error.code, error.details);
+  return failed('server_unavailable', { reason: (error as Error).message });
+}
+
+function lostOutcome(error: Error): Outcome & { kind: 'failed' } {
+  if (error instanceof PlatformError && isFailureCode(error.code)) return failed(error.code, error.details);
+  return failed('server_lost', { reason: error.message });
+}

@@ -1,0 +1,132 @@
+// An engine's connection to the process that runs servers of ssr projects (runtime/ssr/): made when the first server is
+// wanted, and again when it broke. server-lane.ts asks it; nothing here knows of requests.
+import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { PlatformError } from '#core/errors.ts';
+import { readLines, type FromEngine, type ServerSpec, type ToEngine } from '#core/ssr/protocol.ts';
+
+/** Who has a server. */
+export interface ServerListener {
+  /** A line that the server wrote, or that is about it. */
+  line(level: 'info' | 'error', text: string): void;
+  /** It answers no more. */
+  ended(socket: string): void;
+}
+
+/** What a link is made of. */
+interface ServerLinkParts {
+  /** Where the process listens; '': there is none. */
+  readonly socket: string;
+  /** Where this engine answers calls of bindings. */
+  readonly calls: string;
+  /** Asks for the process; called again and again until it listens. */
+  readonly want: () => void;
+}
+
+/** How long the process may take to listen, and the pause between looks. */
+const START_MS = 20_000;
+const LOOK_MS = 50;
+
+interface Asked {
+  readonly resolve: (socket: string) => void;
+  readonly reject: (error: Error) => void;
+}
+
+export class ServerLink {
+  #parts: ServerLinkParts;
+  #connection: Promise<Socket> | null = null;
+  #asked = new Map<number, Asked>();
+  #listeners = new Map<string, ServerListener>();
+  #lastId = 0;
+  #closed = false;
+
+  constructor(parts: ServerLinkParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * The Unix socket of a server, which runs until it is released.
+   *
+   * @throws {PlatformError} `server_start_failed`, `server_unavailable`, `overloaded`
+   */
+  async acquire(spec: ServerSpec, listener: ServerListener): Promise<string> {
+    if (this.#parts.socket === '') throw unavailable('this handler runs no servers');
+    const connection = await (this.#connection ??= this.#connect());
+    const id = ++this.#lastId;
+    this.#listeners.set(spec.key, listener);
+    return new Promise((resolve, reject) => {
+      this.#asked.set(id, { resolve, reject });
+      this.#say(connection, { type: 'acquire', id, spec });
+    });
+  }
+
+  release(key: string): void {
+    void this.#connection?.then((connection) => this.#say(connection, { type: 'release', key })).catch(() => {});
+  }
+
+  /** It answers no connection. */
+  lost(key: string, socket: string): void {
+    void this.#connection?.then((connection) => this.#say(connection, { type: 'lost', key, socket })).catch(() => {});
+  }
+
+  /** Nobody listens to it any more. */
+  forget(key: string, listener: ServerListener): void {
+    if (this.#listeners.get(key) === listener) this.#listeners.delete(key);
+  }
+
+  close(): void {
+    this.#closed = true;
+    void this.#connection?.then((connection) => connection.destroy()).catch(() => {});
+  }
+
+  #say(connection: Socket, message: FromEngine): void {
+    if (connection.writable) connection.write(`${JSON.stringify(message)}\n`);
+  }
+
+  async #connect(): Promise<Socket> {
+    const until = performance.now() + START_MS;
+    for (;;) {
+      const connection = connect(this.#parts.socket);
+      const isOpen = await new Promise<boolean>((resolve) => {
+        connection.once('connect', () => resolve(true)).once('error', () => resolve(false));
+      });
+      if (isOpen) return this.#opened(connection);
+      if (this.#closed || performance.now() > until) {
+        this.#connection = null;
+        throw unavailable('the process that runs servers does not start: the log of the platform says why');
+      }
+      this.#parts.want();
+      await pause(LOOK_MS);
+    }
+  }
+
+  #opened(connection: Socket): Socket {
+    const read = readLines<ToEngine>((message) => this.#heard(message));
+    connection.setEncoding('utf8').on('data', read);
+    connection.on('error', () => {});
+    connection.once('close', () => {
+      this.#connection = null;
+      for (const { reject } of this.#asked.values()) reject(unavailable('the process that runs servers ended'));
+      this.#asked.clear();
+      for (const listener of this.#listeners.values()) listener.ended('');
+    });
+    this.#say(connection, { type: 'hello', calls: this.#parts.calls });
+    return connection;
+  }
+
+  #heard(message: ToEngine): void {
+    if (message.type === 'line') return this.#listeners.get(message.key)?.line(message.level, message.text);
+    if (message.type === 'ended') return this.#listeners.get(message.key)?.ended(message.socket);
+    const asked = this.#asked.get(message.id);
+    this.#asked.delete(message.id);
+    if (message.type === 'acquired') asked?.resolve(message.socket);
+    else asked?.reject(new PlatformError(message.code, message.details));
+  }
+}
+
+/** Where no servers run. */
+export const noServers = new ServerLink({ socket: '', calls: '', want: () => {} });
+
+function unavailable(reason: string): PlatformError {
+  return new PlatformError('server_unavailable', { reason });
+}

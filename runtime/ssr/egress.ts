@@ -1,0 +1,130 @@
+// The way out of one server's network, which leads nowhere by itself: the server says on a Unix socket where it wants
+// to go (preload.cjs does that for it), and gets the path of another one that leads there, if the policy of all
+// requests of tenants allows it. Made per server by server-process.ts.
+import { chmodSync, rmSync } from 'node:fs';
+import { connect, createServer, isIP, type LookupFunction, type Server, type Socket } from 'node:net';
+import path from 'node:path';
+import { mayConnect, type EgressPolicy } from '#core/egress.ts';
+import { PlatformError } from '#core/errors.ts';
+
+/** What the way out is made of. */
+interface EgressParts {
+  /** Folder that the server sees. */
+  readonly folder: string;
+  readonly policy: EgressPolicy;
+  /** The addresses of a name that the policy allows. */
+  readonly lookup: LookupFunction;
+  readonly connectionsMax: number;
+}
+
+/** How long a connection may take to be made, and how long its path waits to be used. */
+const CONNECT_MS = 30_000;
+const LINE_CHARS_MAX = 400;
+
+/** Opens it in `<folder>/egress.sock`. @returns what closes it, with every connection. */
+export async function openEgress({ folder, policy, lookup, connectionsMax }: EgressParts): Promise<() => void> {
+  const open = new Set<Socket>();
+  const paths = new Set<Server>();
+  let last = 0;
+  const keep = (socket: Socket): void => {
+    open.add(socket);
+    socket.on('error', () => {}).once('close', () => open.delete(socket));
+  };
+
+  const server = createServer((asking) => {
+    keep(asking);
+    let text = '';
+    asking.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+      if (text.length > LINE_CHARS_MAX) asking.destroy();
+      else if (text.endsWith('\n')) {
+        const [what = '', host = '', port = ''] = text.trim().split(' ');
+        text = '';
+        if (what === 'lookup') answerLookup(host, asking);
+        else void lead(host, Number(port), asking);
+      }
+    });
+  });
+
+  function answerLookup(host: string, asking: Socket): void {
+    addressesOf(host).then(
+      (addresses) => asking.end(`ok ${addresses.join(' ')}\n`),
+      () => asking.end(`ENOTFOUND getaddrinfo ENOTFOUND ${host}\n`),
+    );
+  }
+
+  /** Those that may be connected to. */
+  async function addressesOf(host: string): Promise<readonly string[]> {
+    if (isIP(host) !== 0) {
+      if (mayConnect(host, policy)) return [host];
+      throw forbidden(host);
+    }
+    const found = await new Promise<readonly { readonly address: string }[]>((resolve, reject) =>
+      lookup(host, { all: true }, (error, addresses) =>
+        error === null ? resolve(addresses as unknown as { address: string }[]) : reject(error),
+      ),
+    );
+    return found.map(({ address }) => address);
+  }
+
+  async function lead(host: string, port: number, asking: Socket): Promise<void> {
+    const refuse = (code: string, reason: string): void => void asking.end(`${code} ${reason}\n`);
+    if (!(Number.isInteger(port) && port > 0 && port < 65_536)) return refuse('EINVAL', 'no port');
+    if (open.size >= connectionsMax)
+      return refuse('EMFILE', `more than ${connectionsMax} connections (SSR_CONNECTIONS_MAX)`);
+    let address: string | undefined;
+    try {
+      [address] = await addressesOf(host);
+    } catch (error) {
+      if ((error as { code?: string }).code === 'egress_forbidden') return refuse('EACCES', (error as Error).message);
+      return refuse('ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`);
+    }
+    if (address === undefined) return refuse('ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`);
+    const outside = connect({ host: address, port, timeout: CONNECT_MS });
+    keep(outside);
+    outside.once('timeout', () => outside.destroy(Object.assign(new Error('timed out'), { code: 'ETIMEDOUT' })));
+    outside.once('error', ({ code = 'ECONNREFUSED' }: NodeJS.ErrnoException) =>
+      refuse(code, `connect ${code} ${host}:${port}`),
+    );
+    outside.once('connect', () => {
+      outside.setTimeout(0);
+      offer(outside, asking);
+    });
+  }
+
+  /** A path that one connection is taken from. */
+  function offer(outside: Socket, asking: Socket): void {
+    const file = path.join(folder, `out-${++last}.sock`);
+    const single = createServer({ allowHalfOpen: true }, (inside) => {
+      single.close();
+      keep(inside);
+      inside.pipe(outside).pipe(inside);
+      inside.once('close', () => outside.destroy());
+      outside.once('close', () => inside.destroy());
+    });
+    paths.add(single);
+    const unused = setTimeout(() => (single.close(), outside.destroy()), CONNECT_MS).unref();
+    single.once('close', () => {
+      clearTimeout(unused);
+      paths.delete(single);
+      rmSync(file, { force: true });
+    });
+    single.listen(file, () => {
+      chmodSync(file, 0o666);
+      asking.end(`ok ${file}\n`);
+    });
+  }
+
+  const file = path.join(folder, 'egress.sock');
+  await new Promise<void>((resolve, reject) => void server.once('error', reject).listen(file, resolve));
+  chmodSync(file, 0o666);
+  return () => {
+    server.close();
+    for (const each of paths) each.close();
+    for (const socket of open) socket.destroy();
+  };
+}
+
+function forbidden(address: string): PlatformError {
+  return new PlatformError('egress_forbidden', { address });
+}

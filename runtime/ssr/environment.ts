@@ -1,0 +1,41 @@
+// The variables of a server process: those of its deployment, and what it has to know of where it runs. Nothing of the
+// platform's own. Pure. Called by server-process.ts.
+import { dirname } from 'node:path';
+import { nodeCommand } from '#core/process/node-command.ts';
+
+/** What they are made of. */
+interface ServerVariables {
+  readonly vars: Readonly<Record<string, string>>;
+  /** Where bindings are called. */
+  readonly platform: Readonly<Record<string, string>>;
+  /** Folder of its sockets. */
+  readonly run: string;
+  readonly preload: string;
+  readonly cwd: string;
+  readonly memoryMbMax: number;
+}
+
+/** In a network of its own every port is free. */
+export const SERVER_PORT = 3000;
+/** Of its memory, what its objects may take; the rest is for code, buffers and what it starts. */
+const HEAP_PART = 0.75;
+
+export function serverEnvironment({ vars, platform, run, preload, cwd, memoryMbMax }: ServerVariables) {
+  const [node] = nodeCommand();
+  const flags = [`--require=${preload}`, `--max-old-space-size=${Math.floor(memoryMbMax * HEAP_PART)}`];
+  return {
+    LANG: 'C.UTF-8',
+    NODE_ENV: 'production',
+    NEXT_TELEMETRY_DISABLED: '1',
+    ...vars,
+    ...platform,
+    PATH: [`${cwd}/node_modules/.bin`, dirname(node), '/usr/local/bin', '/usr/bin', '/bin'].join(':'),
+    HOME: '/tmp',
+    TMPDIR: '/tmp',
+    PORT: String(SERVER_PORT),
+    HOST: '0.0.0.0',
+    HOSTNAME: '0.0.0.0',
+    PLATFORM_SERVER_FOLDER: run,
+    NODE_OPTIONS: [...flags, vars['NODE_OPTIONS'] ?? ''].join(' ').trim(),
+  } satisfies Record<string, string>;
+}

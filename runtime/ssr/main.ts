@@ -1,0 +1,186 @@
+// Root of the process that runs servers of ssr projects beside the handler: it fences them, starts them for engines,
+// and stops them. Started by the supervisor when an engine wants it; it holds no key of the platform.
+import { chmodSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { createServer, type Socket } from 'node:net';
+import path from 'node:path';
+import { createOwnAddresses } from '#core/egress.ts';
+import { limitsFrom } from '#core/limits.ts';
+import { openLog } from '#core/log/log.ts';
+import { confinementOf } from '#core/process/confinement/confinement.ts';
+import { nodeFolders } from '#core/process/confinement/command-line.ts';
+import type { Confinement } from '#core/process/confinement/types.ts';
+import { readLines, type FromEngine, type ToEngine } from '#core/ssr/protocol.ts';
+import { guardedLookup } from '../engine/bindings/host-names.ts';
+import { openCalls } from './calls.ts';
+import { ServerProcess } from './server-process.ts';
+import { ServerRefused, Servers } from './servers.ts';
+import { openUnpacked } from './unpacked.ts';
+
+const EXIT_CONFIGURATION = 78;
+const CLEAN_MS = 3_600_000;
+const KEEP_MS = 7 * 86_400_000;
+const IDLE_LOOK_MS = 1000;
+
+const log = openLog('ssr', process.env);
+
+await start().catch((error: unknown) => {
+  log.fatal((error as Error).message);
+  process.exit(EXIT_CONFIGURATION);
+});
+
+async function start(): Promise<void> {
+  const environment = process.env;
+  const data = path.resolve(environment['FS_PATH'] ?? '');
+  const sockets = environment['SSR_SOCKETS'] ?? '';
+  const limits = limitsFrom(environment);
+  const own = path.join(data, 'ssr');
+  const runs = path.join(sockets, 'ssr');
+  await mkdir(own, { recursive: true, mode: 0o700 });
+  await mkdir(runs, { recursive: true, mode: 0o711 });
+  const confinement = await confinementOf({
+    workFolders: runs,
+    privateFolders: [data],
+    readable: nodeFolders(),
+    needs: process.execPath,
+    isOffline: true,
+  });
+  log.info(describe(confinement));
+  const unpacked = await openUnpacked({
+    folder: own,
+    archiveOf: (artifact) => path.join(data, 'artifacts', artifact, 'server.tar'),
+    filesMax: limits.artifactFilesMax,
+    keepMs: KEEP_MS,
+  });
+  const allowed = (environment['WORKER_EGRESS_ALLOW'] ?? '').split(',').map((word) => word.trim());
+  const policy = {
+    loopback: allowed.includes('loopback'),
+    private: allowed.includes('private'),
+    isOwn: createOwnAddresses(),
+  };
+  const nameServers = (environment['WORKER_DNS_SERVERS'] ?? '').split(',').filter((word) => word.trim() !== '');
+  const lookup = guardedLookup(policy, { servers: nameServers.map((word) => word.trim()) });
+
+  const engines = new Set<Engine>();
+  /** Lines of a server go to one engine that knows it. */
+  const tell = (key: string, level: 'info' | 'error', text: string): void => {
+    const [known] = [...engines].filter((engine) => engine.keys.has(key));
+    known?.say({ type: 'line', key, level, text });
+  };
+  const used = new Map<string, string>();
+  /** Each run has a folder of its own, so that no name of a socket comes again. */
+  let lastRun = 0;
+  const servers = new Servers({
+    limits: limits.ssr,
+    onLine: tell,
+    onEnded(key, socket) {
+      for (const engine of engines) if (engine.keys.has(key)) engine.say({ type: 'ended', key, socket });
+    },
+    async start(spec, slot) {
+      if (confinement.kind !== 'namespaces')
+        throw new ServerRefused('server_unavailable', { reason: 'servers cannot be fenced on this machine' });
+      const code = await unpacked.folderOf(spec.artifact, spec.server);
+      used.set(spec.key, code);
+      const server = await ServerProcess.start({
+        confinement,
+        slot,
+        limits: limits.ssr,
+        code,
+        folder: spec.server.folder,
+        start: spec.server.start,
+        vars: spec.vars,
+        run: path.join(runs, String(++lastRun)),
+        policy,
+        lookup,
+        openCalls: (folder) => openCalls(folder, spec, () => enginesOf(engines, spec.key)),
+        onLine: (level, text) => tell(spec.key, level, text),
+      });
+      void server.ended.then(() => used.delete(spec.key));
+      await server.listening();
+      return server;
+    },
+  });
+
+  const server = createServer((socket) => {
+    const engine = new Engine(socket, servers);
+    engines.add(engine);
+    socket.once('close', () => {
+      engines.delete(engine);
+      servers.releaseAll(engine);
+    });
+  });
+  const file = path.join(sockets, 'ssr.sock');
+  await new Promise<void>((resolve, reject) => void server.once('error', reject).listen(file, resolve));
+  chmodSync(file, 0o600);
+  const timers = [
+    setInterval(() => servers.stopIdle(), Math.min(IDLE_LOOK_MS, limits.ssr.idleMs)),
+    setInterval(() => void unpacked.clean(new Set(used.values())), CLEAN_MS),
+  ];
+
+  let isStopping = false;
+  const stop = async (): Promise<void> => {
+    if (isStopping) return;
+    isStopping = true;
+    for (const timer of timers) clearInterval(timer);
+    server.close();
+    await servers.close();
+    process.exit(0);
+  };
+  process.on('SIGTERM', () => void stop());
+  process.on('SIGINT', () => void stop());
+  process.on('disconnect', () => void stop());
+  process.send?.({ type: 'ready' });
+}
+
+/** Sockets for calls of a server's bindings: an engine that asked for it first. */
+function enginesOf(engines: ReadonlySet<Engine>, key: string): string[] {
+  const known = [...engines].filter(({ calls }) => calls !== '');
+  return known.sort((a, b) => Number(b.keys.has(key)) - Number(a.keys.has(key))).map(({ calls }) => calls);
+}
+
+/** One engine, as long as it is connected. */
+class Engine {
+  /** What it has asked for. */
+  readonly keys = new Set<string>();
+  /** Socket on which it answers calls of bindings. */
+  calls = '';
+  #socket: Socket;
+
+  constructor(socket: Socket, servers: Servers) {
+    this.#socket = socket;
+    const read = readLines<FromEngine>((message) => {
+      if (message.type === 'hello') this.calls = message.calls;
+      else if (message.type === 'release') servers.release(message.key, this);
+      else if (message.type === 'lost') servers.lost(message.key, message.socket);
+      else {
+        this.keys.add(message.spec.key);
+        servers.acquire(message.spec, this).then(
+          (path) => this.say({ type: 'acquired', id: message.id, socket: path }),
+          (error: unknown) => this.say({ type: 'refused', id: message.id, ...refusalOf(error) }),
+        );
+      }
+    });
+    socket
+      .setEncoding('utf8')
+      .on('data', read)
+      .on('error', () => {});
+  }
+
+  say(message: ToEngine): void {
+    if (this.#socket.writable) this.#socket.write(`${JSON.stringify(message)}\n`);
+  }
+}
+
+function refusalOf(error: unknown): Pick<ToEngine & { type: 'refused' }, 'code' | 'details'> {
+  if (error instanceof ServerRefused) return { code: error.code, details: error.details };
+  log.error({ error: (error as Error).message }, 'Server not started');
+  return { code: 'server_unavailable', details: { reason: 'the process of servers failed' } };
+}
+
+function describe({ kind, reason, firstUid }: Confinement): string {
+  const how =
+    kind === 'namespaces'
+      ? `Servers of ssr projects run in namespaces${firstUid == null ? '' : `, under user ids of their own from ${firstUid}`}`
+      : 'Servers of ssr projects are refused: nothing keeps them from this machine';
+  return reason === null ? how : `${how}. ${reason}`;
+}

@@ -1,0 +1,303 @@
+// One server of an ssr project: a confined process in a network of its own, from its start until nothing of it is left.
+// servers.ts decides when there is one; nothing here knows of engines.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { chmod, chown, mkdir, rm } from 'node:fs/promises';
+import { watch, type FSWatcher } from 'node:fs';
+import { connect, type LookupFunction } from 'node:net';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import type { EgressPolicy } from '#core/egress.ts';
+import type { SsrLimits } from '#core/limits.ts';
+import { confinedCommand, nodeFolders, uidOf } from '#core/process/confinement/command-line.ts';
+import { openControlGroups, type ControlGroups } from '#core/process/confinement/control-groups.ts';
+import { processesInNamespace, processesOf, readProcesses } from '#core/process/confinement/process-table.ts';
+import type { Confinement } from '#core/process/confinement/types.ts';
+import { openEgress } from './egress.ts';
+import { serverEnvironment } from './environment.ts';
+
+/** What a server is started with. */
+export interface ServerStart {
+  readonly confinement: Confinement;
+  /** Its number among those that run: it decides its user. */
+  readonly slot: number;
+  readonly limits: SsrLimits;
+  /** Unpacked archive. */
+  readonly code: string;
+  /** Folder in it, and the command that is run there. */
+  readonly folder: string;
+  readonly start: string;
+  readonly vars: Readonly<Record<string, string>>;
+  /** Own, short and private: its sockets lie there. */
+  readonly run: string;
+  readonly policy: EgressPolicy;
+  readonly lookup: LookupFunction;
+  /** Opens what else the server reaches in its folder. @returns what closes it, and variables that say where it is. */
+  readonly openCalls: (folder: string) => Promise<OpenCalls>;
+  readonly onLine: (level: 'info' | 'error', text: string) => void;
+}
+
+/** Where a server calls its bindings. */
+export interface OpenCalls {
+  readonly variables: Readonly<Record<string, string>>;
+  readonly close: () => void;
+}
+
+/** How a server ended, in words for its author. */
+export interface ServerEnd {
+  readonly reason: string;
+}
+
+const PRELOAD = path.join(import.meta.dirname, 'preload.cjs');
+/** Where these are seen from inside. */
+const CODE = '/app';
+/** Parts of its folder: what it writes to, and where it knocks. */
+const OWN = 'own';
+const DOORS = 'doors';
+const PRELOAD_INSIDE = '/platform/preload.cjs';
+const INFO_FD = 3;
+const CONNECT_MS = 10;
+const WATCH_MS = 1000;
+const MB = 1024 * 1024;
+/** One file that it writes: there is room in its memory only. */
+const FILE_BYTES_MAX = 1024 * MB;
+
+/** A server at work. */
+export class ServerProcess {
+  readonly socket: string;
+  /** Resolves when it is gone, and nothing of it is left. */
+  readonly ended: Promise<ServerEnd>;
+  #given: ServerStart;
+  #child: ChildProcess;
+  #groups: ControlGroups;
+  #namespace: Promise<number | null>;
+  #close: () => void;
+  #reason: string | null = null;
+  #lastError = '';
+
+  private constructor(given: ServerStart, child: ChildProcess, groups: ControlGroups, close: () => void) {
+    this.#given = given;
+    this.#child = child;
+    this.#groups = groups;
+    this.#close = close;
+    this.socket = path.join(given.run, OWN, 'http.sock');
+    this.#namespace = namespaceOf(child);
+    this.#read(child.stdout!, 'info');
+    this.#read(child.stderr!, 'error');
+    this.ended = this.#end();
+  }
+
+  /** Starts it; it listens when `listening` resolves. */
+  static async start(given: ServerStart): Promise<ServerProcess> {
+    const { confinement, limits, run, slot } = given;
+    const uid = uidOf(confinement, slot);
+    const own = path.join(run, OWN);
+    const doors = path.join(run, DOORS);
+    await rm(run, { recursive: true, force: true });
+    await mkdir(own, { recursive: true, mode: 0o700 });
+    // Only the platform writes there: what it makes and opens by name is what it made.
+    await mkdir(doors, { mode: 0o755 });
+    if (uid !== null) {
+      await chmod(run, 0o711);
+      await chown(own, uid, uid);
+    }
+    const closeEgress = await openEgress({
+      folder: doors,
+      policy: given.policy,
+      lookup: given.lookup,
+      connectionsMax: limits.connectionsMax,
+    });
+    const calls = await given.openCalls(doors);
+    const groups = await openControlGroups(
+      confinement.withoutGroups === true
+        ? null
+        : {
+            memoryBytesMax: limits.memoryMbMax * MB,
+            processesMax: limits.tasksMax,
+            processorsMax: limits.processorsMax,
+          },
+    );
+    const { file, args } = confinedCommand(
+      confinement,
+      {
+        slot,
+        cwd: path.posix.join(CODE, given.folder),
+        writable: [own],
+        readable: [
+          ...nodeFolders().map((folder) => [folder, folder] as const),
+          [given.code, CODE],
+          [PRELOAD, PRELOAD_INSIDE],
+          [doors, doors],
+        ],
+        tmp: limits.temporaryBytesMax,
+        groups: groups.files,
+        processesMax: limits.tasksMax,
+        fileBytesMax: FILE_BYTES_MAX,
+        infoFd: INFO_FD,
+        isOffline: true,
+        isServing: true,
+        hostname: 'server',
+      },
+      ['sh', '-c', shellCommand(given.start)],
+    );
+    const child = spawn(file, args, {
+      cwd: '/',
+      env: serverEnvironment({
+        vars: given.vars,
+        platform: calls.variables,
+        run,
+        preload: PRELOAD_INSIDE,
+        cwd: path.posix.join(CODE, given.folder),
+        memoryMbMax: limits.memoryMbMax,
+      }),
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    });
+    return new ServerProcess(given, child, groups, () => {
+      closeEgress();
+      calls.close();
+    });
+  }
+
+  /** Resolves when it answers connections. @throws {Error} with the reason, in words for its author. */
+  async listening(): Promise<void> {
+    const { limits, run } = this.#given;
+    let look = (): void => {};
+    let watcher: FSWatcher | null = null;
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const late = (): void => {
+          this.kill(
+            `it did not listen within ${limits.startMs} ms (SSR_START_MS). A server has to listen on the port that the variable PORT says`,
+          );
+        };
+        timer = setTimeout(late, limits.startMs);
+        void this.ended.then(({ reason }) => reject(new Error(reason)));
+        look = (): void => {
+          const socket = connect(this.socket);
+          socket.once('connect', () => {
+            socket.destroy();
+            resolve();
+          });
+          socket.once('error', ({ code }: NodeJS.ErrnoException) => {
+            // It is there, and not listened on for a moment yet.
+            if (code === 'ECONNREFUSED') setTimeout(look, CONNECT_MS);
+          });
+        };
+        watcher = watch(path.join(run, OWN), (_event, name) => name === 'http.sock' && look());
+        look();
+      });
+    } finally {
+      clearTimeout(timer);
+      (watcher as FSWatcher | null)?.close();
+    }
+  }
+
+  /** Asks it to end, and ends it where it does not. */
+  async stop(): Promise<void> {
+    this.#reason ??= 'it was stopped';
+    const ids = await this.#inside();
+    for (const id of ids) signal(id, 'SIGTERM');
+    if (ids.length === 0) this.#kill();
+    const timer = setTimeout(() => this.#kill(), this.#given.limits.stopMs);
+    await this.ended;
+    clearTimeout(timer);
+  }
+
+  /** Ends it at once. @param reason for its author */
+  kill(reason: string): void {
+    this.#reason ??= reason;
+    this.#kill();
+  }
+
+  #kill(): void {
+    if (this.#child.pid !== undefined) signal(-this.#child.pid, 'SIGKILL');
+  }
+
+  /** Its processes without those that fence it. */
+  async #inside(): Promise<number[]> {
+    const inode = await this.#namespace;
+    const entries = await readProcesses();
+    if (inode !== null) return processesInNamespace(entries, inode);
+    return processesOf(entries, this.#child.pid ?? 0, null).map(({ id }) => id);
+  }
+
+  async #end(): Promise<ServerEnd> {
+    const child = this.#child;
+    const watching = setInterval(() => void this.#look().catch(() => {}), WATCH_MS).unref();
+    const how = await new Promise<string>((resolve) => {
+      child.once('error', (error) => resolve(error.message));
+      child.once('close', (code, killedBy) => resolve(killedBy === null ? `exit code ${code}` : killedBy));
+    });
+    clearInterval(watching);
+    this.#close();
+    if ((await this.#groups.hit()) === 'memory') this.#reason = this.#tooMuchMemory();
+    await this.#groups.close();
+    await rm(this.#given.run, { recursive: true, force: true });
+    const said = this.#lastError === '' ? '' : `. It wrote: ${this.#lastError}`;
+    return { reason: this.#reason ?? `it ended (${how})${said}` };
+  }
+
+  /** What no control group bounds is looked at. */
+  async #look(): Promise<void> {
+    const hit = await this.#groups.hit();
+    if (hit === 'memory') this.kill(this.#tooMuchMemory());
+    if (this.#groups.hasMemory) return;
+    const inside = new Set(await this.#inside());
+    const own = (await readProcesses()).filter(({ id }) => inside.has(id));
+    const bytes = own.reduce((sum, entry) => sum + entry.bytes, 0);
+    if (bytes > this.#given.limits.memoryMbMax * MB) this.kill(this.#tooMuchMemory());
+  }
+
+  #tooMuchMemory(): string {
+    return `it used more than ${this.#given.limits.memoryMbMax} MB of memory (SSR_MEMORY_MB)`;
+  }
+
+  #read(stream: Readable, level: 'info' | 'error'): void {
+    const { onLine, limits } = this.#given;
+    let rest = '';
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      const lines = (rest + chunk).split('\n');
+      rest = lines.pop()!;
+      // A line without an end is one all the same.
+      if (rest.length > limits.logLineCharsMax) {
+        lines.push(rest);
+        rest = '';
+      }
+      for (const line of lines) this.#line(level, line, onLine);
+    });
+    stream.once('end', () => rest !== '' && this.#line(level, rest, onLine));
+  }
+
+  #line(level: 'info' | 'error', text: string, onLine: ServerStart['onLine']): void {
+    const line = text.slice(0, this.#given.limits.logLineCharsMax).replace(/\r$/, '');
+    if (line === '') return;
+    if (level === 'error' && /error/i.test(line)) this.#lastError = line.slice(0, 300);
+    onLine(level, line);
+  }
+}
+
+/** Without a shell around it where the command is a single one: signals reach it, and it costs no memory. */
+function shellCommand(start: string): string {
+  const [, variables = '', command] = /^((?:[A-Za-z_]\w*=[\w./:@-]*\s+)*)([\w./:@=,\s-]+)$/.exec(start) ?? [];
+  return command === undefined || /^(?:cd|exec|set|export)\s/.test(command) ? start : `${variables}exec ${command}`;
+}
+
+/** Number of the process namespace that bubblewrap made; null: none. */
+async function namespaceOf(child: ChildProcess): Promise<number | null> {
+  let text = '';
+  try {
+    for await (const chunk of child.stdio[INFO_FD] as Readable) text += String(chunk);
+    return (JSON.parse(text) as { 'pid-namespace'?: number })['pid-namespace'] ?? null;
+  } catch {
+    return null;
+  }
+}
+
+function signal(id: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(id, name);
+  } catch {
+    // It is gone already.
+  }
+}

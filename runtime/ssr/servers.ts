@@ -1,0 +1,224 @@
+// Which servers run: one per deployment, started for the first request, stopped when it is idle or room is needed, and
+// left alone for a while when it fails. main.ts gives it what engines want.
+import type { ErrorDetails } from '#core/errors.ts';
+import type { SsrLimits } from '#core/limits.ts';
+import type { ServerSpec } from '#core/ssr/protocol.ts';
+import type { ServerProcess } from './server-process.ts';
+
+/** Whoever holds a server, for as long as it has requests for it. */
+export type Holder = object;
+
+/** A refusal, as an engine answers it. */
+export class ServerRefused extends Error {
+  readonly code: 'server_start_failed' | 'server_unavailable' | 'overloaded';
+  readonly details: ErrorDetails;
+
+  constructor(code: ServerRefused['code'], details: ErrorDetails) {
+    super(code);
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** What the servers are made of. */
+export interface ServersParts {
+  readonly limits: SsrLimits;
+  /** Starts a server in a slot; it listens when this resolves. */
+  readonly start: (spec: ServerSpec, slot: number) => Promise<ServerProcess>;
+  /** A line of the platform's own for the log of a deployment. */
+  readonly onLine: (key: string, level: 'info' | 'error', text: string) => void;
+  /** A server that was given out is gone. */
+  readonly onEnded: (key: string, socket: string) => void;
+  readonly now?: () => number;
+}
+
+interface Entry {
+  readonly spec: ServerSpec;
+  readonly slot: number;
+  readonly holders: Set<Holder>;
+  started: Promise<ServerProcess>;
+  process: ServerProcess | null;
+  idleSince: number;
+  startedAt: number;
+  isStopping: boolean;
+  /** It answers no connection, and is being ended. */
+  isLost: boolean;
+}
+
+/** How often a server failed, and until when it is left alone. */
+interface Pause {
+  failures: number;
+  until: number;
+  reason: string;
+}
+
+/** A server that has run for so long has not failed at its start. */
+const STEADY_MS = 10_000;
+const PAUSES_MAX = 10_000;
+
+export class Servers {
+  #parts: ServersParts;
+  #entries = new Map<string, Entry>();
+  #pauses = new Map<string, Pause>();
+  #now: () => number;
+  #closed = false;
+
+  constructor(parts: ServersParts) {
+    this.#parts = parts;
+    this.#now = parts.now ?? (() => performance.now());
+  }
+
+  get count(): number {
+    return this.#entries.size;
+  }
+
+  /** Folders and keys of what runs, for whoever cleans up. */
+  *running(): Generator<ServerSpec> {
+    for (const { spec } of this.#entries.values()) yield spec;
+  }
+
+  /** The server's socket; it is held from now on. @throws {ServerRefused} */
+  async acquire(spec: ServerSpec, holder: Holder): Promise<string> {
+    for (;;) {
+      const entry = this.#entries.get(spec.key) ?? this.#open(spec);
+      if (entry.isStopping || entry.isLost) {
+        await entry.process?.ended;
+        continue;
+      }
+      entry.holders.add(holder);
+      try {
+        const { socket } = await entry.started;
+        if (this.#entries.get(spec.key) === entry) return socket;
+      } catch (error) {
+        if (error instanceof ServerRefused) throw error;
+        throw new ServerRefused('server_start_failed', {
+          reason: (error as Error).message,
+          retryAfterSeconds: this.#pauseOf(spec.key)?.seconds ?? 1,
+        });
+      }
+    }
+  }
+
+  release(key: string, holder: Holder): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined || !entry.holders.delete(holder) || entry.holders.size > 0) return;
+    entry.idleSince = this.#now();
+  }
+
+  /** All that a holder has; it is gone. */
+  releaseAll(holder: Holder): void {
+    for (const key of this.#entries.keys()) this.release(key, holder);
+  }
+
+  /** It does not answer on its socket. */
+  lost(key: string, socket: string): void {
+    const entry = this.#entries.get(key);
+    if (entry?.process?.socket !== socket || entry.isStopping) return;
+    entry.isLost = true;
+    entry.process.kill('it answered no connection');
+  }
+
+  /** Stops what has been idle for long enough; called now and then. */
+  stopIdle(): void {
+    for (const entry of this.#entries.values())
+      if (isIdle(entry) && this.#now() - entry.idleSince >= this.#parts.limits.idleMs) void this.#stop(entry);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all(
+      [...this.#entries.values()].map(async (entry) => {
+        await entry.started.catch(() => {});
+        await this.#stop(entry);
+      }),
+    );
+  }
+
+  #open(spec: ServerSpec): Entry {
+    if (this.#closed) throw new ServerRefused('server_unavailable', { reason: 'the platform is stopping' });
+    const pause = this.#pauseOf(spec.key);
+    if (pause !== null)
+      throw new ServerRefused('server_start_failed', { reason: pause.reason, retryAfterSeconds: pause.seconds });
+    this.#makeRoom();
+    const slots = new Set([...this.#entries.values()].map(({ slot }) => slot));
+    let slot = 0;
+    while (slots.has(slot)) slot++;
+    const entry: Entry = {
+      spec,
+      slot,
+      holders: new Set(),
+      started: null as never,
+      process: null,
+      idleSince: this.#now(),
+      startedAt: this.#now(),
+      isStopping: false,
+      isLost: false,
+    };
+    this.#entries.set(spec.key, entry);
+    entry.started = this.#parts.start(spec, slot);
+    entry.started.then(
+      (process) => {
+        entry.process = process;
+        entry.startedAt = this.#now();
+        void process.ended.then(({ reason }) => {
+          this.#ended(entry, reason);
+          this.#parts.onEnded(spec.key, process.socket);
+        });
+      },
+      ({ message }: Error) => {
+        this.#entries.delete(spec.key);
+        this.#failed(spec.key, message);
+        this.#parts.onLine(spec.key, 'error', `Server not started: ${message}`);
+      },
+    );
+    return entry;
+  }
+
+  #ended(entry: Entry, reason: string): void {
+    const { key } = entry.spec;
+    if (this.#entries.get(key) === entry) this.#entries.delete(key);
+    if (entry.isStopping) return;
+    this.#parts.onLine(key, 'error', `Server ended: ${reason}`);
+    if (this.#now() - entry.startedAt < STEADY_MS) this.#failed(key, reason);
+    else this.#pauses.delete(key);
+  }
+
+  #failed(key: string, reason: string): void {
+    const { pauseMs, pauseMsMax } = this.#parts.limits;
+    const failures = (this.#pauses.get(key)?.failures ?? 0) + 1;
+    const pause = Math.min(pauseMs * 2 ** (failures - 1), pauseMsMax);
+    this.#pauses.delete(key);
+    this.#pauses.set(key, { failures, until: this.#now() + pause, reason });
+    for (const oldest of this.#pauses.keys()) {
+      if (this.#pauses.size <= PAUSES_MAX) break;
+      this.#pauses.delete(oldest);
+    }
+  }
+
+  #pauseOf(key: string): { readonly reason: string; readonly seconds: number } | null {
+    const pause = this.#pauses.get(key);
+    const leftMs = (pause?.until ?? 0) - this.#now();
+    return pause === undefined || leftMs <= 0 ? null : { reason: pause.reason, seconds: Math.ceil(leftMs / 1000) };
+  }
+
+  /** @throws {ServerRefused} where all have requests. */
+  #makeRoom(): void {
+    const { processesMax } = this.#parts.limits;
+    if (this.#entries.size < processesMax) return;
+    let oldest: Entry | null = null;
+    for (const entry of this.#entries.values())
+      if (isIdle(entry) && (oldest === null || entry.idleSince < oldest.idleSince)) oldest = entry;
+    if (oldest === null) throw new ServerRefused('overloaded', { waiting: this.#entries.size, limit: processesMax });
+    void this.#stop(oldest);
+  }
+
+  async #stop(entry: Entry): Promise<void> {
+    if (entry.isStopping || entry.process === null) return;
+    entry.isStopping = true;
+    await entry.process.stop();
+  }
+}
+
+function isIdle({ holders, process, isStopping }: Entry): boolean {
+  return holders.size === 0 && process !== null && !isStopping;
+}
