@@ -16,10 +16,10 @@ const adapters = ['packages/astro/', 'packages/nitro/', 'packages/sveltekit/'];
 
 /** What lies in an image: all of these folders, and what their modules import. */
 const contents: Readonly<Record<string, readonly string[]>> = {
-  handler: ['runtime/supervisor/', 'runtime/engine/', 'postgres/'],
+  handler: ['runtime/supervisor/', 'runtime/engine/', 'runtime/ssr/', 'postgres/'],
   internal: ['runtime/supervisor/', 'runtime/broker/', 'runtime/databases/', 'postgres/'],
   control: ['runtime/supervisor/', 'control/', 'postgres/', 'git/'],
-  builder: ['runtime/supervisor/', 'builder/', 'postgres/', 'git/', ...adapters],
+  builder: ['runtime/supervisor/', 'builder/', 'core/rpc/', 'postgres/', 'git/', ...adapters],
   edge: ['runtime/supervisor/', 'runtime/edge/', 'postgres/'],
   web: ['runtime/supervisor/', 'web/main.ts', 'web/configuration.ts', 'web/sites.ts', 'web/serve/'],
   platform: [
@@ -33,6 +33,7 @@ const contents: Readonly<Record<string, readonly string[]>> = {
     'git/',
     'deployments/',
     'operations/',
+    'core/rpc/',
     ...adapters,
   ],
 };

@@ -71,7 +71,7 @@ function connect() {
   net.Socket.prototype.connect = function (...args) {
     const normalized = Array.isArray(args[0]) ? args[0] : net._normalizeArgs(args);
     const [options, onConnect] = normalized;
-    if (options.path !== undefined || isHere(options.host)) return original.apply(this, args);
+    if (options.path || isHere(options.host)) return original.apply(this, args);
     if (typeof onConnect === 'function') this.once('connect', onConnect);
     this.connecting = true;
     ask(`connect ${options.host} ${options.port}`, (error, [file]) => {
@@ -91,7 +91,7 @@ function connect() {
       typeof args[0] === 'object'
         ? options
         : { ...args.find((each) => typeof each === 'object' && each !== null), ...options };
-    if (given.socket || given.path !== undefined || isHere(given.host)) return originalTls.apply(this, args);
+    if (given.socket || given.path || isHere(given.host)) return originalTls.apply(this, args);
     const socket = net.connect({ host: given.host, port: given.port });
     const secure = originalTls.call(
       this,

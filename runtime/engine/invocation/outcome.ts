@@ -88,7 +88,7 @@ export interface FailureResponse {
 /** The response a client gets for a failure: JSON `{error, code, ...}` with the code in `x-platform-error` as well. */
 export function failureResponse(outcome: Outcome & { kind: 'failed' }): FailureResponse {
   const { code } = outcome;
-  const details = isPrivate(code) ? {} : outcome.details;
+  const details = isPrivate(code) ? publicPart(outcome.details) : outcome.details;
   const body = JSON.stringify({ error: errorMessage(code, details).replace(/: \{reason\}$/, ''), code, ...details });
   const seconds = outcome.details['retryAfterSeconds'] ?? (errorTable[code].status === 503 ? 1 : null);
   const retry = seconds === null ? '' : `retry-after\0${seconds}\0`;
@@ -97,6 +97,11 @@ export function failureResponse(outcome: Outcome & { kind: 'failed' }): FailureR
     headerBlock: `content-type\0application/json\0cache-control\0no-store\0x-platform-error\0${code}\0${retry}`,
     body,
   };
+}
+
+/** Of what is its author's business: when to come again. */
+function publicPart({ retryAfterSeconds }: ErrorDetails): ErrorDetails {
+  return retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
 }
 
 // What a worker threw is its author's business, not its visitors': the log has it.

@@ -120,7 +120,12 @@ export class ServerLane implements ServerListener {
     const { link, spec } = this.#parts;
     try {
       const socket = await link.acquire(spec, this);
-      this.#opened = new ServerDoor(socket);
+      try {
+        this.#opened = new ServerDoor(socket);
+      } catch (error) {
+        link.lost(spec.key, socket);
+        throw error;
+      }
       return this.#opened;
     } catch (error) {
       this.#door = null;
