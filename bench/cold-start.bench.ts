@@ -4,17 +4,15 @@
 // the visits begin, as between a push and its first visitor; `BENCH_SETTLE_MS=0` leaves them out.
 import { rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { cpuMs, rounds } from './load.ts';
+import { coldHead, coldStarts, settleMs } from './cold-starts.ts';
+import { rounds } from './load.ts';
 import { bundleWorker, names, publishCopies, startWorkerLoader, type Bundle } from './deployments.ts';
 import { startEngine, uwsMissing, type Server } from './servers.ts';
-import { digits, formatTable, median, percentile } from './statistics.ts';
-import { tally, visit } from './visits.ts';
+import { digits, formatTable, median } from './statistics.ts';
 
 const WARM_UPS = 20;
 const FIRSTS = 200;
 const EVERY_MS = 20;
-const settleMs = Number(process.env['BENCH_SETTLE_MS'] ?? 10_000);
-const head = ['p50 ms', 'p99 ms', 'worst ms', 'CPU ms', 'warm p50 ms'];
 
 /** What is aimed at, p50 and p99 in ms. */
 const aims: Readonly<Record<string, readonly [number, number?]>> = { hello: [2.5, 6], 'hono-zod': [10] };
@@ -42,17 +40,17 @@ async function measure(bundle: Bundle): Promise<void> {
         continue;
       }
       if (name.startsWith('ours')) await delay(settleMs);
-      readings.set(name, [...(readings.get(name) ?? []), await coldStarts(server, projects)]);
+      readings.set(name, [...(readings.get(name) ?? []), await coldStarts(server, projects, EVERY_MS)]);
       await server.stop();
     }
   }
   rmSync(folder, { recursive: true });
   const rows = [...readings].map(([name, all]) => [
     name,
-    ...head.map((_, column) => median(all.map((reading) => reading[column]!))),
+    ...coldHead.map((_, column) => median(all.map((reading) => reading[column]!))),
   ]);
   process.stdout.write(
-    `\n${formatTable([`${bundle.name}, ${digits(bundle.code.length / 1000)} KB`, ...head], rows)}\n`,
+    `\n${formatTable([`${bundle.name}, ${digits(bundle.code.length / 1000)} KB`, ...coldHead], rows)}\n`,
   );
   const peer = rows.find(([name]) => name === 'workerd, Worker Loader') as [string, number, number] | undefined;
   for (const [name, p50, p99] of rows as [string, number, number][]) {
@@ -65,21 +63,4 @@ async function measure(bundle: Bundle): Promise<void> {
       process.stdout.write(`; of workerd's ${digits(p50 / peer[1])} and ${digits(p99 / peer[2])}`);
     process.stdout.write('\n');
   }
-}
-
-/** @throws {Error} when a deployment does not answer. */
-async function coldStarts(server: Server, projects: Record<'warm' | 'fresh', readonly string[]>): Promise<number[]> {
-  await visit(server.url, projects.warm, { everyMs: EVERY_MS });
-  const before = cpuMs(server.pid);
-  const { times, failures } = await visit(server.url, projects.fresh, { everyMs: EVERY_MS });
-  const usedMs = cpuMs(server.pid) - before;
-  if (failures.length > 0) throw new Error(`${server.name}: ${tally(failures)}`);
-  const again = await visit(server.url, projects.fresh, { everyMs: 2 });
-  return [
-    percentile(times, 0.5),
-    percentile(times, 0.99),
-    Math.max(...times),
-    usedMs / FIRSTS,
-    percentile(again.times, 0.5),
-  ];
 }

@@ -76,20 +76,34 @@ const loader = `export default {
   fetch(request, env) {
     const name = request.headers.get('host').split('.')[0];
     const code = env.CODE + '\\n// ' + name + '\\n';
-    const load = () => ({ compatibilityDate: '2025-04-02', mainModule: 'worker.js', modules: { 'worker.js': code } });
+    const load = () => ({
+      compatibilityDate: '2025-04-02',
+      compatibilityFlags: FLAGS,
+      mainModule: 'worker.js',
+      modules: { 'worker.js': code },
+    });
     return env.LOADER.get(name, load).getEntrypoint().fetch(request);
   },
 };
 `;
 
-/** workerd with one worker that loads another per host. */
-export function startWorkerLoader(name: string, bundle: Bundle): Promise<Server> | string {
+/**
+ * workerd with one worker that loads another per host.
+ *
+ * @param target path and query of the first request @param flags compatibility flags of the worker
+ */
+export function startWorkerLoader(
+  name: string,
+  bundle: Bundle,
+  target = '/',
+  flags: readonly string[] = [],
+): Promise<Server> | string {
   const binary = workerdBinary();
   if (binary === null) return notInstalled;
   const folder = temporaryFolder('platform-bench-workerd-');
-  writeFileSync(path.join(folder, 'loader.js'), loader);
+  writeFileSync(path.join(folder, 'loader.js'), loader.replace('FLAGS', JSON.stringify(flags)));
   writeFileSync(path.join(folder, 'worker.js'), bundle.code);
-  return startServer(name, 'first.localhost', '/', (port) => {
+  return startServer(name, 'first.localhost', target, (port) => {
     const config = `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [(name = "main", worker = (

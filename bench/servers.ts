@@ -106,13 +106,25 @@ export function startPackaged(
 
 /** workerd with the worker as it stands. */
 export function startWorkerd(scenario: Scenario, target: string): Promise<Server> | string {
+  const code = readFileSync(path.join(here, `workers/${scenario}.js`), 'utf8');
+  return startWorkerdModule('workerd', `${scenario}.localhost`, code, target);
+}
+
+/** workerd with one module. @param flags compatibility flags */
+export function startWorkerdModule(
+  name: string,
+  host: string,
+  code: string,
+  target: string,
+  flags: readonly string[] = [],
+): Promise<Server> | string {
   const binary = workerdBinary();
   if (binary === null) return notInstalled;
   const folder = temporaryFolder('platform-bench-workerd-');
   const file = path.join(folder, 'config.capnp');
-  return startServer('workerd', `${scenario}.localhost`, target, (port) => {
-    writeFileSync(path.join(folder, 'worker.js'), readFileSync(path.join(here, `workers/${scenario}.js`)));
-    writeFileSync(file, workerdConfig(port));
+  return startServer(name, host, target, (port) => {
+    writeFileSync(path.join(folder, 'worker.js'), code);
+    writeFileSync(file, workerdConfig(port, flags));
     return { words: [binary, 'serve', file] };
   });
 }
@@ -123,12 +135,13 @@ export function workerdBinary(): string | null {
 }
 
 /** One worker on one socket, nothing else switched on. */
-function workerdConfig(port: number): string {
+function workerdConfig(port: number, flags: readonly string[]): string {
   return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [(name = "main", worker = (
     modules = [(name = "worker", esModule = embed "worker.js")],
     compatibilityDate = "2025-04-02",
+    compatibilityFlags = ${JSON.stringify(flags)},
   ))],
   sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")],
 );

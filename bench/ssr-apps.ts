@@ -1,0 +1,123 @@
+// Apps of frameworks as each platform gets them: our build, the framework's own build for workerd, and its own Node
+// server. Made in a temporary folder from the app of the table of frameworks; used by ssr-page.bench.ts.
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { build } from '../builder/build.ts';
+import { parseProjectConfig } from '../core/config/project-config.ts';
+import { root, runProgram } from '../cli/tasks/processes.ts';
+import { temporaryFolder } from './endings.ts';
+import type { Bundle } from './deployments.ts';
+
+/** How an app of a framework is made for the others. */
+interface Recipe {
+  /** Its folder in `test/frameworks/apps/`. */
+  readonly app: string;
+  /** A page that is rendered on each request. */
+  readonly target: string;
+  /** Packages of the other builds, each of one version. */
+  readonly packages: readonly string[];
+  /** The command that builds it. */
+  readonly build: readonly string[];
+  /** What is replaced in which file before a build for the others, and what comes out. */
+  readonly workerd: {
+    readonly edits: Edits;
+    readonly main: string;
+    readonly assets: string;
+    /** Left out of the bundle: a cache in front of the app, which workerd by itself has not. */
+    readonly cacheLookup: RegExp;
+  };
+  readonly node: { readonly edits: Edits; readonly start: string };
+}
+
+type Edits = readonly (readonly [file: string, from: string, to: string])[];
+
+/** An app, built three times. */
+export interface SsrApp {
+  readonly name: string;
+  readonly target: string;
+  /** Ours. */
+  readonly bundle: Bundle;
+  /** One module, as wrangler makes it. */
+  readonly workerd: Bundle;
+  /** File that Node starts, with PORT and HOST. */
+  readonly server: string;
+}
+
+export const recipes: readonly Recipe[] = [
+  {
+    app: 'sveltekit',
+    target: '/?name=Ada',
+    packages: ['@sveltejs/adapter-cloudflare@7.2.9', '@sveltejs/adapter-node@5.5.6'],
+    build: ['npx', 'vite', 'build'],
+    workerd: {
+      edits: [['svelte.config.js', '@sveltejs/adapter-auto', '@sveltejs/adapter-cloudflare']],
+      main: '.svelte-kit/cloudflare/_worker.js',
+      assets: '.svelte-kit/cloudflare',
+      cacheLookup: /!pragma\.includes\("no-cache"\) && await \w+\(req\)/,
+    },
+    node: {
+      edits: [['svelte.config.js', '@sveltejs/adapter-auto', '@sveltejs/adapter-node']],
+      start: 'build/index.js',
+    },
+  },
+];
+
+/** What the framework's own build for workerd wants. */
+export const WORKERD_FLAGS: readonly string[] = ['nodejs_als'];
+
+/** What bundles a worker for workerd; it goes with the workerd of bench/package.json. */
+const WRANGLER = 'wrangler@4.164.0';
+
+/** Installs and builds an app; some seconds. */
+export async function makeApp({ app, target, packages, build: command, workerd, node }: Recipe): Promise<SsrApp> {
+  const folder = path.join(temporaryFolder('platform-bench-ssr-'), app);
+  cpSync(path.join(root, 'test/frameworks/apps', app), folder, { recursive: true });
+  const env = {
+    ...process.env,
+    PATH: `${path.dirname(process.execPath)}:${process.env['PATH']}`,
+    WRANGLER_SEND_METRICS: 'false',
+  };
+  const run = async (...[program, ...words]: readonly string[]): Promise<void> => {
+    const { code, output } = await runProgram(program!, words, { cwd: folder, env });
+    if (code !== 0) throw new Error(`${app}: ${[program, ...words].join(' ')} failed:\n${output.slice(-2000)}`);
+  };
+  await run('npm', 'ci', '--no-audit', '--no-fund');
+  const { config } = parseProjectConfig(`kind: dynamic\nbuild: ${command.join(' ')}\n`, { file: 'platform.yaml' });
+  const artifact = await build({ root: folder, config: config!, artifacts: path.join(folder, 'artifacts') });
+  const bundle: Bundle = {
+    name: app,
+    code: readFileSync(path.join(artifact.folder, 'worker.js'), 'utf8'),
+    // Its files are never asked for.
+    manifest: { ...artifact.manifest, assets: null },
+  };
+  await run('npm', 'install', '--no-save', '--no-package-lock', '--no-audit', '--no-fund', WRANGLER, ...packages);
+  writeFileSync(path.join(folder, 'wrangler.json'), JSON.stringify(wranglerConfig(workerd)));
+  await withEdits(folder, workerd.edits, () => run(...command));
+  await run('npx', 'wrangler', 'deploy', '--dry-run', '--outdir', 'out');
+  await withEdits(folder, node.edits, () => run(...command));
+  const made = readFileSync(path.join(folder, 'out', path.basename(workerd.main)), 'utf8');
+  const code = made.replace(workerd.cacheLookup, 'false');
+  if (code === made) throw new Error(`${app}: the worker for workerd has no ${workerd.cacheLookup}`);
+  return { name: app, target, bundle, workerd: { ...bundle, code }, server: path.join(folder, node.start) };
+}
+
+function wranglerConfig({ main, assets }: Recipe['workerd']): object {
+  return {
+    name: 'app',
+    main,
+    compatibility_date: '2026-07-01',
+    compatibility_flags: WORKERD_FLAGS,
+    assets: { directory: assets, binding: 'ASSETS' },
+  };
+}
+
+async function withEdits(folder: string, edits: Edits, work: () => Promise<void>): Promise<void> {
+  const before = edits.map(([file]) => [file, readFileSync(path.join(folder, file), 'utf8')] as const);
+  for (const [file, from, to] of edits) {
+    const text = readFileSync(path.join(folder, file), 'utf8');
+    if (!text.includes(from)) throw new Error(`${file} does not say ${from}`);
+    writeFileSync(path.join(folder, file), text.replace(from, to));
+  }
+  await work();
+  for (const [file, text] of before) writeFileSync(path.join(folder, file), text);
+}

@@ -1,0 +1,3 @@
+export const load = () => ({
+  later: new Promise((resolve) => setTimeout(() => resolve('second part'), 500)),
+});
