@@ -25,6 +25,7 @@ import { hasNodeCompat, type BuildConfig } from './project.ts';
 import { archiveServer } from './ssr/archive.ts';
 import { findServer, type ProjectServer } from './ssr/server.ts';
 
+const IMMUTABLE = 'public, max-age=31536000, immutable';
 /** Behaviour of a worker that names no date: fixed, so that old sources keep their artifact id. */
 const DEFAULT_COMPATIBILITY_DATE = '2025-04-02';
 
@@ -197,14 +198,17 @@ async function serverAssets(
     ...first,
     files: Object.fromEntries(parts.flatMap(({ files }) => Object.entries(files)).sort(([a], [b]) => (a < b ? -1 : 1))),
     sources: new Map(parts.flatMap(({ sources }) => [...sources])),
+    headers: parts.flatMap(({ headers = [] }) => headers),
     bytes: parts.reduce((sum, { bytes }) => sum + bytes, 0),
   };
 }
 
+/** A folder of its own under a prefix is a framework's, with a hash in each name or in the folder's. */
 function withPrefix(assets: RuledAssets, prefix: string): RuledAssets {
-  const { files, sources } = assets;
+  const { files, sources, headers = [] } = assets;
   return {
     ...assets,
+    headers: [...headers, { pattern: `/${prefix}*`, set: [['cache-control', IMMUTABLE]], remove: [] }],
     files: Object.fromEntries(Object.entries(files).map(([path, file]) => [prefix + path, file])),
     sources: new Map([...sources].map(([path, file]) => [prefix + path, file])),
   };
