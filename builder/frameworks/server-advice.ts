@@ -10,11 +10,12 @@ const advice: Readonly<Record<string, string>> = {
   'react-router':
     'set ssr: false in react-router.config and say "kind: static", "out: build/client"; or name the worker it makes as "main"',
   remix: 'use its single-page mode and say "kind: static", "out: build/client"',
-  angular: 'set outputMode to "static" and say "kind: static", "out: dist/<name>/browser"',
+  angular:
+    'build it for the neutral platform (docs/frameworks.md); or set outputMode to "static" and say "kind: static", "out: dist/<name>/browser"',
   'tanstack-start':
     'prerender it and say "kind: static"; or build with its preset for workers and name the worker as "main"',
   'solid-start': 'have nitro() in vite.config, without a preset: the platform gives its own',
-  qwik: 'use its adapter for static sites and say "kind: static", "out: dist"',
+  qwik: 'run `npm run qwik add cloudflare-pages`; or use its adapter for static sites and say "kind: static", "out: dist"',
   analog: 'prerender it and say "kind: static", "out: dist/analog/public"',
 };
 
