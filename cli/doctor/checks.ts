@@ -44,8 +44,8 @@ export async function checkPrograms(shell: Shell): Promise<Finding[]> {
           'bwrap',
           'bubblewrap is not installed',
           isRoot
-            ? 'Builds run under a user of their own all the same; install it to shut them off further (apt-get install bubblewrap)'
-            : 'Only the first organization can build: install it to confine builds (apt-get install bubblewrap)',
+            ? 'Servers of kind ssr are refused, and builds run under a user of their own alone: install it (apt-get install bubblewrap)'
+            : 'Servers of kind ssr are refused, and only the first organization can build: install it (apt-get install bubblewrap)',
         )
       : ok('bwrap', bwrap),
   ];

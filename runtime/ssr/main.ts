@@ -1,13 +1,14 @@
 // Root of the process that runs servers of ssr projects beside the handler: it fences them, starts them for engines,
 // and stops them. Started by the supervisor when an engine wants it; it holds no key of the platform.
 import { chmodSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import path from 'node:path';
 import { createOwnAddresses } from '#core/egress.ts';
 import { limitsFrom } from '#core/limits.ts';
 import { openLog } from '#core/log/log.ts';
 import { confinementOf } from '#core/process/confinement/confinement.ts';
+import { tellFigures } from '#core/process/figures.ts';
 import { nodeFolders } from '#core/process/confinement/command-line.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
 import { readLines, type FromEngine, type ToEngine } from '#core/ssr/protocol.ts';
@@ -37,6 +38,8 @@ async function start(): Promise<void> {
   const own = path.join(data, 'ssr');
   const runs = path.join(sockets, 'ssr');
   await mkdir(own, { recursive: true, mode: 0o700 });
+  // One before it may have been killed.
+  await rm(runs, { recursive: true, force: true });
   await mkdir(runs, { recursive: true, mode: 0o711 });
   const confinement = await confinementOf({
     workFolders: runs,
@@ -45,7 +48,7 @@ async function start(): Promise<void> {
     needs: process.execPath,
     isOffline: true,
   });
-  log.info(describe(confinement));
+  log[confinement.kind === 'namespaces' ? 'info' : 'error'](describe(confinement));
   const unpacked = await openUnpacked({
     folder: own,
     archiveOf: (artifact) => path.join(data, 'artifacts', artifact, 'server.tar'),
@@ -78,7 +81,9 @@ async function start(): Promise<void> {
     },
     async start(spec, slot) {
       if (confinement.kind !== 'namespaces')
-        throw new ServerRefused('server_unavailable', { reason: 'servers cannot be fenced on this machine' });
+        throw new ServerRefused('server_unavailable', {
+          reason: `nothing fences servers on this machine. ${confinement.reason ?? ''}`,
+        });
       const code = await unpacked.folderOf(spec.artifact, spec.server);
       used.set(spec.key, code);
       const server = await ServerProcess.start({
@@ -110,6 +115,7 @@ async function start(): Promise<void> {
     });
   });
   const file = path.join(sockets, 'ssr.sock');
+  await rm(file, { force: true });
   await new Promise<void>((resolve, reject) => void server.once('error', reject).listen(file, resolve));
   chmodSync(file, 0o600);
   const timers = [
@@ -130,6 +136,16 @@ async function start(): Promise<void> {
   process.on('SIGINT', () => void stop());
   process.on('disconnect', () => void stop());
   process.send?.({ type: 'ready' });
+  tellFigures(async () => {
+    const running = [...servers.running()];
+    const bytes = await Promise.all(running.map((each) => each.residentBytes()));
+    return [
+      ['platform_servers_running', {}, running.length],
+      ['platform_servers_resident_bytes', {}, bytes.reduce((sum, each) => sum + each, 0)],
+      ['platform_server_starts_total', { outcome: 'ok' }, servers.starts.ok],
+      ['platform_server_starts_total', { outcome: 'failed' }, servers.starts.failed],
+    ];
+  });
 }
 
 /** Sockets for calls of a server's bindings: an engine that asked for it first. */

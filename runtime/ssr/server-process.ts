@@ -243,10 +243,14 @@ export class ServerProcess {
     const hit = await this.#groups.hit();
     if (hit === 'memory') this.kill(this.#tooMuchMemory());
     if (this.#groups.hasMemory) return;
+    if ((await this.residentBytes()) > this.#given.limits.memoryMbMax * MB) this.kill(this.#tooMuchMemory());
+  }
+
+  /** What it holds that it shares with no file. */
+  async residentBytes(): Promise<number> {
     const inside = new Set(await this.#inside());
     const own = (await readProcesses()).filter(({ id }) => inside.has(id));
-    const bytes = own.reduce((sum, entry) => sum + entry.bytes, 0);
-    if (bytes > this.#given.limits.memoryMbMax * MB) this.kill(this.#tooMuchMemory());
+    return own.reduce((sum, entry) => sum + entry.bytes, 0);
   }
 
   #tooMuchMemory(): string {

@@ -68,13 +68,11 @@ export class Servers {
     this.#now = parts.now ?? (() => performance.now());
   }
 
-  get count(): number {
-    return this.#entries.size;
-  }
+  /** Starts so far, and what runs. */
+  readonly starts = { ok: 0, failed: 0 };
 
-  /** Folders and keys of what runs, for whoever cleans up. */
-  *running(): Generator<ServerSpec> {
-    for (const { spec } of this.#entries.values()) yield spec;
+  *running(): Generator<ServerProcess> {
+    for (const { process } of this.#entries.values()) if (process !== null) yield process;
   }
 
   /** The server's socket; it is held from now on. @throws {ServerRefused} */
@@ -158,6 +156,7 @@ export class Servers {
     entry.started = this.#parts.start(spec, slot);
     entry.started.then(
       (process) => {
+        this.starts.ok++;
         entry.process = process;
         entry.startedAt = this.#now();
         void process.ended.then(({ reason }) => {
@@ -166,6 +165,7 @@ export class Servers {
         });
       },
       ({ message }: Error) => {
+        this.starts.failed++;
         this.#entries.delete(spec.key);
         this.#failed(spec.key, message);
         this.#parts.onLine(spec.key, 'error', `Server not started: ${message}`);

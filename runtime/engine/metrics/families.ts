@@ -126,6 +126,15 @@ export const families = {
   platform_api_requests_total: { type: 'counter', help: 'Requests that the API has answered, by class of status' },
   platform_api_milliseconds_total: { type: 'counter', help: 'Time that the requests of the API took, added up' },
   platform_api_requests_in_flight: { type: 'gauge', help: 'Requests of the API that are under way' },
+  platform_servers_running: { type: 'gauge', help: 'Servers of ssr projects that run' },
+  platform_servers_resident_bytes: {
+    type: 'gauge',
+    help: 'Memory of servers of ssr projects and of what they started, without what is shared with files',
+  },
+  platform_server_starts_total: {
+    type: 'counter',
+    help: 'Servers of ssr projects that were started, by how that went',
+  },
   platform_ai_calls_total: { type: 'counter', help: 'Calls that the AI gateway has answered, by class of status' },
   platform_ai_calls_in_flight: { type: 'gauge', help: 'Calls of the AI gateway that are under way' },
   platform_ai_tokens_total: { type: 'counter', help: 'Tokens that calls of the AI gateway have used, by kind' },

@@ -107,3 +107,14 @@ test('no request is lost while deployments take turns', async (t) => {
   await visitors;
   assert.deepEqual([...seen].sort(), ['0', '1', '2', '3']);
 });
+
+test('what servers hold, and how their starts went, is among the metrics', async (t) => {
+  const platform = await open(t, '');
+  await until(async () => {
+    const { text } = await platform.ask('/metrics');
+    const bytes = Number(/^platform_servers_resident_bytes\S* (\d+)/m.exec(text)?.[1] ?? 0);
+    return /^platform_servers_running\S* 1$/m.test(text) && bytes > 1_000_000;
+  });
+  const { text } = await platform.ask('/metrics');
+  assert.match(text, /^platform_server_starts_total\{.*outcome="ok".*\} 1$/m);
+});
