@@ -18,6 +18,14 @@ export const rows: readonly Row[] = [
     edits: 'src/routes/index.tsx',
   },
   {
+    app: 'angular',
+    title: 'Angular, in an isolate',
+    shows: '@angular/core',
+    kind: 'dynamic',
+    edits: 'src/app/home.ts',
+    holes: { stream: 'Angular renders a page whole before it answers' },
+  },
+  {
     app: 'vite-react',
     title: 'Vite with React',
     shows: 'vite',
