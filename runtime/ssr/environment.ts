@@ -39,3 +39,11 @@ export function serverEnvironment({ vars, platform, run, preload, cwd, memoryMbM
     NODE_OPTIONS: [...flags, vars['NODE_OPTIONS'] ?? ''].join(' ').trim(),
   } satisfies Record<string, string>;
 }
+
+/** Lines that set them in a shell; a name that no shell takes is left out. */
+export function shellVariables(variables: Readonly<Record<string, string>>): string {
+  return Object.entries(variables)
+    .filter(([name, value]) => /^[A-Za-z_]\w*$/.test(name) && !value.includes('\0'))
+    .map(([name, value]) => `export ${name}='${value.replaceAll("'", String.raw`'\''`)}'\n`)
+    .join('');
+}

@@ -1,7 +1,7 @@
 // One server of an ssr project: a confined process in a network of its own, from its start until nothing of it is left.
 // servers.ts decides when there is one; nothing here knows of engines.
 import { spawn, type ChildProcess } from 'node:child_process';
-import { chmod, chown, mkdir, rm } from 'node:fs/promises';
+import { chmod, chown, mkdir, rm, writeFile } from 'node:fs/promises';
 import { watch, type FSWatcher } from 'node:fs';
 import { connect, type LookupFunction } from 'node:net';
 import path from 'node:path';
@@ -13,7 +13,7 @@ import { openControlGroups, type ControlGroups } from '#core/process/confinement
 import { processesInNamespace, processesOf, readProcesses } from '#core/process/confinement/process-table.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
 import { openEgress } from './egress.ts';
-import { serverEnvironment } from './environment.ts';
+import { serverEnvironment, shellVariables } from './environment.ts';
 
 /** What a server is started with. */
 export interface ServerStart {
@@ -116,6 +116,17 @@ export class ServerProcess {
             processorsMax: limits.processorsMax,
           },
     );
+    const environment = serverEnvironment({
+      vars: given.vars,
+      platform: calls.variables,
+      run,
+      preload: PRELOAD_INSIDE,
+      cwd: path.posix.join(CODE, given.folder),
+      memoryMbMax: limits.memoryMbMax,
+    });
+    const variables = path.join(doors, 'variables.sh');
+    await writeFile(variables, shellVariables(environment), { mode: 0o400, flag: 'wx' });
+    if (uid !== null) await chown(variables, uid, uid);
     const { file, args } = confinedCommand(
       confinement,
       {
@@ -137,18 +148,13 @@ export class ServerProcess {
         isServing: true,
         hostname: 'server',
       },
-      ['sh', '-c', shellCommand(given.start)],
+      // Its variables are read where it is fenced already: outside, one such as LD_PRELOAD or PATH would run its code
+      // before that.
+      ['sh', '-c', `. "$0"\n${shellCommand(given.start)}`, variables],
     );
     const child = spawn(file, args, {
       cwd: '/',
-      env: serverEnvironment({
-        vars: given.vars,
-        platform: calls.variables,
-        run,
-        preload: PRELOAD_INSIDE,
-        cwd: path.posix.join(CODE, given.folder),
-        memoryMbMax: limits.memoryMbMax,
-      }),
+      env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     });
