@@ -10,7 +10,12 @@ import { printLog, requestLine } from '../dev/lines.ts';
 import { findOrganizationAi } from '../dev/organization-ai.ts';
 import { readVariables } from '../project/variables.ts';
 import { chooseProjects, choiceFlags } from '../project/choose-projects.ts';
+import { freePort } from '../dev/server/listening.ts';
+import { planServer, type ServerPlan } from '../dev/server/plan.ts';
+import { startServerSession } from '../dev/server/session.ts';
+import { toldOfServer } from '../dev/server/told.ts';
 import { startSession, type SessionEvents } from '../dev/session.ts';
+import { isViteProject, runVite } from '../vite/run-vite.ts';
 import { CliError, formatFailure } from '../terminal/failure.ts';
 import { projectNameFrom } from '#packages/create/project.ts';
 import { agentPackage, lacksAgentFlag, loadProject, wantsAi, type Project } from '../project/project.ts';
@@ -99,7 +104,6 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
   const portFlag = flags.port === undefined ? null : wholeNumber('platform dev', '--port', flags.port, 0, 65_535);
   const given = flags['dashboard-port'];
   const dashboardFlag = given === undefined ? null : wholeNumber('platform dev', '--dashboard-port', given, 0, 65_535);
-  const stopped = shell.untilStopped();
   const [chosen] = chooseProjects(
     'platform dev',
     { folder: shell.cwd, config: flags.config, project: flags.project },
@@ -116,6 +120,21 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
     return project;
   };
   warnOfAgentFlag(shell, load);
+  const root = rootOf(load) ?? folder;
+  if (isViteProject(root)) {
+    if (!watching) shell.err(shell.paint('yellow', '--no-watch has no effect: Vite follows the files of this project'));
+    return runVite(shell, {
+      command: 'dev',
+      folder: root,
+      configFile: flags.config === undefined ? null : path.resolve(shell.cwd, flags.config),
+      words: [
+        ...(portFlag === null ? [] : ['--port', String(portFlag), '--strictPort']),
+        ...(flags.host === undefined ? [] : ['--host', flags.host]),
+      ],
+      dashboardPort: dashboardFlag,
+    });
+  }
+  const stopped = shell.untilStopped();
   const environment = { ...readVariables(folder), ...shell.env };
   const ai = openAi({
     environment,
@@ -124,11 +143,13 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
     limits: defaultLimits,
     log: (level, message) => printLog(shell, { level, message }, verbose),
   });
-  const { port, host } = addressFrom(load, { port: portFlag, host: flags.host ?? null }, watching);
+  const { port: wanted, host } = addressFrom(load, { port: portFlag, host: flags.host ?? null }, watching);
+  const plan = serverPlan(load);
+  // The framework's dev server is told a port: it has to be known before that one starts.
+  const port = plan !== null && wanted === 0 ? await freePort(host) : wanted;
   const engine = await openEngine(open, {
-    host,
-    port,
-    dashboardPort: dashboardFlag ?? dashboardPortOf(port),
+    ...(plan === null ? { host, port } : { host: '127.0.0.1', port: 0, front: () => ({ host, port }) }),
+    dashboardPort: dashboardFlag ?? dashboardPortOf(wanted),
     stateFolder: path.join(workspaceFolder(folder), '.platform', 'dev'),
     // Tells its timers and schedules from those of the other projects of its workspace.
     project: projectNameFrom(folder),
@@ -137,21 +158,30 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
     onRequest: (record) => shell.out(requestLine(shell, record)),
   });
   try {
-    const url = `http://${host.includes(':') ? `[${host}]` : host}:${engine.port}`;
-    const session = await startSession({
-      engine,
-      folder,
-      load,
-      watching,
-      stopped,
-      events: sessionEvents(shell, {
-        url,
-        dashboardUrl: engine.dashboardUrl ?? null,
-        ai: () => (load().config.ai ? ai.said : null),
-        began,
-        verbose,
-      }),
-    });
+    const url = `http://${host.includes(':') ? `[${host}]` : host}:${plan === null ? engine.port : port}`;
+    const announced = {
+      url,
+      dashboardUrl: engine.dashboardUrl ?? null,
+      ai: () => (load().config.ai ? ai.said : null),
+      began,
+      verbose,
+    };
+    const parts = { engine, folder, load, watching };
+    const session =
+      plan === null
+        ? await startSession({ ...parts, stopped, events: sessionEvents(shell, announced) })
+        : await startServerSession({
+            ...parts,
+            plan,
+            address: { host, port },
+            environment: shell.env,
+            events: toldOfServer(shell, plan.name, {
+              url,
+              dashboardUrl: announced.dashboardUrl,
+              ai: announced.ai,
+              began,
+            }),
+          });
     await stopped;
     await session.close();
   } finally {
@@ -159,6 +189,26 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
     await ai.close();
   }
   return 0;
+}
+
+/** Null where its configuration cannot be read: that is reported later. */
+function rootOf(load: () => Project): string | null {
+  try {
+    return load().root;
+  } catch {
+    return null;
+  }
+}
+
+/** A configuration that cannot be read is reported later. */
+function serverPlan(load: () => Project): ServerPlan | null {
+  let project: Project;
+  try {
+    project = load();
+  } catch {
+    return null;
+  }
+  return planServer(project);
 }
 
 /**

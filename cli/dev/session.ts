@@ -141,7 +141,7 @@ export async function startSession({
     if (found.kind === 'ssr')
       throw new BuildError(
         'unknown_kind',
-        'platform dev does not start servers of kind ssr yet: start the dev server of your framework itself. platform deploy works',
+        'The project has become one that runs in Node (kind ssr): start platform dev again',
       );
     kind = found.kind;
     opened = true;

@@ -19,7 +19,7 @@ export async function surroundingsOf(project: Project): Promise<Omit<DevDeployme
 }
 
 /** Keys of model providers are the gateway's, here as in production. */
-function ofWorker(variables: Readonly<Record<string, string>>): Record<string, string> {
+export function ofWorker(variables: Readonly<Record<string, string>>): Record<string, string> {
   const own = Object.entries(variables).filter(([name]) => !isAiVariable(name) && !name.startsWith('PLATFORM_DEV_AI_'));
   return Object.fromEntries(own);
 }

@@ -20,6 +20,8 @@ const FOLDERS_MAX = 5000;
 interface WatchParts {
   readonly watch?: typeof watch;
   readonly foldersMax?: number;
+  /** Paths, relative to the folder, that count alone; a folder that does not is not looked into. */
+  readonly only?: (relative: string) => boolean;
   /** A folder that came later cannot be watched any more; told once. */
   readonly onLimit?: (error: CliError) => void;
 }
@@ -37,7 +39,7 @@ export function watchFolder(
   onChange: (paths: readonly string[]) => void,
   parts: WatchParts = {},
 ): Watcher {
-  const { watch: open = watch, foldersMax: most = FOLDERS_MAX, onLimit = () => {} } = parts;
+  const { watch: open = watch, foldersMax: most = FOLDERS_MAX, only = () => true, onLimit = () => {} } = parts;
   let isLimited = false;
   const watched = new Map<string, FSWatcher>();
   const changed = new Set<string>();
@@ -45,6 +47,7 @@ export function watchFolder(
   const isIgnored = (relative: string): boolean =>
     relative.split(path.sep).some((part) => skipped.has(part)) ||
     relative.endsWith('.log') ||
+    !only(relative) ||
     ignored.some((entry) => relative === entry || relative.startsWith(entry + path.sep));
 
   const settle = (): void => {

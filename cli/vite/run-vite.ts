@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import { constants } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { vitePluginPackage } from '#builder/frameworks/kinds.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
 import { CliError } from '../terminal/failure.ts';
 import type { Shell } from '../terminal/shell.ts';
@@ -24,10 +25,13 @@ export interface ViteRun {
   readonly configFile: string | null;
   /** Further words for Vite. */
   readonly words: readonly string[];
+  /** 0: a free one; absent or null: 1000 above the server's. */
+  readonly dashboardPort?: number | null;
 }
 
 /** Runs Vite until it ends or the user asks it to. @returns its exit code. @throws {CliError} where it is not there. */
-export async function runVite(shell: Shell, { command, folder, configFile, words }: ViteRun): Promise<number> {
+export async function runVite(shell: Shell, run: ViteRun): Promise<number> {
+  const { command, folder, configFile, words, dashboardPort = null } = run;
   const vite = findVite(folder);
   const config = hasViteConfig(folder, words) ? [] : ['--config', writeConfig(folder, configFile)];
   const [program, ...loader] = nodeCommand();
@@ -38,6 +42,7 @@ export async function runVite(shell: Shell, { command, folder, configFile, words
       ...shell.env,
       PLATFORM_CLI: LAUNCHER,
       ...(configFile !== null && { PLATFORM_CONFIG: configFile }),
+      ...(dashboardPort !== null && { PLATFORM_DASHBOARD_PORT: String(dashboardPort) }),
     },
   });
   const ended = new Promise<number>((resolve, reject) => {
@@ -58,6 +63,24 @@ export function hasViteConfig(folder: string, words: readonly string[] = []): bo
     words.some((word) => /^(?:-c|--config)(?:=|$)/.test(word)) ||
     CONFIG_NAMES.some((name) => existsSync(path.join(folder, name)))
   );
+}
+
+/** Whether Vite's own dev server is to serve a project: it has a configuration, and depends on the plugin. */
+export function isViteProject(folder: string): boolean {
+  if (!hasViteConfig(folder)) return false;
+  for (let at = path.resolve(folder); ; at = path.dirname(at)) {
+    if (dependsOn(path.join(at, 'package.json'), vitePluginPackage)) return true;
+    if (path.dirname(at) === at) return false;
+  }
+}
+
+function dependsOn(file: string, name: string): boolean {
+  try {
+    const { dependencies, devDependencies } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, object | null>;
+    return Object.hasOwn({ ...dependencies, ...devDependencies }, name);
+  } catch {
+    return false;
+  }
 }
 
 /** The program of the Vite that the project depends on. */

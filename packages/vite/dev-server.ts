@@ -28,6 +28,13 @@ interface DevServerParts {
   readonly config: ResolvedConfig;
 }
 
+/** As `platform dev` was told, else 1000 above the server's, where that is a port. */
+function dashboardPort(port: number): number {
+  const told = Number(process.env['PLATFORM_DASHBOARD_PORT'] ?? NaN);
+  if (Number.isInteger(told) && told >= 0 && told <= 65_535) return told;
+  return port === 0 || port + 1000 > 65_535 ? 0 : port + 1000;
+}
+
 const CONFIGURATION = /^(?:platform\.ya?ml|\.env(?:\.local)?|\.dev\.vars)$/;
 
 export async function attachDevServer(server: ViteDevServer, parts: DevServerParts): Promise<DevHandle> {
@@ -40,7 +47,7 @@ export async function attachDevServer(server: ViteDevServer, parts: DevServerPar
       config: project.configFile,
       host,
       port,
-      dashboardPort: port === 0 || port + 1000 > 65_535 ? 0 : port + 1000,
+      dashboardPort: dashboardPort(port),
       verbose: false,
     },
     (line) => config.logger.info(line),

@@ -117,6 +117,8 @@ export interface DevEngine {
   readonly port: number;
   /** Where the dashboard is; null: there is none. */
   readonly dashboardUrl?: string | null;
+  /** What the platform adds to the project's variables, for its code outside of isolates. */
+  readonly variables?: Readonly<Record<string, string>>;
   /** Requests that run finish on the code they began with; the next one sees the new code. */
   deploy(deployment: DevDeployment): Promise<void>;
   /** There is nothing to serve yet, since the project does not build: requests are answered with why. */
@@ -167,6 +169,8 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
   let dashboard: LocalDashboard | null = null;
   /** Of the deployment, and of the one before it, which may still run. */
   let opened: readonly OpenArtifact[] = [];
+  /** Variables of the deployment that are not the project's. */
+  let added: Readonly<Record<string, string>> = {};
   const front = (): { host: string; port: number } => options.front?.() ?? { host: options.host, port: listener.port };
   /** Requests that came before there was anything to answer with. */
   let waiting: Exchange[] | null = [];
@@ -312,16 +316,16 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
   async function deployOpen({ artifact, vars, migrations, config = null }: OpenDeployment): Promise<void> {
     for (const { resource, files } of migrations) await databases.migrate({ namespace, resource }, files);
     opened = [artifact, ...opened.filter(({ id }) => id !== artifact.id).slice(0, 1)];
+    added = {
+      ...dashboard?.vars,
+      ...(ai !== undefined && artifact.manifest.ai && { [AI_URL_VARIABLE]: aiUrl(), [AI_TOKEN_VARIABLE]: ai.token }),
+    };
     route = {
       project,
       deployment: `d${artifact.id.slice(0, 12)}`,
       artifact: artifact.id,
       plan: 'free',
-      vars: {
-        ...vars,
-        ...dashboard?.vars,
-        ...(ai !== undefined && artifact.manifest.ai && { [AI_URL_VARIABLE]: aiUrl(), [AI_TOKEN_VARIABLE]: ai.token }),
-      },
+      vars: { ...vars, ...added },
       owner: { organization: namespace, project },
       branch: 'dev',
       // Its migrations are applied above, before it is there.
@@ -336,6 +340,9 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
   return {
     port: listener.port,
     dashboardUrl: dashboard?.url ?? null,
+    get variables() {
+      return added;
+    },
     deployOpen,
     async deploy({ artifactFolder, ...deployment }) {
       const artifact = openArtifact(dirname(dirname(artifactFolder)), basename(artifactFolder));

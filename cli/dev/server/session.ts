@@ -1,0 +1,155 @@
+// `platform dev` of a project with its framework's own dev server: keeps that server up, and beside it an engine with
+// the bindings that platform.yaml declares. Sources are the dev server's to watch; platform.yaml, variables and
+// migrations are ours. Called by commands/dev.ts.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { writeArtifact } from '#builder/artifact.ts';
+import { toManifest } from '#builder/build.ts';
+import type { DevEngine } from '#runtime/dev/dev.ts';
+import { failuresOf, type Failure } from '../../terminal/failure.ts';
+import type { Project } from '../../project/project.ts';
+import { readVariableFile, variableFiles } from '../../project/variables.ts';
+import { ofWorker, surroundingsOf } from '../surroundings.ts';
+import { watchFolder, type Watcher } from '../watcher.ts';
+import { startDevServer, type DevServer, type DevServerEvents } from './dev-server.ts';
+import type { ServerPlan } from './plan.ts';
+
+/** What a session tells, beside what the dev server does. */
+export interface ServerSessionEvents extends DevServerEvents {
+  /** platform.yaml, a migration or a variable has changed, and what was there before is used on. Told once. */
+  failed(failures: readonly Failure[]): void;
+  /** The dev server starts again, for this file changed its variables. */
+  restarting(cause: string): void;
+  warned(message: string): void;
+}
+
+interface ServerSessionParts {
+  readonly engine: DevEngine;
+  readonly plan: ServerPlan;
+  readonly address: { readonly host: string; readonly port: number };
+  /** Folder of platform.yaml, absolute. */
+  readonly folder: string;
+  readonly load: () => Project;
+  /** Variables of the program. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly watching: boolean;
+  readonly events: ServerSessionEvents;
+}
+
+/** Of the user: no framework reads it. */
+const OWN_VARIABLES = '.dev.vars';
+
+/** Resolves once the dev server was started; it may not listen yet. */
+export async function startServerSession(parts: ServerSessionParts): Promise<{ close(): Promise<void> }> {
+  const { engine, plan, address, folder, load, watching, events } = parts;
+  const temporary = await mkdtemp(path.join(tmpdir(), 'platform-dev-'));
+  const watchers: Watcher[] = [];
+  let server: DevServer | null = null;
+  let environment: Readonly<Record<string, string | undefined>> = {};
+  let told = '';
+  let root = folder;
+  let configFile: string | null = null;
+  let closed = false;
+
+  /** Reads everything again; true where the dev server needs other variables than those it has. */
+  const deploy = async (project: Project): Promise<boolean> => {
+    ({ root, configFile } = project);
+    const manifest = toManifest('ssr', project.config, null, null);
+    const { folder: artifactFolder } = await writeArtifact(
+      path.join(temporary, 'artifacts'),
+      { manifest, worker: null, assets: new Map() },
+      false,
+    );
+    const surroundings = await surroundingsOf(project);
+    await engine.deploy({ artifactFolder, ...surroundings });
+    const next = {
+      ...(plan.readsVariables
+        ? ofWorker(readVariableFile(path.join(project.folder, OWN_VARIABLES)) ?? {})
+        : surroundings.vars),
+      ...parts.environment,
+      PATH: pathOf(project, parts.environment['PATH']),
+      ...engine.variables,
+    };
+    const isOther = JSON.stringify(next) !== JSON.stringify(environment);
+    environment = next;
+    return isOther;
+  };
+
+  /** Whether a changed path, relative to the folder, is the platform's to read. */
+  const isOurs = (file: string): boolean =>
+    /^platform\.ya?ml$/.test(file) ||
+    (variableFiles as readonly string[]).includes(file) ||
+    path.resolve(folder, file) === configFile ||
+    isMigration(path.relative(root, path.resolve(folder, file)));
+  /** Changes come one after the other. */
+  let queue: Promise<void> = Promise.resolve();
+  const onChange = (paths: readonly string[]): void => {
+    queue = queue.then(async () => {
+      if (closed) return;
+      try {
+        const cause = paths.find(isOurs);
+        const isOther = cause !== undefined && (await deploy(load()));
+        if (cause !== undefined) told = '';
+        const source = plan.restartsOnSave ? paths.find(isSource) : undefined;
+        const why = isOther ? cause : source;
+        if (why === undefined) return server?.retry();
+        events.restarting(why);
+        server?.restart();
+      } catch (error) {
+        const failures = failuresOf(error);
+        if (JSON.stringify(failures) !== told) events.failed(failures);
+        told = JSON.stringify(failures);
+      }
+    });
+  };
+  const follow = (watched: string): void => {
+    const named = (file: string): string => path.relative(folder, path.join(watched, file));
+    const only = (file: string): boolean => plan.restartsOnSave || !file.includes(path.sep) || isMigration(file);
+    const watcher = watchFolder(watched, [], (paths) => onChange(paths.map(named)), {
+      only,
+      onLimit: ({ message, advice }) => events.warned(`${message}. ${advice}`),
+    });
+    watchers.push(watcher);
+  };
+
+  const close = async (): Promise<void> => {
+    closed = true;
+    for (const watcher of watchers) watcher.close();
+    await server?.close();
+    await queue;
+    await rm(temporary, { recursive: true, force: true });
+  };
+  try {
+    const project = load();
+    await deploy(project);
+    server = await startDevServer({
+      command: plan.command(address),
+      folder: project.root,
+      ...address,
+      environment: () => environment,
+      events,
+    });
+    for (const watched of watching ? new Set([folder, project.root]) : []) follow(watched);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { close };
+}
+
+/** Whether a server reads such a file once, when it starts. What it writes itself is rarely one. */
+function isSource(file: string): boolean {
+  return /\.(?:[cm]?[jt]sx?|json)$/.test(file);
+}
+
+/** Whether a path, relative to the sources, is of the folder with migrations. */
+function isMigration(file: string): boolean {
+  return file === 'migrations' || file.startsWith(`migrations${path.sep}`);
+}
+
+/** As `npm run` does: the project's own tools are found by their names. */
+function pathOf({ root, workspace }: Project, given: string | undefined): string {
+  const tools = [...new Set([root, workspace])].map((folder) => path.join(folder, 'node_modules', '.bin'));
+  return [...tools, given ?? ''].filter((part) => part !== '').join(path.delimiter);
+}
