@@ -80,3 +80,27 @@ export function baseVariables(
     COREPACK_ENABLE_AUTO_PIN: '0',
   } satisfies Record<string, string>;
 }
+
+/** What the loader, the C library and shells act on in every program that they start. */
+const OF_EVERY_PROGRAM =
+  /^(?:PATH|LD_.*|ENV|BASH_ENV|BASH_FUNC_.*|IFS|CDPATH|GLIBC_TUNABLES|GCONV_PATH|GETCONF_DIR|LOCPATH|NLSPATH|MALLOC_.*)$/;
+const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/**
+ * A project's variables reach the programs that fence its command too, which run with the platform's rights: those by
+ * which they would run the project's code are set behind the fence.
+ *
+ * @returns variables of the whole, and the words before the command that set the rest.
+ */
+export function fencedVariables(env: Readonly<Record<string, string>>): {
+  readonly outside: Readonly<Record<string, string>>;
+  readonly inside: readonly string[];
+} {
+  const entries = Object.entries(env);
+  const behind = entries.filter(([name]) => OF_EVERY_PROGRAM.test(name));
+  const outside = Object.fromEntries(entries.filter(([name]) => !OF_EVERY_PROGRAM.test(name)));
+  return {
+    outside: { ...outside, PATH: SYSTEM_PATH },
+    inside: behind.length === 0 ? [] : ['env', ...behind.map(([name, value]) => `${name}=${value}`)],
+  };
+}

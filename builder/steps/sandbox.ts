@@ -19,6 +19,7 @@ import {
   readProcesses,
 } from '#core/process/confinement/process-table.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
+import { fencedVariables } from './environment.ts';
 import { ownFolders } from './own-folders.ts';
 import { BuildFailure, type BuildRequest } from './types.ts';
 
@@ -203,10 +204,12 @@ export async function openSandbox(request: BuildRequest): Promise<Sandbox> {
       ],
       ...(how.bwrap !== undefined && { infoFd: INFO_FD }),
     };
-    const { file, args } = confinedCommand(how, bounds, command.words);
+    const { outside, inside } =
+      command.isOwn === true ? { outside: command.env, inside: [] } : fencedVariables(command.env);
+    const { file, args } = confinedCommand(how, bounds, [...inside, ...command.words]);
     return spawn(file, args, {
       cwd: '/',
-      env: { ...command.env, [MARK]: mark },
+      env: { ...outside, [MARK]: mark },
       // A process group of its own, to be ended as a whole.
       detached: true,
       stdio: [

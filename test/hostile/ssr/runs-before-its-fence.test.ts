@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openHostileServer } from '#test/setup/hostile-server.ts';
@@ -14,7 +14,9 @@ test('programs of a project do not stand in for those that fence it', async (t) 
     `globalThis.routes = { '/id': (_, response) => response.end(process.getuid() + ' ' + (process.env.TAKEN ?? 'fenced')) };`,
   );
   const stands = '#!/bin/sh\nexport TAKEN=taken\nwhile [ "$1" != -- ]; do shift; done; shift; exec "$@"\n';
-  for (const name of ['setpriv', 'prlimit']) files[`node_modules/.bin/${name}`] = stands;
+  const programs = join(platform.folder, 'sources/app/main/node_modules/.bin');
+  mkdirSync(programs, { recursive: true });
+  for (const name of ['setpriv', 'prlimit']) writeFileSync(join(programs, name), stands, { mode: 0o755 });
   await platform.deploy('app', '', SSR, files);
   const { text } = await until(async () => {
     const answer = await platform.fetch('app', '/id');
