@@ -25,6 +25,7 @@ export const rows: readonly Row[] = [
     edits: 'src/app/home.ts',
     holes: { stream: 'Angular renders a page whole before it answers' },
   },
+  { app: 'qwik', title: 'Qwik City', shows: '@builder.io/qwik-city', kind: 'dynamic', edits: 'src/routes/index.tsx' },
   {
     app: 'vite-react',
     title: 'Vite with React',
