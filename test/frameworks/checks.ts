@@ -2,13 +2,13 @@
 // it got.
 import assert from 'node:assert/strict';
 import { chromium, openBrowser } from '#test/setup/browser.ts';
-import type { CheckName } from './row.ts';
+import type { CheckName, Row } from './row.ts';
 import { filesOf, type Answer, type Visitor } from './visitor.ts';
 
 /** Checks by name. Not in the table: they are tried in production only (`assets`, `browser`). */
-export const checks: Readonly<Record<CheckName, (visitor: Visitor) => Promise<void>>> = {
-  async page(visitor) {
-    const page = await visitor.get('/?name=Ada');
+export const checks: Readonly<Record<CheckName, (visitor: Visitor, row: Pick<Row, 'page'>) => Promise<void>>> = {
+  async page(visitor, { page: at = '/' }) {
+    const page = await visitor.get(`${at}?name=Ada`);
     has(page, 200, 'Hello, Ada');
   },
   async api(visitor) {

@@ -2,7 +2,7 @@
 // packages of this repository where it names them, and the program `platform` in it.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { emitPackage } from '#cli/tasks/pack.ts';
 import { root, runProgram } from '#cli/tasks/processes.ts';
@@ -96,11 +96,24 @@ async function addPackage(folder: string, name: string): Promise<void> {
     filter: (from) => !/\/node_modules(?:\/|$)|\.test\.ts$/.test(from.slice(root.length)),
   });
   await emitPackage(target);
+  linkDependencies(target);
   const file = path.join(folder, 'package.json');
   const manifest = JSON.parse(readFileSync(file, 'utf8')) as { devDependencies?: Record<string, string> };
   const { version } = JSON.parse(readFileSync(path.join(target, 'package.json'), 'utf8')) as { version: string };
   manifest.devDependencies = { ...manifest.devDependencies, [`@platform-run/${name}`]: version };
   writeFileSync(file, `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+/** What a package of ours depends on is in the checkout, by the same version. */
+function linkDependencies(target: string): void {
+  const { dependencies = {} } = JSON.parse(readFileSync(path.join(target, 'package.json'), 'utf8')) as {
+    dependencies?: Record<string, string>;
+  };
+  for (const name of Object.keys(dependencies)) {
+    const link = path.join(target, 'node_modules', name);
+    mkdirSync(path.dirname(link), { recursive: true });
+    symlinkSync(path.join(root, 'node_modules', name), link);
+  }
 }
 
 function begin(folder: string, env: NodeJS.ProcessEnv, words: readonly string[]): Going {

@@ -23,10 +23,14 @@ export interface Row {
   readonly kind: 'dynamic' | 'ssr' | 'static';
   /** The file of the app that says `version one`. */
   readonly edits: string;
-  /** Path that shows the edit; default: the page. */
+  /** Path of the page that its server renders; default: `/`. */
+  readonly page?: string;
+  /** Path that shows the edit; default: that page. */
   readonly editedAt?: string;
   /** Packages of this repository that it has installed, by their folder in `packages/`. */
   readonly packages?: readonly string[];
+  /** What is otherwise in dev by the framework's own rules: Vite answers every path of a single-page app by its page. */
+  readonly untriedInDev?: readonly CheckName[];
   /** What the framework does not have, with the reason. */
   readonly holes?: Readonly<Partial<Record<CheckName, string>>>;
 }

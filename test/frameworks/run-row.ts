@@ -44,7 +44,7 @@ export async function runRow(row: Row, platform: WholePlatform, say: (line: stri
       for (const name of checkNames) {
         const hole = row.holes?.[name];
         if (hole !== undefined) cells[name] = { hole };
-        else await step(name, () => checks[name](visitor).then(() => 'yes'));
+        else await step(name, () => checks[name](visitor, row).then(() => 'yes'));
       }
     }
   } catch (error) {
@@ -66,12 +66,12 @@ async function runDev(row: Row, project: Project, step: Step): Promise<void> {
   try {
     let readyMs = 0;
     const tried = await step('dev', async () => {
-      await untilShown(visitor, row.editedAt ?? '/', 'version one', going, DEV_MS_MAX);
+      await untilShown(visitor, row.editedAt ?? row.page ?? '/', 'version one', going, DEV_MS_MAX);
       readyMs = performance.now() - began;
       const wrong: string[] = [];
       for (const name of devChecks) {
-        if (row.holes?.[name] !== undefined) continue;
-        await checks[name](visitor).catch((error: Error) => wrong.push(`${name}: ${error.message}`));
+        if (row.holes?.[name] !== undefined || row.untriedInDev?.includes(name) === true) continue;
+        await checks[name](visitor, row).catch((error: Error) => wrong.push(`${name}: ${error.message}`));
       }
       if (wrong.length > 0) throw new Error(`answers after ${seconds(readyMs)}, but ${wrong.join('; ')}`);
       return seconds(readyMs);
@@ -84,7 +84,7 @@ async function runDev(row: Row, project: Project, step: Step): Promise<void> {
 
 /** The median of three. The file is left as it was. */
 async function edit(row: Row, project: Project, visitor: Visitor, going: Going): Promise<string> {
-  const { editedAt = '/' } = row;
+  const { editedAt = row.page ?? '/' } = row;
   const before = project.read(row.edits);
   const took: number[] = [];
   try {
