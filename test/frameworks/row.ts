@@ -29,7 +29,7 @@ export interface Row {
   readonly editedAt?: string;
   /** Packages of this repository that it has installed, by their folder in `packages/`. */
   readonly packages?: readonly string[];
-  /** What is otherwise in dev by the framework's own rules: Vite answers every path of a single-page app by its page. */
+  /** What is otherwise in dev by the framework's own rules: Vite answers every path of such an app by its page. */
   readonly untriedInDev?: readonly CheckName[];
   /** What the framework does not have, with the reason. */
   readonly holes?: Readonly<Partial<Record<CheckName, string>>>;
