@@ -1,6 +1,7 @@
 // What hooks say of pushes: each leaves a note in `<FS_PATH>/repositories/pushes/` and names it over a Unix socket in a
 // folder of this process's own. Each branch that was pushed becomes a deployment, whose log is written back until it
-// has ended. Notes that nobody took, since no API process ran, are taken at the start.
+// has ended. Notes that nobody took, since no API process ran, are taken at the start; one whose deployments could not
+// be made, since Postgres was away say, is taken again until they are.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
@@ -14,6 +15,7 @@ import { removeUnlessProduction } from '../git-host/pushes.ts';
 import type { Parts } from '../parts.ts';
 import { followDeployment, openDeploymentSignals, type DeploymentSignals } from '../records/follow-deployment.ts';
 import { describePush } from './describe-push.ts';
+import { backoffMs } from '#core/backoff.ts';
 import { repositoriesFolder } from '#git/builtin-repositories.ts';
 
 /** Listens to hooks. */
@@ -34,6 +36,7 @@ const HEADS = 'refs/heads/';
 const NOTE = /^[0-9a-f-]{36}\.json$/;
 const LINE_BYTES_MAX = 200;
 const REFS_MAX = 50;
+const pauses = { backoffMs: 1000, backoffMsMax: 60_000 };
 
 /** Listens, and takes what was left before. */
 export async function openPushes(parts: Parts): Promise<Pushes> {
@@ -41,18 +44,42 @@ export async function openPushes(parts: Parts): Promise<Pushes> {
   const signals = await openDeploymentSignals(parts);
   const sockets = mkdtempSync(path.join(tmpdir().length < 60 ? tmpdir() : '/tmp', 'platform-push-'));
   const open = new Set<Socket>();
-  /** Notes that are being taken. */
+  /** Notes that are being taken, or are about to be taken again. */
   const taken = new Set<string>();
+  const waiting = new Set<NodeJS.Timeout>();
+  let isClosed = false;
 
   async function take(name: string, socket: Socket | null): Promise<void> {
     if (!NOTE.test(name) || taken.has(name)) return;
     taken.add(name);
     try {
-      const note = JSON.parse(await readFile(path.join(folder, name), 'utf8')) as Note;
-      await deploy(parts, signals, note, socket, () => rm(path.join(folder, name), { force: true }));
-    } finally {
+      await attempt(name, JSON.parse(await readFile(path.join(folder, name), 'utf8')) as Note, socket, 1);
+    } catch (error) {
       taken.delete(name);
+      throw error;
+    } finally {
       socket?.end();
+    }
+  }
+
+  async function attempt(name: string, note: Note, socket: Socket | null, count: number): Promise<void> {
+    try {
+      await deploy(parts, signals, note, socket, async () => {
+        await rm(path.join(folder, name), { force: true });
+        taken.delete(name);
+      });
+    } catch (error) {
+      if (!taken.has(name) || isClosed) throw error;
+      parts.log.warn({ err: error, name, attempt: count }, 'A push cannot be deployed yet');
+      socket?.write('The deployment cannot be made at the moment: it is tried again\n');
+      const timer = setTimeout(
+        () => {
+          waiting.delete(timer);
+          parts.background('Push', () => attempt(name, note, null, count + 1));
+        },
+        backoffMs(pauses, count),
+      );
+      waiting.add(timer);
     }
   }
 
@@ -80,6 +107,8 @@ export async function openPushes(parts: Parts): Promise<Pushes> {
   });
   return {
     async close() {
+      isClosed = true;
+      for (const timer of waiting) clearTimeout(timer);
       for (const socket of open) socket.destroy();
       await new Promise((resolve) => server.close(resolve));
       rmSync(sockets, { recursive: true, force: true });

@@ -60,12 +60,13 @@ test(
       await new Promise((resolve) => setTimeout(resolve, MOMENTS_MS[round % MOMENTS_MS.length]));
       await kill(victim);
       await pushing;
-      const deployment = await eventually(`The deployment of round ${round}`, async () => {
+      const { id } = await eventually(`The deployment of round ${round}`, async () => {
         const query = projectId === undefined ? '' : `projectId=${projectId}&`;
         const { items } = await platform.call('GET', `/deployments?${query}limit=5`);
-        const found = items.find((one: Json) => one.commitSha === sha);
-        return found !== undefined && found.status === 'success' && found;
+        return items.find((one: Json) => one.commitSha === sha) ?? null;
       });
+      const deployment = await platform.ended(id);
+      assert.equal(deployment.status, 'success', JSON.stringify(deployment));
       await eventually(`Round ${round} live`, async () => (await platform.open('shop')).text === `round ${round}`);
       const { items: lines } = await platform.call('GET', `/deployments/${deployment.id}/logs`);
       const seqs = lines.map((line: Json) => line.seq);

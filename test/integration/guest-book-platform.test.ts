@@ -62,5 +62,6 @@ test('its databases lie in the data folder, and all services that it needs are t
     'broker ready',
     'databases ready',
     'postgres ready',
+    'ssr stopped',
   ]);
 });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -188,6 +188,22 @@ test('a push that cannot be taken keeps no other back', async () => {
   gitPush = await openGitPush(control.parts);
   const [made] = await control.sql`SELECT branch FROM control.deployment WHERE id = ${await built}`;
   assert.equal(made!.branch, 'behind');
+});
+
+test('a push whose deployment cannot be made at first is deployed once it can be', async () => {
+  await control.sql`ALTER TABLE control.deployment RENAME TO deployment_away`;
+  const said = await git('push', remote('shop', control.owner.token), 'main:again').finally(
+    () => control.sql`ALTER TABLE control.deployment_away RENAME TO deployment`,
+  );
+  assert.match(said, /remote: The deployment cannot be made at the moment: it is tried again/);
+  const [made] = await control.sql`SELECT branch FROM control.deployment WHERE id = ${await buildNext('success')}`;
+  assert.equal(made!.branch, 'again');
+  assert.deepEqual(
+    readdirSync(path.join(control.parts.folder, 'repositories', 'pushes')).filter((name) =>
+      readFileSync(path.join(control.parts.folder, 'repositories', 'pushes', name), 'utf8').includes('again'),
+    ),
+    [],
+  );
 });
 
 test('a commit whose message is megabytes is deployed', async () => {
