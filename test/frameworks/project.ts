@@ -2,7 +2,7 @@
 // packages of this repository where it names them, and the program `platform` in it.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { emitPackage } from '#cli/tasks/pack.ts';
 import { root, runProgram } from '#cli/tasks/processes.ts';
@@ -83,7 +83,12 @@ export async function makeProject(row: Row, folder: string, environment: NodeJS.
     platform: (...words) => run(process.execPath, [launcher, ...words]),
     begin: (...words) => begin(folder, env, words),
     read: (file) => readFileSync(path.join(folder, file), 'utf8'),
-    write: (file, text) => writeFileSync(path.join(folder, file), text),
+    write(file, text) {
+      // At once, as editors save: SolidStart takes a file that is still empty for no page any more.
+      const written = `${folder}.edited`;
+      writeFileSync(written, text);
+      renameSync(written, path.join(folder, file));
+    },
   };
 }
 
