@@ -1,10 +1,10 @@
-// The platform's own adapters of frameworks (packages/astro, nitro and sveltekit): how a build command is told to use
-// them, and where they put what they make. Called by build-step.ts before and after the command, and by build.ts,
+// The platform's own adapters of frameworks (packages/astro, nitro, sveltekit, vite): how a build command is told to
+// use them, and where they put what they make. Called by build-step.ts before and after the command, and by build.ts,
 // entry.ts and output-folder.ts. The variables that it sets say where a file of the platform lies, and nothing else.
 import { lstatSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { detect } from './detect.ts';
+import { detect, usesVitePlugin } from './detect.ts';
 import { filesIn } from './project-files.ts';
 import { adaptedOutput } from './table.ts';
 import type { BuildConfig, EntryConfig } from '../project.ts';
@@ -16,9 +16,13 @@ interface Adapted {
   readonly assets: string | null;
 }
 
-/** Whether a project leaves it to the platform what becomes of its build: it names no file or folder of its own. */
-function leavesItToUs({ kind, main, out, build }: EntryConfig): boolean {
-  return build !== null && main === null && out === null && kind !== 'static' && kind !== 'ssr';
+/**
+ * Whether a project leaves it to the platform what becomes of its build: it names no file or folder of its own. With
+ * the Vite plugin `main` is a source, which the plugin builds.
+ */
+function leavesItToUs(root: string, { kind, main, out, build }: EntryConfig): boolean {
+  if (build === null || out !== null || kind === 'static' || kind === 'ssr') return false;
+  return main === null || usesVitePlugin(filesIn(root));
 }
 
 /** Frameworks whose adapter is a package that the app names: command/adapter-stand-ins.mjs gives them ours. */
@@ -30,7 +34,7 @@ export function adapterVariables(
   config: EntryConfig,
   own: Readonly<Record<string, string>> = {},
 ): Record<string, string> {
-  if (!leavesItToUs(config)) return { ...own };
+  if (!leavesItToUs(root, config)) return { ...own };
   const preset = { NITRO_PRESET: fileURLToPath(new URL('../../packages/nitro', import.meta.url)), ...own };
   if (!HOOKED.has(detect(filesIn(root)).framework?.id ?? '')) return preset;
   const hook = `--import=${new URL('../command/adapter-hook.mjs', import.meta.url).href}`;
@@ -46,7 +50,7 @@ export function clearAdapted(root: string): void {
 /** What an adapter made in the build of a project; null: none took part. */
 export function findAdapted(root: string, config: EntryConfig): Adapted | null {
   const entry = `${adaptedOutput}/server/index.mjs`;
-  if (!leavesItToUs(config) || !isOwnFolder(root) || !isThere(root, entry)?.isFile()) return null;
+  if (!leavesItToUs(root, config) || !isOwnFolder(root) || !isThere(root, entry)?.isFile()) return null;
   const assets = `${adaptedOutput}/public`;
   return { entry, assets: isThere(root, assets)?.isDirectory() ? assets : null };
 }

@@ -107,6 +107,11 @@ export function detect(files: ProjectFiles, folder = '.'): Detection {
   };
 }
 
+/** Whether the Vite plugin of the platform is among the packages of a project. */
+export function usesVitePlugin(files: ProjectFiles): boolean {
+  return openProject(files, '.').packages.has(vitePluginPackage);
+}
+
 /** Whether a source is what the browser starts at, and no worker: the page loads it, or its framework has it there. */
 export function isBrowserEntry(files: ProjectFiles, file: string): boolean {
   const project = openProject(files, '.');
@@ -213,8 +218,9 @@ function buildOf(
       skipped:
         'The script "build" of package.json is not run, since the worker is bundled from its sources: add "build" to platform.yaml if it has to',
     };
-  if (framework === null || framework.build === null || isWorker) return nothing;
-  if (framework.isTool === true && decision?.kind !== 'static' && framework.id !== 'nitro') return nothing;
+  if (framework === null || framework.build === null) return nothing;
+  const buildsWorker = framework.id === 'nitro' || (framework.id === 'vite' && project.packages.has(vitePluginPackage));
+  if (!buildsWorker && (isWorker || (framework.isTool === true && decision?.kind !== 'static'))) return nothing;
   const own = framework.build;
   const [named] = [...project.scripts].find(([, text]) => text.startsWith(own)) ?? [];
   return {

@@ -1,5 +1,7 @@
 // The dev server's half: an engine for the project, the worker kept on it, and the requests that go there. Vite serves
 // what it knows; everything else is the worker's.
+import { existsSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import path from 'node:path';
 import type { ResolvedConfig, ViteDevServer } from 'vite';
 import { EngineError, startEngine, type EngineProcess, type EngineStart } from './engine-process.ts';
@@ -128,6 +130,12 @@ export async function attachDevServer(server: ViteDevServer, parts: DevServerPar
     changed: () => opened?.changed(),
     serve() {
       server.middlewares.use((request, response, next) => {
+        // Vite has named the page that it answers with.
+        if (config.appType !== 'custom' && isRead(request.method) && isPage(config.root, request.url)) return next();
+        if (project.isSinglePage && isNavigation(request) && isPage(config.root, '/index.html')) {
+          request.url = '/index.html';
+          return next();
+        }
         settled().then(
           (to) => forward(to, request, response, next),
           (error: unknown) => next(shownError(error)),
@@ -137,6 +145,22 @@ export async function attachDevServer(server: ViteDevServer, parts: DevServerPar
     fetch: async (request) => dispatch(await settled(), request),
     close,
   };
+}
+
+function isRead(method: string | undefined): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+/** Whether the path names a file of HTML in Vite's root. */
+function isPage(root: string, url = ''): boolean {
+  const [name = ''] = url.split(/[?#]/);
+  return name.endsWith('.html') && existsSync(path.join(root, path.posix.normalize(name)));
+}
+
+/** Whether a browser asks for a page to show. */
+function isNavigation({ method, headers }: IncomingMessage): boolean {
+  const mode = headers['sec-fetch-mode'];
+  return isRead(method) && (mode === undefined ? headers.accept?.includes('text/html') === true : mode === 'navigate');
 }
 
 /** An error as Vite shows it. */

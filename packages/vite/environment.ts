@@ -44,15 +44,23 @@ export class WorkerDevEnvironment extends DevEnvironment {
 
 /**
  * @param input the module that a build starts at; null of an environment that others load.
+ * @param outDir where a build goes; null: where the framework says.
+ * @param nodeEnv what `process.env.NODE_ENV` is, known to bundlers: packages choose their files by it.
  * @param createEnvironment of the dev server.
  */
 export function workerEnvironmentOptions(
   input: string | null,
+  outDir: string | null,
+  nodeEnv: string,
   createEnvironment: (name: string, config: ResolvedConfig) => DevEnvironment,
 ): EnvironmentOptions {
+  const define = Object.fromEntries(
+    ['', 'global.', 'globalThis.'].map((prefix) => [`${prefix}process.env.NODE_ENV`, JSON.stringify(nodeEnv)]),
+  );
   return {
     consumer: 'server',
     keepProcessEnv: true,
+    define,
     resolve: {
       noExternal: true,
       conditions: ['workerd', 'worker', 'module', 'browser', 'development|production'],
@@ -62,10 +70,11 @@ export function workerEnvironmentOptions(
       noDiscovery: false,
       ignoreOutdatedRequests: true,
       exclude: platformBuiltins.filter((name) => typeof name === 'string'),
-      rolldownOptions: { platform: 'neutral' },
+      rolldownOptions: { platform: 'neutral', transform: { define } },
     },
     build: {
       ssr: true,
+      ...(outDir === null ? {} : { outDir }),
       target: 'es2024',
       emitAssets: true,
       copyPublicDir: false,

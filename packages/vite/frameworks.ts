@@ -10,6 +10,8 @@ export interface WorkerEntry {
   /** Names of the environments: its own, and those that run in the same isolate. */
   readonly environment: string;
   readonly childEnvironments: readonly string[];
+  /** Whether a framework renders the pages. */
+  readonly isFramework: boolean;
 }
 
 /** A framework over Vite that gives its server as a module. */
@@ -29,6 +31,7 @@ const frameworks: readonly Framework[] = [
     environment: 'ssr',
     childEnvironments: [],
   },
+  { dependency: '@react-router/dev', main: 'virtual:platform/react-router', environment: 'ssr', childEnvironments: [] },
 ];
 
 const OWN_ENTRIES = ['worker/index.ts', 'worker/index.js', 'worker/index.mjs'];
@@ -59,6 +62,7 @@ export function findWorkerEntry(root: string, main: string | null, names: Enviro
     main: own === undefined ? framework!.main : path.resolve(root, own),
     environment: names.name ?? framework?.environment ?? 'worker',
     childEnvironments: names.childEnvironments ?? framework?.childEnvironments ?? [],
+    isFramework: framework !== undefined,
   };
 }
 
@@ -70,3 +74,35 @@ function dependenciesOf(root: string): Set<string> {
     return new Set();
   }
 }
+
+/** The server of React Router, which gives a build and leaves the handler to its host. */
+export const REACT_ROUTER_ENTRY = `import { createRequestHandler } from 'react-router';
+import * as build from 'virtual:react-router/server-build';
+const handle = createRequestHandler(build, import.meta.env.MODE);
+export default { fetch: (request) => handle(request) };
+`;
+
+/** What React Router renders pages with where an app has no `entry.server`: its own is written for Node's streams. */
+export const REACT_ROUTER_DEFAULT_ENTRY = /@react-router\/dev\/dist\/config\/defaults\/entry\.server\.node\.tsx$/;
+export const REACT_ROUTER_RENDERER = `import { isbot } from 'isbot';
+import { createElement } from 'react';
+import { renderToReadableStream } from 'react-dom/server';
+import { ServerRouter } from 'react-router';
+export const streamTimeout = 5000;
+export default async function handleRequest(request, status, headers, context) {
+  if (request.method === 'HEAD') return new Response(null, { status, headers });
+  let isBegun = false;
+  let code = status;
+  const body = await renderToReadableStream(createElement(ServerRouter, { context, url: request.url }), {
+    signal: AbortSignal.timeout(streamTimeout + 1000),
+    onError(error) {
+      code = 500;
+      if (isBegun) console.error(error);
+    },
+  });
+  isBegun = true;
+  if (context.isSpaMode || isbot(request.headers.get('user-agent') ?? '')) await body.allReady;
+  headers.set('content-type', 'text/html');
+  return new Response(body, { status: code, headers });
+}
+`;

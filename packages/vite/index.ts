@@ -1,11 +1,19 @@
 // `platform()`: in dev the worker runs in the platform's isolate behind Vite's server; a build gives what
 // `platform deploy` takes. The parts: frameworks.ts (where a worker starts), environment.ts (how Vite sees it),
 // worker-host.ts (keeps the engine on it), dev-server.ts (which requests go there).
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Plugin, ResolvedConfig, ViteDevServer } from 'vite';
+import { buildEnvironments, writeBuildOutput, type WrittenEnvironment } from './build-output.ts';
 import { attachDevServer, type DevHandle } from './dev-server.ts';
 import { WorkerDevEnvironment, workerEnvironmentOptions } from './environment.ts';
-import { findWorkerEntry, type WorkerEntry } from './frameworks.ts';
+import {
+  findWorkerEntry,
+  REACT_ROUTER_DEFAULT_ENTRY,
+  REACT_ROUTER_ENTRY,
+  REACT_ROUTER_RENDERER,
+  type WorkerEntry,
+} from './frameworks.ts';
 import { readProject, type PluginProject } from './project.ts';
 
 /** Options of {@link platform}. */
@@ -24,6 +32,8 @@ export interface PlatformOptions {
 /** The worker's entry, as Vite sees it. */
 const ENTRY = 'virtual:platform/worker';
 const PLUGIN_NAME = 'platform';
+/** What an environment writes beside code and is the worker's own. */
+const NOT_FOR_BROWSERS = /\.(?:map|wasm)$|^\.vite\//;
 
 /**
  * The plugins of the platform, to spread into `plugins`.
@@ -39,6 +49,8 @@ export function platform(options: PlatformOptions = {}): Plugin[] {
   let entry: WorkerEntry;
   let resolved: ResolvedConfig;
   let dev: DevHandle | null = null;
+  /** By the name of the environment. */
+  const built = new Map<string, WrittenEnvironment>();
 
   const isOfWorker = (name: string): boolean => name === entry.environment || entry.childEnvironments.includes(name);
   const createEnvironment = (name: string, config: ResolvedConfig): WorkerDevEnvironment =>
@@ -52,7 +64,9 @@ export function platform(options: PlatformOptions = {}): Plugin[] {
 
   const main: Plugin = {
     name: PLUGIN_NAME,
-    config(user, { command }) {
+    // Vite reads the configuration anew for each environment of a build: what one has made, another has to hear of.
+    sharedDuringBuild: true,
+    config(user, { command, mode }) {
       const root = path.resolve(user.root ?? process.cwd());
       // `platform vite --platform-config` says so in PLATFORM_CONFIG.
       const config = options.config ?? process.env['PLATFORM_CONFIG'];
@@ -60,11 +74,23 @@ export function platform(options: PlatformOptions = {}): Plugin[] {
       entry = findWorkerEntry(root, project.main, options.viteEnvironment ?? {});
       const environments = [entry.environment, ...entry.childEnvironments].map((name) => [
         name,
-        workerEnvironmentOptions(name === entry.environment ? ENTRY : null, createEnvironment),
+        workerEnvironmentOptions(
+          name === entry.environment ? ENTRY : null,
+          entry.isFramework ? null : path.join(user.build?.outDir ?? 'dist', name),
+          process.env['NODE_ENV'] ?? mode,
+          createEnvironment,
+        ),
       ]);
       return {
-        appType: 'custom',
-        environments: Object.fromEntries(environments) as Record<string, object>,
+        // Pages of a framework come from the worker; those of the project's own are files.
+        appType: entry.isFramework || !existsSync(path.join(root, 'index.html')) ? 'custom' : 'mpa',
+        environments: {
+          ...(Object.fromEntries(environments) as Record<string, object>),
+          ...(!entry.isFramework && {
+            client: { build: { outDir: path.join(user.build?.outDir ?? 'dist', 'client') } },
+          }),
+        },
+        builder: {},
         ...(command === 'serve' && {
           server: { port: user.server?.port ?? project.port, host: user.server?.host ?? project.host },
         }),
@@ -76,14 +102,17 @@ export function platform(options: PlatformOptions = {}): Plugin[] {
         throw new Error('platform() is in the configuration of Vite twice: take one of them away');
     },
     resolveId: {
-      filter: { id: new RegExp(`^${ENTRY}$`) },
+      filter: { id: /^virtual:platform\// },
       handler(id) {
         return isOfWorker(this.environment.name) ? `\0${id}` : null;
       },
     },
     load: {
-      filter: { id: new RegExp(`^\0${ENTRY}$`) },
-      handler() {
+      filter: { id: [/^\0virtual:platform\//, REACT_ROUTER_DEFAULT_ENTRY] },
+      handler(id) {
+        if (REACT_ROUTER_DEFAULT_ENTRY.test(id))
+          return isOfWorker(this.environment.name) ? REACT_ROUTER_RENDERER : null;
+        if (id !== `\0${ENTRY}`) return REACT_ROUTER_ENTRY;
         const main = JSON.stringify(entry.main);
         return `import * as worker from ${main};\nexport * from ${main};\nexport default worker['default'];\n`;
       },
@@ -91,6 +120,29 @@ export function platform(options: PlatformOptions = {}): Plugin[] {
     async configureServer(server: ViteDevServer) {
       dev = await attachDevServer(server, { project, entry, url: ENTRY, config: resolved });
       return () => dev!.serve();
+    },
+    writeBundle({ dir }, bundle) {
+      if (!isOfWorker(this.environment.name) || dir === undefined) return;
+      const files = Object.values(bundle);
+      const main = files.find((file) => file.type === 'chunk' && file.isEntry && file.facadeModuleId === `\0${ENTRY}`);
+      const assets = files.filter(({ type, fileName }) => type === 'asset' && !NOT_FOR_BROWSERS.test(fileName));
+      built.set(this.environment.name, {
+        folder: path.resolve(resolved.root, dir),
+        entry: main?.fileName ?? null,
+        assets: assets.map(({ fileName }) => fileName),
+      });
+    },
+    buildApp: {
+      order: 'post',
+      async handler(builder) {
+        await buildEnvironments(builder, entry);
+        const names = [entry.environment, ...entry.childEnvironments];
+        writeBuildOutput(
+          builder,
+          project.folder,
+          names.map((name) => built.get(name)),
+        );
+      },
     },
     hotUpdate: { order: 'pre', handler: () => dev?.noticed() },
     async closeBundle() {

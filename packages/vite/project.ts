@@ -13,6 +13,8 @@ export interface PluginProject {
   readonly main: string | null;
   readonly port: number;
   readonly host: string;
+  /** Whether every page is index.html (`not_found_handling: single-page-application`). */
+  readonly isSinglePage: boolean;
 }
 
 const CONFIG_NAMES = ['platform.yaml', 'platform.yml'];
@@ -31,6 +33,7 @@ export function readProject(root: string, config: string | null): PluginProject 
     configFile,
     main: typeof keys['main'] === 'string' ? keys['main'] : null,
     port: typeof dev['port'] === 'number' ? dev['port'] : PORT,
+    isSinglePage: objectIn(keys, 'assets')['not_found_handling'] === 'single-page-application',
     host: typeof dev['host'] === 'string' ? dev['host'] : HOST,
   };
 }

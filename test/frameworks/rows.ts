@@ -63,8 +63,9 @@ export const rows: readonly Row[] = [
     app: 'react-router',
     title: 'React Router',
     shows: 'react-router',
-    kind: 'ssr',
+    kind: 'dynamic',
     edits: 'app/routes/home.tsx',
+    packages: ['vite'],
   },
   {
     app: 'tanstack-start',

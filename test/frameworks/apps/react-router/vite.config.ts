@@ -1,6 +1,7 @@
+import { platform } from '@platform-run/vite';
 import { reactRouter } from '@react-router/dev/vite';
 import { defineConfig } from 'vite';
 
 export default defineConfig({
-  plugins: [reactRouter()],
+  plugins: [reactRouter(), ...platform()],
 });

@@ -88,6 +88,19 @@ const rows: Readonly<Record<string, Row>> = {
     out: 'dist/client',
     dev: 'npm run dev -- --port 3001 --host localhost',
   },
+  'a worker behind the Vite plugin': {
+    files: {
+      'package.json': manifest({ vite: '^8.3.8', '@platform-run/vite': '0.2.0' }),
+      'vite.config.js': '',
+      'worker/index.ts': 'export default { fetch() {} }',
+    },
+    framework: 'vite 8.3.8',
+    kind: 'dynamic',
+    build: 'vite build',
+    main: 'worker/index.ts',
+    out: 'dist/client',
+    dev: 'vite dev --port 3001 --host localhost',
+  },
   'a plain worker': {
     files: { 'package.json': manifest({}, { build: 'tsc' }), 'src/index.ts': 'export default { fetch() {} }' },
     framework: null,

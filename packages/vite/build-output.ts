@@ -1,0 +1,67 @@
+// What a build of Vite's environments gives the platform: the worker and the files for browsers, in the folder where
+// `platform build` and builds of pushes look for them (builder/frameworks/adapters.ts).
+import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { ViteBuilder } from 'vite';
+import type { WorkerEntry } from './frameworks.ts';
+
+/** In the folder of the project. */
+const OUTPUT_FOLDER = '.platform/output';
+
+/** What an environment of the worker has written. Files are relative to the folder. */
+export interface WrittenEnvironment {
+  readonly folder: string;
+  /** The file that it starts at. */
+  readonly entry: string | null;
+  /** What is no code: images that the worker names, which browsers ask for. */
+  readonly assets: readonly string[];
+}
+
+/** Builds the environments that no framework has built: the worker's, and the page's where there is one. */
+export async function buildEnvironments(builder: ViteBuilder, entry: WorkerEntry): Promise<void> {
+  const { root } = builder.config;
+  const client = builder.environments['client'];
+  const hasPage = client?.config.build.rolldownOptions.input !== undefined || existsSync(path.join(root, 'index.html'));
+  if (client !== undefined && hasPage && !client.isBuilt) await builder.build(client);
+  for (const name of [...entry.childEnvironments, entry.environment]) {
+    const environment = builder.environments[name];
+    if (environment !== undefined && !environment.isBuilt) await builder.build(environment);
+  }
+}
+
+/**
+ * Copies the files for browsers, and says where the worker is.
+ *
+ * @param folder the project's
+ * @param environments of the worker, the one that it starts in first; undefined: it was not built.
+ * @throws {Error} where no worker was built.
+ */
+export function writeBuildOutput(
+  builder: ViteBuilder,
+  folder: string,
+  environments: readonly (WrittenEnvironment | undefined)[],
+): void {
+  const output = path.join(folder, OUTPUT_FOLDER);
+  rmSync(output, { recursive: true, force: true });
+  const [main] = environments;
+  if (main === undefined || main.entry === null)
+    throw new Error('The build wrote no worker: the environment of platform() made no file for its entry');
+  const server = path.join(output, 'server');
+  const assets = path.join(output, 'public');
+  mkdirSync(server, { recursive: true });
+  // Where it is: environments name the files of each other.
+  const built = path.relative(server, path.join(main.folder, main.entry)).split(path.sep).join('/');
+  const from = JSON.stringify(built.startsWith('.') ? built : `./${built}`);
+  writeFileSync(path.join(server, 'index.mjs'), `export * from ${from};\nexport { default } from ${from};\n`);
+  const { publicDir } = builder.config;
+  const client = builder.environments['client'];
+  const made = client?.isBuilt === true ? path.resolve(builder.config.root, client.config.build.outDir) : publicDir;
+  if (made !== '' && existsSync(made)) cpSync(made, assets, { recursive: true });
+  for (const written of environments)
+    for (const file of written?.assets ?? []) {
+      // React Router moves its own.
+      if (!existsSync(path.join(written!.folder, file))) continue;
+      mkdirSync(path.dirname(path.join(assets, file)), { recursive: true });
+      cpSync(path.join(written!.folder, file), path.join(assets, file), { force: false });
+    }
+}
