@@ -16,16 +16,18 @@ import { until } from '#test/setup/until.ts';
 
 const SCALE = 5;
 const SERVICE_IDLE_MS = 5000 / SCALE;
-const POSTS = 240;
+const AT_ONCE = 40;
+const ROUNDS = 6;
+/** The case takes a moment that a machine may miss for a while. */
+const ROUNDS_MAX = 60;
 
 test('with our idle time of 3 s no POST meets a closed connection; with that of Caddy some do', async () => {
   assert.equal(UPSTREAM_IDLE, '3s');
   const ours = await badGateways(`${3000 / SCALE}ms`);
   const caddys = await badGateways(null);
   assert.equal(ours.lost, 0);
-  assert.equal(ours.answered, POSTS);
+  assert.equal(ours.answered, AT_ONCE * ROUNDS);
   assert.ok(caddys.lost > 0, 'the case is not met any more: is it tested still?');
-  assert.equal(caddys.answered + caddys.lost, POSTS);
 });
 
 /** @param idle of Caddy's connections to the service; null: its default. */
@@ -59,7 +61,7 @@ async function badGateways(idle: string | null): Promise<{ lost: number; answere
     }),
     idle,
   );
-  const agent = new Agent({ keepAlive: true, maxSockets: 40 });
+  const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
   const post = (): Promise<number> =>
     new Promise((resolve, reject) => {
       const sent = request(
@@ -76,9 +78,9 @@ async function badGateways(idle: string | null): Promise<{ lost: number; answere
     let [lost, answered] = [0, 0];
     seen = 0;
     // At many moments about the end of the service's patience, on connections that did nothing before.
-    for (let round = 0; round < POSTS / 40; round++)
+    for (let round = 0; round < (idle === null && lost === 0 ? ROUNDS_MAX : ROUNDS); round++)
       await Promise.all(
-        Array.from({ length: 40 }, async (_, at) => {
+        Array.from({ length: AT_ONCE }, async (_, at) => {
           await new Promise((resolve) => setTimeout(resolve, SERVICE_IDLE_MS - 4 + (at % 12)));
           const status = await post();
           if (status === 502) lost++;
