@@ -8,6 +8,8 @@ import { runBuildCommand, type CommandOptions } from './build-command.ts';
 import { adapterVariables, clearAdapted } from '../frameworks/adapters.ts';
 import { isOutputName, outputCandidates } from '../frameworks/output-folder.ts';
 import type { EntryConfig } from '../project.ts';
+import { writeAiProvider } from '../ssr/ai-provider.ts';
+import type { ProjectConfig } from '#core/config/project-config.ts';
 
 /** Files of one folder that are compared. */
 const FILES_MAX = 200_000;
@@ -24,7 +26,7 @@ const NO_COMMANDS = new Set(['true', ':']);
  */
 export async function runBuild(
   root: string,
-  config: EntryConfig,
+  config: EntryConfig & Pick<ProjectConfig, 'ai'>,
   given: CommandOptions & {
     /** All that is in the folder comes from a repository: nothing there is the output of an earlier build. */
     readonly isCheckout?: boolean;
@@ -34,6 +36,7 @@ export async function runBuild(
   if (command === null || NO_COMMANDS.has(command.trim())) return null;
   const options = { ...given, environment: adapterVariables(root, config, given.environment) };
   clearAdapted(root);
+  writeAiProvider(root, config);
   const before = stampsOf(root, config);
   await runBuildCommand(command, root, options);
   const made = changed(before, stampsOf(root, config));

@@ -1,11 +1,13 @@
 // `platform dev` of a project with its framework's own dev server: keeps that server up, and beside it an engine with
 // the bindings that platform.yaml declares. Sources are the dev server's to watch; platform.yaml, variables and
 // migrations are ours. Called by commands/dev.ts.
+import { realpathSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { writeArtifact } from '#builder/artifact.ts';
 import { toManifest } from '#builder/build.ts';
+import { writeAiProvider } from '#builder/ssr/ai-provider.ts';
 import type { DevEngine } from '#runtime/dev/dev.ts';
 import { failuresOf, type Failure } from '../../terminal/failure.ts';
 import type { Project } from '../../project/project.ts';
@@ -61,6 +63,7 @@ export async function startServerSession(parts: ServerSessionParts): Promise<{ c
       { manifest, worker: null, assets: new Map() },
       false,
     );
+    writeAiProvider(realpathSync(root), project.config);
     const surroundings = await surroundingsOf(project);
     await engine.deploy({ artifactFolder, ...surroundings });
     const next = {
