@@ -311,9 +311,18 @@ function describe(env) {
   return { bindings: Object.fromEntries(names.map((name) => [name, kindOf(env[name])])), vars };
 }
 
+/** A server has no other way to the AI gateway. @param target behind PLATFORM_AI_URL */
+function askGateway(target, request, { PLATFORM_AI_URL: base }) {
+  if (base === undefined) throw new TypeError('platform.yaml has no "ai: true"');
+  const { method, headers, body, signal } = request;
+  return fetch(`${base}${target}`, { method, headers, body, signal, redirect: 'manual' });
+}
+
 export default {
   async fetch(request, env, context) {
     try {
+      const { pathname, search } = new URL(request.url);
+      if (/^\/ai(?:\/|$)/.test(pathname)) return await askGateway(pathname.slice(3) + search, request, env);
       if (request.method === 'GET') return Response.json(describe(env), { headers: { 'cache-control': 'no-store' } });
       const head = request.headers.get('x-platform-call');
       const call = head === null ? JSON.parse(decoder.decode(await readAll(request.body))) : fromHeader(head);

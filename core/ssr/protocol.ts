@@ -44,6 +44,9 @@ export type ToEngine =
 /** On a call of a binding, from the process of servers to an engine: whose it is. */
 export const SERVER_KEY_HEADER = 'x-platform-server';
 
+/** The name under which servers reach the AI gateway: nobody else answers to it. */
+export const AI_HOST = 'ai.platform.internal';
+
 /** Gives each line of a stream as what it says. */
 export function readLines<Message>(onMessage: (message: Message) => void): (chunk: string) => void {
   let rest = '';

@@ -1,5 +1,6 @@
 // The socket on which one server calls its bindings: it knows by itself whose it is, wants the token of this process,
-// and hands calls on to an engine, where the deployment's worker does them in its isolate. Made per server.
+// and hands calls on to an engine, where the deployment's worker does them in its isolate. What is for the AI gateway
+// goes there too (egress.ts leads to it): that one wants its own token. Made per server.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { chmodSync } from 'node:fs';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
@@ -16,18 +17,20 @@ export async function openCalls(
   const token = randomBytes(32).toString('hex');
   const wanted = digest(`Bearer ${token}`);
   const server = http.createServer({ requestTimeout: 0 }, (request, response) => {
-    if (!timingSafeEqual(digest(request.headers.authorization ?? ''), wanted))
+    const isForGateway = /^\/ai(?:[/?]|$)/.test(request.url ?? '');
+    if (!isForGateway && !timingSafeEqual(digest(request.headers.authorization ?? ''), wanted))
       return refuse(response, 401, 'Calls want the token PLATFORM_MOCK_SERVER_TOKEN');
     const [socketPath] = engines();
     if (socketPath === undefined || socketPath === '')
       return refuse(response, 503, 'No engine takes calls at the moment');
-    pass(request, response, socketPath, key);
+    pass(request, response, socketPath, key, isForGateway);
   });
   server.on('clientError', (_error, socket) => socket.destroy());
   const file = path.join(folder, 'calls.sock');
   await new Promise<void>((resolve, reject) => void server.once('error', reject).listen(file, resolve));
   chmodSync(file, 0o666);
   return {
+    socket: file,
     variables: { PLATFORM_MOCK_SERVER_URL: `unix:${file}`, PLATFORM_MOCK_SERVER_TOKEN: token },
     close() {
       server.close();
@@ -36,8 +39,15 @@ export async function openCalls(
   };
 }
 
-function pass(request: IncomingMessage, response: ServerResponse, socketPath: string, key: string): void {
-  const { authorization: _token, [SERVER_KEY_HEADER]: _own, ...headers } = request.headers;
+function pass(
+  request: IncomingMessage,
+  response: ServerResponse,
+  socketPath: string,
+  key: string,
+  keepsToken: boolean,
+): void {
+  const { authorization: token, [SERVER_KEY_HEADER]: _own, ...rest } = request.headers;
+  const headers = keepsToken && token !== undefined ? { ...rest, authorization: token } : rest;
   const onward = http.request({
     socketPath,
     method: request.method,

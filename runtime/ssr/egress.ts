@@ -2,10 +2,19 @@
 // to go (preload.cjs does that for it), and gets the path of another one that leads there, if the policy of all
 // requests of tenants allows it. Made per server by server-process.ts.
 import { chmodSync, rmSync } from 'node:fs';
-import { connect, createServer, isIP, type LookupFunction, type Server, type Socket } from 'node:net';
+import {
+  connect,
+  createServer,
+  isIP,
+  type LookupFunction,
+  type NetConnectOpts,
+  type Server,
+  type Socket,
+} from 'node:net';
 import path from 'node:path';
 import { mayConnect, type EgressPolicy } from '#core/egress.ts';
 import { PlatformError } from '#core/errors.ts';
+import { AI_HOST } from '#core/ssr/protocol.ts';
 
 /** What the way out is made of. */
 interface EgressParts {
@@ -15,6 +24,8 @@ interface EgressParts {
   /** The addresses of a name that the policy allows. */
   readonly lookup: LookupFunction;
   readonly connectionsMax: number;
+  /** The Unix socket behind AI_HOST. */
+  readonly gateway: string;
 }
 
 /** How long a connection may take to be made, and how long its path waits to be used. */
@@ -22,7 +33,13 @@ const CONNECT_MS = 30_000;
 const LINE_CHARS_MAX = 400;
 
 /** Opens it in `<folder>/egress.sock`. @returns what closes it, with every connection. */
-export async function openEgress({ folder, policy, lookup, connectionsMax }: EgressParts): Promise<() => void> {
+export async function openEgress({
+  folder,
+  policy,
+  lookup,
+  connectionsMax,
+  gateway,
+}: EgressParts): Promise<() => void> {
   const open = new Set<Socket>();
   const paths = new Set<Server>();
   let last = 0;
@@ -72,6 +89,7 @@ export async function openEgress({ folder, policy, lookup, connectionsMax }: Egr
     if (!(Number.isInteger(port) && port > 0 && port < 65_536)) return refuse('EINVAL', 'no port');
     if (open.size >= connectionsMax)
       return refuse('EMFILE', `more than ${connectionsMax} connections (SSR_CONNECTIONS_MAX)`);
+    if (host === AI_HOST) return connectTo({ path: gateway }, host, port, asking);
     let address: string | undefined;
     try {
       [address] = await addressesOf(host);
@@ -80,11 +98,17 @@ export async function openEgress({ folder, policy, lookup, connectionsMax }: Egr
       return refuse('ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`);
     }
     if (address === undefined) return refuse('ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`);
-    const outside = connect({ host: address, port, timeout: CONNECT_MS });
+    connectTo({ host: address, port }, host, port, asking);
+  }
+
+  function connectTo(to: NetConnectOpts, host: string, port: number, asking: Socket): void {
+    const outside = connect({ ...to, timeout: CONNECT_MS });
     keep(outside);
     outside.once('timeout', () => outside.destroy(Object.assign(new Error('timed out'), { code: 'ETIMEDOUT' })));
-    outside.once('error', ({ code = 'ECONNREFUSED' }: NodeJS.ErrnoException) =>
-      refuse(code, `connect ${code} ${host}:${port}`),
+    outside.once(
+      'error',
+      ({ code = 'ECONNREFUSED' }: NodeJS.ErrnoException) =>
+        void asking.end(`${code} connect ${code} ${host}:${port}\n`),
     );
     outside.once('connect', () => {
       outside.setTimeout(0);

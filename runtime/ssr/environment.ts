@@ -1,7 +1,9 @@
 // The variables of a server process: those of its deployment, and what it has to know of where it runs. Nothing of the
 // platform's own. Pure. Called by server-process.ts.
 import { dirname } from 'node:path';
+import { AI_URL_VARIABLE } from '#core/ai-caller.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
+import { AI_HOST } from '#core/ssr/protocol.ts';
 
 /** What they are made of. */
 interface ServerVariables {
@@ -28,6 +30,7 @@ export function serverEnvironment({ vars, platform, run, preload, cwd, memoryMbM
     NODE_ENV: 'production',
     NEXT_TELEMETRY_DISABLED: '1',
     ...vars,
+    ...(AI_URL_VARIABLE in vars && { [AI_URL_VARIABLE]: `http://${AI_HOST}/ai` }),
     ...platform,
     PATH: [`${cwd}/node_modules/.bin`, dirname(node), '/usr/local/bin', '/usr/bin', '/bin'].join(':'),
     HOME: '/tmp',

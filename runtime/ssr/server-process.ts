@@ -38,6 +38,8 @@ export interface ServerStart {
 
 /** Where a server calls its bindings. */
 export interface OpenCalls {
+  /** Path of its Unix socket, which takes what is for the AI gateway too. */
+  readonly socket: string;
   readonly variables: Readonly<Record<string, string>>;
   readonly close: () => void;
 }
@@ -100,13 +102,14 @@ export class ServerProcess {
       await chmod(run, 0o711);
       await chown(own, uid, uid);
     }
+    const calls = await given.openCalls(doors);
     const closeEgress = await openEgress({
       folder: doors,
       policy: given.policy,
       lookup: given.lookup,
       connectionsMax: limits.connectionsMax,
+      gateway: calls.socket,
     });
-    const calls = await given.openCalls(doors);
     const groups = await openControlGroups(
       confinement.withoutGroups === true
         ? null

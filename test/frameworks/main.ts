@@ -29,7 +29,7 @@ async function runRows(words: readonly string[]): Promise<number> {
     return 2;
   }
   process.stdout.write(`Rows: ${chosen.map(({ app }) => app).join(', ')}\n`);
-  const platform = await startWholePlatform({ HANDLER_PROCESSES: '1' });
+  const platform = await startWholePlatform({ HANDLER_PROCESSES: '1', AI_PROVIDER_MOCK_KIND: 'mock' });
   const outcomes: Outcome[] = [];
   try {
     for (const row of chosen) {

@@ -83,6 +83,7 @@ export const rows: readonly Row[] = [
   },
   { app: 'nuxt', title: 'Nuxt', shows: 'nuxt', kind: 'dynamic', edits: 'app/pages/index.vue' },
   { app: 'astro-ssr', title: 'Astro, on the server', shows: 'astro', kind: 'dynamic', edits: 'src/pages/index.astro' },
+  { app: 'next-ai', title: 'Next.js with the AI SDK', shows: 'next', kind: 'ssr', edits: 'src/app/page.jsx' },
   { app: 'next-standalone', title: 'Next.js, standalone', shows: 'next', kind: 'ssr', edits: 'app/page.jsx' },
   {
     app: 'next-export',

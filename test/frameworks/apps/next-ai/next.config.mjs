@@ -1,0 +1,4 @@
+/** @type {import('next').NextConfig} */
+const nextConfig = { output: 'standalone' };
+
+export default nextConfig;

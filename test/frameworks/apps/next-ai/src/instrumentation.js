@@ -1,0 +1,2 @@
+// The build adds the provider of the platform above.
+export function register() {}
