@@ -3,7 +3,7 @@
 // worker-host.ts (keeps the engine on it), dev-server.ts (which requests go there).
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import type { Plugin, ResolvedConfig, ViteDevServer } from 'vite';
+import type { Plugin, ResolvedConfig, UserConfig, ViteDevServer } from 'vite';
 import { buildEnvironments, writeBuildOutput, type WrittenEnvironment } from './build-output.ts';
 import { attachDevServer, type DevHandle } from './dev-server.ts';
 import { WorkerDevEnvironment, workerEnvironmentOptions } from './environment.ts';
@@ -152,7 +152,12 @@ export function platform(options: PlatformOptions = {}): Plugin[] {
 
   return [
     main,
-    // The React server framework asks for a plugin of this name before it makes a worker.
-    { name: 'vite-plugin-cloudflare:platform' },
+    {
+      // The React server framework asks for a plugin of this name before it makes a worker.
+      name: 'vite-plugin-cloudflare:platform',
+      enforce: 'pre',
+      // Requests are ours to answer: its own handler would run the worker in Node.
+      config: () => ({ rsc: { serverHandler: false } }) as UserConfig,
+    },
   ];
 }

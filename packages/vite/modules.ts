@@ -37,6 +37,8 @@ export function createModuleSet(environment: DevEnvironment, entry: string | nul
   /** Asked for by running code: it may have gone. */
   const asked = new Set<string>();
   let known = new Map<string, WorkerModule>();
+  /** One that others load has no modules until they do. */
+  let isCollected = false;
 
   const isBuiltin = (url: string): boolean =>
     url.startsWith('data:') ||
@@ -96,10 +98,11 @@ export function createModuleSet(environment: DevEnvironment, entry: string | nul
       // Modules may be dropped while others are still transformed: a dependency was optimized, say.
       for (let time = 1; ; time++) {
         known = await collectOnce();
+        isCollected = true;
         if (time === TIMES_MAX || [...known.values()].every(isCurrent)) return known;
       }
     },
-    isStale: () => known.size === 0 || ![...known.values()].every(isCurrent),
+    isStale: () => !isCollected || ![...known.values()].every(isCurrent),
   };
 }
 

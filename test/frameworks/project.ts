@@ -75,7 +75,9 @@ export async function makeProject(row: Row, folder: string, environment: NodeJS.
     if (ended.code !== 0) throw new Error(ended.output.trim().slice(-CHARACTERS_SHOWN));
     return ended;
   };
-  await run('npm', ['ci', '--no-audit', '--no-fund', '--prefer-offline']);
+  const install = ['ci', '--no-audit', '--no-fund'];
+  // What npm keeps may be older than a version of the lockfile.
+  await run('npm', [...install, '--prefer-offline']).catch(() => run('npm', install));
   for (const name of row.packages ?? []) await addPackage(folder, name);
   return {
     folder,

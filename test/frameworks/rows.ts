@@ -68,6 +68,14 @@ export const rows: readonly Row[] = [
     packages: ['vite'],
   },
   {
+    app: 'vinext',
+    title: 'vinext',
+    shows: 'vinext',
+    kind: 'dynamic',
+    edits: 'app/page.jsx',
+    packages: ['vite'],
+  },
+  {
     app: 'tanstack-start',
     title: 'TanStack Start',
     shows: '@tanstack/react-start',

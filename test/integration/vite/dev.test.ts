@@ -101,3 +101,11 @@ test('each deployment after a save has an isolate of its own', async (context) =
   await save(vite, folder, 'worker/index.js', source('two'));
   assert.deepEqual(await (await vite.get('/')).json(), ['two', 1]);
 });
+
+test('an environment that nothing has loaded yet keeps no request waiting', async (context) => {
+  const folder = viteProject(context, {
+    'worker/index.js': 'export default { fetch: () => new Response("alone") };',
+  });
+  const vite = await startVite(context, folder, { options: { viteEnvironment: { childEnvironments: ['ssr'] } } });
+  assert.equal(await (await vite.get('/')).text(), 'alone');
+});
