@@ -7,8 +7,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { root, runProgram } from '../cli/tasks/processes.ts';
-import { addPackage, makeProject } from '../test/frameworks/project.ts';
+import { pack } from '../cli/tasks/pack.ts';
+import { runProgram } from '../cli/tasks/processes.ts';
+import { makeProject } from '../test/frameworks/project.ts';
 import { rows } from '../test/frameworks/rows.ts';
 import { freePort } from '../test/setup/free-port.ts';
 import { atEnd, temporaryFolder } from './endings.ts';
@@ -31,23 +32,27 @@ const plugins = {
 type Name = keyof typeof plugins;
 const names = Object.keys(plugins) as Name[];
 
-const folder = path.join(temporaryFolder('platform-bench-vite-'), 'app');
+const temporary = temporaryFolder('platform-bench-vite-');
+const folder = path.join(temporary, 'app');
 const agent = new Agent({ keepAlive: true });
 const row = rows.find(({ app }) => app === 'vite-worker')!;
 const environment = {
   ...process.env,
   PATH: `${path.dirname(process.execPath)}:${process.env['PATH']}`,
-  PLATFORM_CLI: path.join(root, 'cli/run.mjs'),
+  PLATFORM_CACHE_DIR: path.join(temporary, 'cache'),
+  // Theirs asks an address of Cloudflare at each start otherwise.
+  CLOUDFLARE_CF_FETCH_ENABLED: 'false',
   WRANGLER_SEND_METRICS: 'false',
 };
 await makeProject({ ...row, packages: [] }, folder, environment);
+const packed = await pack(path.join(temporary, 'dist'));
+const ours = packed.filter((file) => /-(?:cli|create|vite)-[\d.]+\.tgz$/.test(file));
 const installed = await runProgram(
   'npm',
-  ['install', '--no-save', '--no-package-lock', '--no-audit', '--no-fund', ...PEER],
+  ['install', '--no-save', '--no-package-lock', '--no-audit', '--no-fund', ...PEER, ...ours],
   { cwd: folder, env: environment },
 );
 if (installed.code !== 0) throw new Error(`npm install failed:\n${installed.output}`);
-await addPackage(folder, 'vite');
 writeFileSync(
   path.join(folder, 'wrangler.json'),
   JSON.stringify({ name: 'app', main: row.edits, compatibility_date: '2026-07-01' }),

@@ -107,13 +107,14 @@ export async function openWorkerHost({
   }
 
   async function settled(): Promise<number> {
-    const { port } = await engine.ready;
+    // What is collected meanwhile is deployed as soon as the engine is there.
     while (!isClosed) {
       if (saved !== null) await saved.promise;
       if (running === null && !isChanged && ![...sets.values()].some((set) => set.isStale())) break;
       running ??= run().finally(() => (running = null));
       await running;
     }
+    const { port } = await engine.ready;
     return port;
   }
 
