@@ -1,6 +1,8 @@
 // A worker behind Vite's dev server: it runs in an isolate of the engine, and a save is seen by the next request.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createServer } from 'vite';
+import { platform } from '#packages/vite/index.ts';
 import { save, startVite, viteProject } from '#test/setup/vite-project.ts';
 
 const entry = `import { greet } from './greet';
@@ -108,4 +110,35 @@ test('an environment that nothing has loaded yet keeps no request waiting', asyn
   });
   const vite = await startVite(context, folder, { options: { viteEnvironment: { childEnvironments: ['ssr'] } } });
   assert.equal(await (await vite.get('/')).text(), 'alone');
+});
+
+for (const [what, files, more, message] of [
+  [
+    'the plugin twice',
+    { 'worker/index.js': '' },
+    [...platform()],
+    /platform\(\) is in the configuration of Vite twice/,
+  ],
+  ['no worker', {}, [], /platform\(\) found no worker in .*: create one of worker\/index\.ts, worker\/index\.js/],
+  [
+    'a worker that is not there',
+    { 'platform.yaml': 'main: gone.js\n' },
+    [],
+    /main: gone\.js of platform\.yaml does not exist in .*: name the file that the worker starts at/,
+  ],
+] as const)
+  test(`${what}: the dev server says what to change`, async (context) => {
+    const folder = viteProject(context, files);
+    const plugins = [...platform(), ...more];
+    await assert.rejects(createServer({ root: folder, configFile: false, logLevel: 'silent', plugins }), message);
+  });
+
+test('what a worker throws as it is loaded is answered with its message and place, and mended by the next save', async (context) => {
+  const folder = viteProject(context, { 'worker/index.js': '\nthrow new Error("not today");\n' });
+  const vite = await startVite(context, folder);
+  const response = await vite.get('/');
+  assert.equal(response.status, 500);
+  assert.match(await response.text(), /not today[\s\S]*worker\/index\.js:2/);
+  await save(vite, folder, 'worker/index.js', 'export default { fetch: () => new Response("today") };');
+  assert.equal(await (await vite.get('/')).text(), 'today');
 });
