@@ -130,6 +130,9 @@ export async function startDevServer(parts: DevServerParts): Promise<DevServer> 
     await Promise.race([outputEnd, pause(LAST_OUTPUT_MS)]);
     for (const stop of stopLines) stop();
     await looking;
+    // What was killed closes its files one by one: its port may be the last of them.
+    for (const end = performance.now() + LAST_OUTPUT_MS; listened && performance.now() < end; await pause(1))
+      if (!(await isListening(host, port))) break;
     child = null;
     if (closed || asked) return;
     deaths = listened && performance.now() - began >= times.steady ? 1 : deaths + 1;
