@@ -14,6 +14,7 @@ import { deploymentUrls } from '../deployments/urls.ts';
 import { removeUnlessProduction } from '../git-host/pushes.ts';
 import type { Parts } from '../parts.ts';
 import { followDeployment, openDeploymentSignals, type DeploymentSignals } from '../records/follow-deployment.ts';
+import { ApiError } from '../api/errors.ts';
 import { describePush } from './describe-push.ts';
 import { backoffMs } from '#core/backoff.ts';
 import { repositoriesFolder } from '#git/builtin-repositories.ts';
@@ -30,6 +31,9 @@ interface Note {
   readonly account: string | null;
   readonly refs: readonly { readonly before: string; readonly after: string; readonly name: string }[];
 }
+
+/** Deployments by the name of their ref; null: there is nothing to deploy. */
+type Made = Map<string, { readonly id: string; readonly branch: string } | null>;
 
 const NO_COMMIT = /^0+$/;
 const HEADS = 'refs/heads/';
@@ -53,7 +57,8 @@ export async function openPushes(parts: Parts): Promise<Pushes> {
     if (!NOTE.test(name) || taken.has(name)) return;
     taken.add(name);
     try {
-      await attempt(name, JSON.parse(await readFile(path.join(folder, name), 'utf8')) as Note, socket, 1);
+      const note = JSON.parse(await readFile(path.join(folder, name), 'utf8')) as Note;
+      await attempt(name, note, new Map(), socket, 1);
     } catch (error) {
       taken.delete(name);
       throw error;
@@ -62,9 +67,9 @@ export async function openPushes(parts: Parts): Promise<Pushes> {
     }
   }
 
-  async function attempt(name: string, note: Note, socket: Socket | null, count: number): Promise<void> {
+  async function attempt(name: string, note: Note, made: Made, socket: Socket | null, count: number): Promise<void> {
     try {
-      await deploy(parts, signals, note, socket, async () => {
+      await deploy(parts, signals, note, made, socket, async () => {
         await rm(path.join(folder, name), { force: true });
         taken.delete(name);
       });
@@ -75,7 +80,7 @@ export async function openPushes(parts: Parts): Promise<Pushes> {
       const timer = setTimeout(
         () => {
           waiting.delete(timer);
-          parts.background('Push', () => attempt(name, note, null, count + 1));
+          parts.background('Push', () => attempt(name, note, made, null, count + 1));
         },
         backoffMs(pauses, count),
       );
@@ -116,11 +121,15 @@ export async function openPushes(parts: Parts): Promise<Pushes> {
   };
 }
 
-/** @param onMade the deployments are there: the note is not needed any more. */
+/**
+ * @param made what earlier attempts have done
+ * @param onMade the deployments are there: the note is not needed any more.
+ */
 async function deploy(
   parts: Parts,
   signals: DeploymentSignals,
   { repository, account, refs }: Note,
+  made: Made,
   socket: Socket | null,
   onMade: () => Promise<void>,
 ): Promise<void> {
@@ -131,33 +140,42 @@ async function deploy(
     say('No project has this repository: nothing was deployed');
     return onMade();
   }
-  const made: { readonly id: string; readonly branch: string }[] = [];
   for (const { name, after } of refs.filter((ref) => ref.name.startsWith(HEADS)).slice(0, REFS_MAX)) {
+    if (made.has(name)) continue;
     const branch = name.slice(HEADS.length);
     if (NO_COMMIT.test(after)) {
       const outcome = await removeUnlessProduction(parts, project, branch, 'branch_deleted');
       say(outcome === 'kept: production' ? `Branch ${branch} is production: it stays` : `Branch ${branch} is removed`);
+      made.set(name, null);
       continue;
     }
     const { message, author } = await describePush(parts.folder, repository, after);
-    const { id } = await createDeployment(parts, {
-      projectId: project.id,
-      branch,
-      commit: after,
-      message,
-      author,
-      source: 'push',
-      createdBy: account,
-    });
-    say(`Deployment ${id} of ${branch} at ${after.slice(0, 7)}`);
-    made.push({ id, branch });
+    try {
+      const { id } = await createDeployment(parts, {
+        projectId: project.id,
+        branch,
+        commit: after,
+        message,
+        author,
+        source: 'push',
+        createdBy: account,
+      });
+      say(`Deployment ${id} of ${branch} at ${after.slice(0, 7)}`);
+      made.set(name, { id, branch });
+    } catch (error) {
+      // The project is gone, or has no repository any more: another attempt would be told the same.
+      if (!(error instanceof ApiError)) throw error;
+      say(`Branch ${branch} was not deployed: ${error.message}`);
+      made.set(name, null);
+    }
   }
   await onMade();
   if (socket === null) return;
   const closed = new AbortController();
   socket.once('close', () => closed.abort());
   const signal = AbortSignal.any([closed.signal, parts.stopping]);
-  for (const { id, branch } of made) await follow(parts, signals, say, id, branch, signal);
+  for (const deployment of made.values())
+    if (deployment !== null) await follow(parts, signals, say, deployment.id, deployment.branch, signal);
 }
 
 async function follow(

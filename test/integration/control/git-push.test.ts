@@ -206,6 +206,25 @@ test('a push whose deployment cannot be made at first is deployed once it can be
   );
 });
 
+test('of a push that is tried again, only the branches are deployed that were not', async () => {
+  await control.sql.unsafe(`
+    CREATE FUNCTION control.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not now'; END $$;
+    CREATE TRIGGER refuse BEFORE INSERT ON control.deployment
+      FOR EACH ROW WHEN (NEW.branch = 'two') EXECUTE FUNCTION control.refuse()`);
+  const first = buildNext('success');
+  await git('push', remote('shop', control.owner.token), 'main:one', 'main:two');
+  await first;
+  const second = buildNext('success');
+  await control.sql.unsafe('DROP TRIGGER refuse ON control.deployment; DROP FUNCTION control.refuse()');
+  await second;
+  const made = await control.sql`
+    SELECT branch FROM control.deployment WHERE branch IN ('one', 'two') ORDER BY created_at`;
+  assert.deepEqual(
+    made.map(({ branch }) => branch),
+    ['one', 'two'],
+  );
+});
+
 test('a commit whose message is megabytes is deployed', async () => {
   writeFileSync(path.join(folder, 'message'), 'x'.repeat(2_000_000));
   await git('checkout', '--quiet', '-b', 'long');
