@@ -44,9 +44,9 @@ export function writeAiProvider(root: string, config: Pick<ProjectConfig, 'ai' |
   if (!config.ai) return [];
   const files = filesIn(root);
   const { framework, kind } = detect(files);
-  const packages = openProject(files, '.').packages;
-  if (framework?.id !== 'next' || (config.kind ?? kind) !== 'ssr' || !packages.has('ai')) return [];
-  const version = installedVersion(root) ?? openProject(files, '.').version('ai');
+  const project = openProject(files, '.');
+  if (framework?.id !== 'next' || (config.kind ?? kind) !== 'ssr' || !project.packages.has('ai')) return [];
+  const version = installedVersion(root) ?? project.version('ai');
   const major = version === null ? null : Number(/\d+/.exec(version)?.[0] ?? Number.NaN);
   if (major !== null && major < AI_MAJOR_MIN)
     throw new BuildError(
@@ -88,8 +88,7 @@ function appFolder(root: string): string {
 /** Behind the comments and directives that a file begins with; as it was where it has the import already. */
 function withImport(text: string, name: string): string {
   if (text.includes(`./${PROVIDER}`)) return text;
-  const isCommonJs =
-    /\.c[jt]s$/.test(name) || (/\b(?:module\.)?exports\b/.test(text) && !/^\s*(?:import|export)\b/m.test(text));
+  const isCommonJs = /\.c[jt]s$/.test(name) || (/\bexports\b/.test(text) && !/^\s*(?:import|export)\b/m.test(text));
   const line = isCommonJs ? `require('./${PROVIDER}');` : `import './${PROVIDER}';`;
   const at = endOfPrologue(text);
   const before = at === 0 || text[at - 1] === '\n' ? text.slice(0, at) : `${text.slice(0, at)}\n`;
@@ -104,7 +103,7 @@ function endOfPrologue(text: string): number {
   return at;
 }
 
-/** The version that is installed for the project; null: none is. */
+/** The version that is installed for the project, in a folder above it too; null: none is. */
 function installedVersion(root: string): string | null {
   try {
     const file = createRequire(path.join(root, 'package.json')).resolve('ai/package.json');

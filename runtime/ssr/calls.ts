@@ -23,7 +23,7 @@ export async function openCalls(
     const [socketPath] = engines();
     if (socketPath === undefined || socketPath === '')
       return refuse(response, 503, 'No engine takes calls at the moment');
-    pass(request, response, socketPath, key, isForGateway);
+    pass(request, response, socketPath, isForGateway, key);
   });
   server.on('clientError', (_error, socket) => socket.destroy());
   const file = path.join(folder, 'calls.sock');
@@ -43,16 +43,16 @@ function pass(
   request: IncomingMessage,
   response: ServerResponse,
   socketPath: string,
+  isForGateway: boolean,
   key: string,
-  keepsToken: boolean,
 ): void {
-  const { authorization: token, [SERVER_KEY_HEADER]: _own, ...rest } = request.headers;
-  const headers = keepsToken && token !== undefined ? { ...rest, authorization: token } : rest;
+  const headers: http.OutgoingHttpHeaders = { ...request.headers, [SERVER_KEY_HEADER]: key };
+  if (!isForGateway) delete headers['authorization'];
   const onward = http.request({
     socketPath,
     method: request.method,
     path: request.url,
-    headers: { ...headers, [SERVER_KEY_HEADER]: key },
+    headers,
   });
   onward.once('response', (answer) => {
     response.writeHead(answer.statusCode ?? 502, answer.headers);

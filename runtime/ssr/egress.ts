@@ -66,7 +66,7 @@ export async function openEgress({
   function answerLookup(host: string, asking: Socket): void {
     addressesOf(host).then(
       (addresses) => asking.end(`ok ${addresses.join(' ')}\n`),
-      () => asking.end(`ENOTFOUND getaddrinfo ENOTFOUND ${host}\n`),
+      () => refuse(asking, 'ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`),
     );
   }
 
@@ -85,19 +85,19 @@ export async function openEgress({
   }
 
   async function lead(host: string, port: number, asking: Socket): Promise<void> {
-    const refuse = (code: string, reason: string): void => void asking.end(`${code} ${reason}\n`);
-    if (!(Number.isInteger(port) && port > 0 && port < 65_536)) return refuse('EINVAL', 'no port');
+    if (!(Number.isInteger(port) && port > 0 && port < 65_536)) return refuse(asking, 'EINVAL', 'no port');
     if (open.size >= connectionsMax)
-      return refuse('EMFILE', `more than ${connectionsMax} connections (SSR_CONNECTIONS_MAX)`);
+      return refuse(asking, 'EMFILE', `more than ${connectionsMax} connections (SSR_CONNECTIONS_MAX)`);
     if (host === AI_HOST) return connectTo({ path: gateway }, host, port, asking);
     let address: string | undefined;
     try {
       [address] = await addressesOf(host);
     } catch (error) {
-      if ((error as { code?: string }).code === 'egress_forbidden') return refuse('EACCES', (error as Error).message);
-      return refuse('ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`);
+      if ((error as { code?: string }).code === 'egress_forbidden')
+        return refuse(asking, 'EACCES', (error as Error).message);
+      return refuse(asking, 'ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`);
     }
-    if (address === undefined) return refuse('ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`);
+    if (address === undefined) return refuse(asking, 'ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`);
     connectTo({ host: address, port }, host, port, asking);
   }
 
@@ -105,10 +105,8 @@ export async function openEgress({
     const outside = connect({ ...to, timeout: CONNECT_MS });
     keep(outside);
     outside.once('timeout', () => outside.destroy(Object.assign(new Error('timed out'), { code: 'ETIMEDOUT' })));
-    outside.once(
-      'error',
-      ({ code = 'ECONNREFUSED' }: NodeJS.ErrnoException) =>
-        void asking.end(`${code} connect ${code} ${host}:${port}\n`),
+    outside.once('error', ({ code = 'ECONNREFUSED' }: NodeJS.ErrnoException) =>
+      refuse(asking, code, `connect ${code} ${host}:${port}`),
     );
     outside.once('connect', () => {
       outside.setTimeout(0);
@@ -147,6 +145,10 @@ export async function openEgress({
     for (const each of paths) each.close();
     for (const socket of open) socket.destroy();
   };
+}
+
+function refuse(asking: Socket, code: string, reason: string): void {
+  asking.end(`${code} ${reason}\n`);
 }
 
 function forbidden(address: string): PlatformError {
