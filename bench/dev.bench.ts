@@ -3,24 +3,20 @@
 // ms and 50 ms.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { Agent, request } from 'node:http';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { pack } from '../cli/tasks/pack.ts';
 import { root, runProgram } from '../cli/tasks/processes.ts';
 import { freePort } from '../test/setup/free-port.ts';
+import { answered, endAsking, saveTimes } from './dev-server.ts';
 import { temporaryFolder } from './endings.ts';
 import { formatTable, median } from './statistics.ts';
 
 const STARTS = 5;
 const EDITS = 10;
-const POLL_MS = 1;
-const WAIT_MS_MAX = 20_000;
 
 const folder = temporaryFolder('platform-bench-dev-');
 const app = path.join(folder, 'app');
-const agent = new Agent({ keepAlive: true });
 try {
   await install();
   // The first start of all builds the guest's snapshot; a user meets it once.
@@ -39,7 +35,7 @@ try {
     )}\n`,
   );
 } finally {
-  agent.destroy();
+  endAsking();
   rmSync(folder, { recursive: true, force: true });
 }
 
@@ -69,22 +65,11 @@ async function firstAnswerMs(): Promise<number> {
 
 async function saveMs(): Promise<number[]> {
   const dev = await startDev();
-  const source = path.join(app, 'src/index.ts');
-  const original = readFileSync(source, 'utf8');
-  const times: number[] = [];
   try {
-    for (let i = 0; i < EDITS; i++) {
-      await delay(300);
-      const began = performance.now();
-      writeFileSync(source, original.replace('Hello from', `Edit ${i} from`));
-      await answered(dev.port, (text) => text.startsWith(`Edit ${i} `));
-      times.push(performance.now() - began);
-    }
+    return await saveTimes(dev.port, '/', path.join(app, 'src/index.ts'), 'Hello from', EDITS);
   } finally {
-    writeFileSync(source, original);
     await dev.stop();
   }
-  return times;
 }
 
 interface Dev {
@@ -105,7 +90,7 @@ async function startDev(): Promise<Dev> {
       stdio: ['ignore', 'ignore', 'inherit'],
     },
   );
-  await answered(port, (text) => text !== '');
+  await answered(port, '/', 'Hello from');
   const firstMs = performance.now() - began;
   return {
     port,
@@ -115,27 +100,4 @@ async function startDev(): Promise<Dev> {
       await once(child, 'exit');
     },
   };
-}
-
-/** Asks again and again until an answer is as wanted. @throws {Error} after 20 s. */
-async function answered(port: number, wanted: (text: string) => boolean): Promise<void> {
-  const deadline = performance.now() + WAIT_MS_MAX;
-  while (performance.now() < deadline) {
-    if (wanted(await get(port))) return;
-    await delay(POLL_MS);
-  }
-  throw new Error('platform dev does not answer as expected');
-}
-
-/** Text of a 200 answer, else ''. */
-function get(port: number): Promise<string> {
-  return new Promise((resolve) => {
-    const sent = request({ host: '127.0.0.1', port, agent }, (response) => {
-      let text = '';
-      response.on('data', (chunk: Buffer) => (text += chunk.toString()));
-      response.on('end', () => resolve(response.statusCode === 200 ? text : ''));
-    });
-    sent.on('error', () => resolve(''));
-    sent.end();
-  });
 }

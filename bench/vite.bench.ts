@@ -3,8 +3,7 @@
 // `npm run bench vite`. Aims: half of theirs for the start, 1.2 of theirs for a save.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { Agent, request } from 'node:http';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pack } from '../cli/tasks/pack.ts';
@@ -12,14 +11,13 @@ import { runProgram } from '../cli/tasks/processes.ts';
 import { makeProject } from '../test/frameworks/project.ts';
 import { rows } from '../test/frameworks/rows.ts';
 import { freePort } from '../test/setup/free-port.ts';
+import { answered, endAsking, saveTimes } from './dev-server.ts';
 import { atEnd, temporaryFolder } from './endings.ts';
 import { digits, formatTable, median } from './statistics.ts';
 
 const STARTS = Number(process.env['BENCH_ROUNDS'] ?? 5);
 const EDITS = 12;
-const POLL_MS = 1;
-const PAUSE_MS = 400;
-const WAIT_MS_MAX = 30_000;
+const PAGE = '/hello?name=Ada';
 /** Of one day; with the workerd that it brings. */
 const PEER = ['@cloudflare/vite-plugin@1.64.0', 'wrangler@4.151.0'];
 
@@ -34,7 +32,6 @@ const names = Object.keys(plugins) as Name[];
 
 const temporary = temporaryFolder('platform-bench-vite-');
 const folder = path.join(temporary, 'app');
-const agent = new Agent({ keepAlive: true });
 const row = rows.find(({ app }) => app === 'vite-worker')!;
 const environment = {
   ...process.env,
@@ -83,26 +80,15 @@ process.stdout.write(
     ],
   )}\n`,
 );
-agent.destroy();
+endAsking();
 
 async function saveMs(name: Name, count: number): Promise<number[]> {
   const dev = await startDev(name);
-  const source = path.join(folder, row.edits);
-  const original = readFileSync(source, 'utf8');
-  const times: number[] = [];
   try {
-    for (let at = 0; at < count; at++) {
-      await delay(PAUSE_MS);
-      const began = performance.now();
-      writeFileSync(source, original.replace('version one', `version ${at + 2}`));
-      await answered(dev.port, `version ${at + 2}`);
-      times.push(performance.now() - began);
-    }
+    return await saveTimes(dev.port, PAGE, path.join(folder, row.edits), 'version one', count);
   } finally {
-    writeFileSync(source, original);
     await dev.stop();
   }
-  return times;
 }
 
 interface Dev {
@@ -132,7 +118,7 @@ async function startDev(name: Name): Promise<Dev> {
   };
   const forget = atEnd(end);
   const exited = once(child, 'exit');
-  await answered(port, 'version one');
+  await answered(port, PAGE, 'version one');
   return {
     port,
     firstMs: performance.now() - began,
@@ -143,28 +129,4 @@ async function startDev(name: Name): Promise<Dev> {
       forget();
     },
   };
-}
-
-/** Asks again and again until the page has the words. @throws {Error} after 30 s. */
-async function answered(port: number, words: string): Promise<void> {
-  const deadline = performance.now() + WAIT_MS_MAX;
-  while (performance.now() < deadline) {
-    if ((await get(port)).includes(words)) return;
-    await delay(POLL_MS);
-  }
-  throw new Error(`The dev server does not answer with ${words}`);
-}
-
-/** Text of a 200 answer, else ''. */
-function get(port: number): Promise<string> {
-  return new Promise((resolve) => {
-    const sent = request({ host: '127.0.0.1', port, path: '/hello?name=Ada', agent }, (response) => {
-      let text = '';
-      response.on('data', (chunk: Buffer) => (text += chunk.toString()));
-      response.on('end', () => resolve(response.statusCode === 200 ? text : ''));
-      response.on('error', () => resolve(''));
-    });
-    sent.on('error', () => resolve(''));
-    sent.end();
-  });
 }
