@@ -157,7 +157,9 @@ export class Connection {
     request.once('close', () => signal?.removeEventListener('abort', onAbort));
     if (isStream) {
       const source = stream().Readable.fromWeb(body as never);
-      source.once('error', (error) => request.destroy(error));
+      source.once('error', (error) =>
+        request.destroy(new TypeError(`The body failed: ${error.message}`, { cause: error })),
+      );
       // A refusal may come before the stream is read: nobody wants the rest then.
       request.once('close', () => void source.destroy());
       source.pipe(request);

@@ -14,9 +14,17 @@ export async function connect(address: Address): Promise<Record<string, unknown>
 function createEnv(connection: Connection, { bindings, vars }: Description): Record<string, unknown> {
   const env: Record<string, unknown> = Object.assign(Object.create(null), vars);
   env['vars'] = Object.assign(Object.create(null), vars);
+  let users: object | null = null;
   for (const [name, kind] of Object.entries(bindings)) {
+    // A project has one set of users, by two names.
+    if (kind === 'auth' && users !== null) {
+      env[name] = users;
+      continue;
+    }
     // One that is given to another, as `tx.send(env.MAIL, ...)` does, goes by its name.
-    env[name] = giveForm(bindingOf(connection, name, kind), () => ({ $binding: name }));
+    const binding = giveForm(bindingOf(connection, name, kind), () => ({ $binding: name }));
+    if (kind === 'auth') users = binding;
+    env[name] = binding;
   }
   return env;
 }

@@ -50,7 +50,8 @@ function encodeObject(value: object, raw: RawBody | null, depth: number): unknow
   const bytes = bytesOf(value);
   if (bytes !== null) {
     if (raw === null || raw.body !== null || bytes.byteLength < RAW_BYTES_MIN) return { $bytes: toBase64(bytes) };
-    raw.body = bytes;
+    // As they are now: the program may write into them before they are sent.
+    raw.body = bytes.slice();
     return { $body: true };
   }
   if (value instanceof Date)

@@ -23,7 +23,8 @@ const split = [...projectRoutes, ...rpcRoutes].map(([method, path, answer]) => (
   segments: path.split('/'),
   answer,
 }));
-const CONNECTIONS_MAX = 200;
+/** Each call of the mock server that is under way has one. */
+const CONNECTIONS_MAX = 2000;
 
 /** Opens the port; rejects with the system's error when it cannot be had. */
 export async function openDashboard(
