@@ -6,12 +6,14 @@ import { after, before, beforeEach, test } from 'node:test';
 import { type DatabaseLimits, defaultLimits } from '#core/limits.ts';
 import { databaseOps } from '#core/database-request.ts';
 import { noStores } from '#runtime/engine/bindings/bindings.ts';
-import { startHandler, type TestHandler } from '#test/setup/handler.ts';
+import { onlyInIsolates, startHandler, type TestHandler } from '#test/setup/handler.ts';
 import type { DatabaseBindingCase } from './database-binding.ts';
 
 /** Nothing here ends by the database's own bounds. */
 const limits: DatabaseLimits = { ...defaultLimits.database, transactionMs: 3_600_000, waitMs: 3_600_000 };
 const options = { timeout: 20_000 };
+/** In Node nothing says when an invocation is over: the database's own bounds end its transactions. */
+const ofInvocations = { ...options, ...onlyInIsolates('invocations end in isolates alone') };
 
 const worker = `
 const forever = () => new Promise(() => {});
@@ -72,7 +74,7 @@ export function databaseLeftOpenContract(open: (limits: DatabaseLimits) => Promi
     return (await handler.fetch('shop', '/write')).json();
   }
 
-  test('a transaction is rolled back with its invocation: of a client that went away', options, async () => {
+  test('a transaction is rolled back with its invocation: of a client that went away', ofInvocations, async () => {
     const sent = begin('/sleeps');
     await handler.logged('shop', /\/sleeps is inside/);
     sent.destroy();
@@ -81,7 +83,7 @@ export function databaseLeftOpenContract(open: (limits: DatabaseLimits) => Promi
 
   test(
     'a transaction is rolled back with its invocation: of a client that went away while it waited for another',
-    options,
+    ofInvocations,
     async () => {
       const first = begin('/sleeps');
       await handler.logged('shop', /\/sleeps is inside/);
@@ -100,7 +102,7 @@ export function databaseLeftOpenContract(open: (limits: DatabaseLimits) => Promi
     ['of a handler that throws beside it', '/throws', 500],
     ['of a handler that answers beside it', '/forgets', 200],
   ] as const)
-    test(`a transaction is rolled back with its invocation: ${what}`, options, async () => {
+    test(`a transaction is rolled back with its invocation: ${what}`, ofInvocations, async () => {
       assert.equal((await handler.fetch('shop', path)).status, status);
       assert.deepEqual(await write(), ['/write']);
     });

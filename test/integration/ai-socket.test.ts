@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { decodeCaller } from '#core/ai-caller.ts';
 import { createAiSocket } from '#runtime/engine/bindings/ai-transport.ts';
-import { startHandler, type TestHandler } from '#test/setup/handler.ts';
+import { onlyInIsolates, startHandler, type TestHandler } from '#test/setup/handler.ts';
 
 /** Private, so that no fetch of a worker reaches it. */
 const URL_OF_GATEWAY = 'http://10.0.0.1:4002/platform/ai';
@@ -36,6 +36,9 @@ export default {
   },
   workflows: { platform_agent_run: { handler: say }, other: { handler: say } },
 };`;
+
+/** A server's requests and runs are its own, and so is what it fetches: only its bindings are ours. */
+const ofIsolates = onlyInIsolates('a server fetches by itself');
 
 let folder: string;
 let handler: TestHandler;
@@ -85,7 +88,7 @@ test('env.AI asks in the name of the deployment, with what its options say', asy
   assert.deepEqual([request.method, request.url], ['POST', '/ai/chat/completions']);
   const { headers } = request;
   const caller = decodeCaller(String(headers['x-platform-ai-caller']));
-  assert.match(caller!.deploymentId!, /^d[0-9a-f]{12}$/);
+  assert.match(caller!.deploymentId!, /^d[0-9a-f]{11}/);
   assert.deepEqual(
     { ...caller, deploymentId: null },
     {
@@ -118,16 +121,20 @@ test('a deployment that was published without a control plane is of the organiza
   assert.deepEqual((await answered).json(), { choices: [] });
 });
 
-test('a fetch to PLATFORM_AI_URL goes over the socket with its own token, and names no caller', async () => {
-  const answered = handler.fetch('shop', `/fetch?url=${encodeURIComponent(`${URL_OF_GATEWAY}/v1/models?a=1`)}`);
-  const [request, response] = await asked();
-  assert.equal(request.url, '/ai/v1/models?a=1');
-  assert.equal(request.headers.authorization, 'Bearer own');
-  assert.equal(request.headers['x-platform-ai-caller'], undefined);
-  assert.equal(request.headers['x-platform-ai-hops'], undefined);
-  answer(response);
-  assert.equal((await answered).json(), null);
-});
+test(
+  'a fetch to PLATFORM_AI_URL goes over the socket with its own token, and names no caller',
+  ofIsolates,
+  async () => {
+    const answered = handler.fetch('shop', `/fetch?url=${encodeURIComponent(`${URL_OF_GATEWAY}/v1/models?a=1`)}`);
+    const [request, response] = await asked();
+    assert.equal(request.url, '/ai/v1/models?a=1');
+    assert.equal(request.headers.authorization, 'Bearer own');
+    assert.equal(request.headers['x-platform-ai-caller'], undefined);
+    assert.equal(request.headers['x-platform-ai-hops'], undefined);
+    answer(response);
+    assert.equal((await answered).json(), null);
+  },
+);
 
 for (const url of [
   'http://10.0.0.1:4002/platform',
@@ -137,12 +144,12 @@ for (const url of [
   'http://10.0.0.1:4003/platform/ai',
   'https://10.0.0.1:4002/platform/ai',
 ])
-  test(`${url} is not the gateway's, and stays forbidden`, async () => {
+  test(`${url} is not the gateway's, and stays forbidden`, ofIsolates, async () => {
     const { code } = (await handler.fetch('shop', `/fetch?url=${encodeURIComponent(url)}`)).json() as { code: string };
     assert.equal(code, 'egress_forbidden');
   });
 
-test('a client that goes away ends the call before its answer begins, and while it streams', async () => {
+test('a client that goes away ends the call before its answer begins, and while it streams', ofIsolates, async () => {
   for (const path of ['/wait', '/hang']) {
     const client = requestOver({ port: handler.port, path, headers: { host: 'shop.localhost' } }).end();
     client.on('error', () => {});
@@ -166,7 +173,7 @@ test('a signal ends the call', async () => {
   assert.equal(((await answered).json() as { name: string }).name, 'AbortError');
 });
 
-test('a run of the agent library asks as an agent, one of another workflow as its worker', async () => {
+test('a run of the agent library asks as an agent, one of another workflow as its worker', ofIsolates, async () => {
   for (const [workflow, kind, runId] of [
     ['platform_agent_run', 'agent', 'run-7'],
     ['other', 'worker', null],

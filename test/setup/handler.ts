@@ -1,5 +1,6 @@
 // A whole handler in this process for integration tests: real builder, real artifacts, real isolates, a real socket.
 // One engine per test file; `close` checks that nothing is left running.
+import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -25,7 +26,10 @@ import { createSignedFiles } from '#runtime/engine/http/signed-files.ts';
 import { createAssetServer } from '#runtime/engine/assets/assets.ts';
 import { createOwnHosts } from '#runtime/engine/http/own-hosts.ts';
 import { chooseListener } from '#runtime/engine/http/choose-listener.ts';
+import { createActivity } from '#runtime/dev/dashboard/activity.ts';
+import { openLocalDashboard, type LocalDashboard } from '#runtime/dev/dashboard/open.ts';
 import { createMemoryCache } from '#runtime/stores/cache-memory.ts';
+import { startNodeWorkers, type NodeWorker } from './node-workers.ts';
 import { send, type TestRequest, type TestResponse } from './send.ts';
 
 export { send, type TestRequest, type TestResponse } from './send.ts';
@@ -36,6 +40,14 @@ const overUws = process.env['TEST_LISTENER'] === 'uws';
 /** Options of a test that the listener over uWebSockets.js cannot pass; what it does instead is the reason. */
 export function notOverUws(reason: string): { skip: string | false } {
   return { skip: overUws && `uWebSockets.js ${reason}` };
+}
+
+/** CI runs suites of bindings with the workers in Node as well, whose bindings come from the mock server. */
+const inNode = process.env['TEST_BINDINGS'] === 'node';
+
+/** Options of a test of what only a worker in an isolate has, and why. */
+export function onlyInIsolates(reason: string): { skip: string | false } {
+  return { skip: inNode && reason };
 }
 
 /** A worker to serve: its files by path, or the text of its `src/index.ts`. */
@@ -106,7 +118,7 @@ export async function startHandler(
       artifacts: join(folder, 'artifacts'),
       durable: false,
     });
-    const id = `d${artifact.id.slice(0, 12)}`;
+    const id = `d${artifact.id.slice(0, 10)}${records.length}`;
     records.push({
       version: 1,
       project: name,
@@ -138,6 +150,22 @@ export async function startHandler(
     cacheFolder: cacheFolder(process.env),
     blanks: 1,
   });
+  const note = (project: string, line: LogLine): void => {
+    logs.push({ ...line, project });
+    for (const waiter of waiting)
+      if (waiter.project === project && waiter.pattern.test(line.text)) waiter.resolve(line);
+  };
+  const stores = options.stores ?? noStores;
+  const cache = createMemoryCache({ bytesMax: limits.cacheBytesMax });
+  /** In Node: the mock server of each worker. */
+  const mockServers: LocalDashboard[] = [];
+  const find = <Found>(of: (server: LocalDashboard) => Found | null): Found | null => {
+    for (const server of mockServers) {
+      const found = of(server);
+      if (found !== null) return found;
+    }
+    return null;
+  };
   const table = createRouteTable(['localhost']);
   table.replace(records);
   const handler = createHandler({
@@ -148,9 +176,9 @@ export async function startHandler(
     trustedProxies: options.trustedProxies ?? [],
     findLead: (host) => table.lead(host),
     isProduction: (route) => table.isProduction(route),
-    openArtifact: (id) => openArtifact(folder, id),
+    openArtifact: (id) => find(({ openArtifact }) => openArtifact(id)) ?? openArtifact(folder, id),
     assets: createAssetServer(),
-    stores: options.stores ?? noStores,
+    stores,
     databases: null,
     authRoutes: options.authRoutes ?? null,
     signedFiles: options.stores?.files
@@ -158,13 +186,9 @@ export async function startHandler(
       : null,
     hostOf: (project) => `${project}.localhost`,
     namespaceOf: (project) => project,
-    findDeployment: (id) => table.findDeployment(id),
-    cache: createMemoryCache({ bytesMax: limits.cacheBytesMax }),
-    onLog: ({ project }, line) => {
-      logs.push({ ...line, project });
-      for (const waiter of waiting)
-        if (waiter.project === project && waiter.pattern.test(line.text)) waiter.resolve(line);
-    },
+    findDeployment: (id) => find(({ findDeployment }) => findDeployment(id)) ?? table.findDeployment(id),
+    cache,
+    onLog: ({ project }, line) => note(project, line),
     onRequest: (record) => requests.push(record),
   });
   const { open: openListener } = await chooseListener(overUws ? 'uws' : 'node');
@@ -175,13 +199,57 @@ export async function startHandler(
     domains: ['localhost'],
     onExchange: handler.onExchange,
   });
+  const nodeWorkers = inNode ? await startInNode() : null;
+
+  async function startInNode(): ReturnType<typeof startNodeWorkers> {
+    const started: NodeWorker[] = [];
+    for (const { project } of records) {
+      const route = table.find(`${project}.localhost`)!;
+      const artifact = openArtifact(folder, route.artifact);
+      const stateFolder = join(folder, 'mock-servers', project);
+      await mkdir(stateFolder, { recursive: true });
+      const server = await openLocalDashboard({
+        project,
+        limits,
+        activity: createActivity({ recordsMax: 1, textCharsMax: 100 }),
+        log: (_level, message) => assert.fail(message),
+        resources: {
+          databases: null,
+          stores,
+          cron: null,
+          cache,
+          cacheEntryBytesMax: limits.cacheEntryBytesMax,
+          folder: stateFolder,
+          copiesMax: 0,
+          namespaceOf: (name) => name,
+        },
+        stateFolder,
+        address: { host: '127.0.0.1', port: 0 },
+        url: `http://${project}.localhost`,
+        ai: null,
+        serveHere: (key, exchange) => handler.serveHere(key, exchange),
+      });
+      mockServers.push(server!);
+      server!.show(route, artifact, null);
+      const { url, vars } = server!;
+      started.push({ project, code: artifact.workerCode()!, url, token: vars['PLATFORM_MOCK_SERVER_TOKEN']! });
+    }
+    return startNodeWorkers(folder, started, (project, line) =>
+      note(project, { ...line, invocation: null, traceId: null }),
+    );
+  }
+
+  /** The engine itself answers some paths. */
+  const portOf = (path: string): number =>
+    nodeWorkers === null || /^\/(?:auth|_platform)\//.test(path) ? listener.port : nodeWorkers.port;
+
   return {
     port: listener.port,
     engine,
     handler,
     logs,
     requests,
-    fetch: (project, path = '/', options = {}) => send(listener.port, `${project}.localhost`, path, options),
+    fetch: (project, path = '/', options = {}) => send(portOf(path), `${project}.localhost`, path, options),
     artifactFolder: (project) => join(folder, 'artifacts', table.find(`${project}.localhost`)?.artifact ?? 'none'),
     async deliver(project, kind, event) {
       const { outcome, result } = await handler.deliver(
@@ -196,6 +264,8 @@ export async function startHandler(
       return found ?? new Promise((resolve) => waiting.push({ project, pattern, resolve }));
     },
     async close() {
+      await nodeWorkers?.close();
+      for (const server of mockServers) await server.close();
       await listener.close();
       handler.close();
       await engine.close();
