@@ -103,13 +103,12 @@ export function eventBindingsContract(
     );
     await stores.queue.lanes.consume('shop', ['mail', 'mail_dlq']);
     const presence = await stores.join(() => {});
-    const current = `d${handler.artifactFolder('shop').split('/').at(-1)!.slice(0, 12)}`;
     broker = await startBroker({
       stores,
       wake: stores.wake,
       presence,
       nextTime,
-      resolve: ({ deployment }) => deployment ?? current,
+      resolve: ({ deployment }) => deployment ?? handler.deploymentOf('shop'),
       deliver: async (deployment, kind, event) => toEventEnd(await handler.handler.deliver(deployment, kind, event)),
       limits,
       now: Date.now,

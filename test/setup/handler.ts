@@ -71,6 +71,8 @@ export interface TestHandler {
   readonly requests: RequestRecord[];
   /** Requests `http://<project>.localhost<path>`. */
   fetch(project: string, path?: string, options?: TestRequest): Promise<TestResponse>;
+  /** Id of what a project has in production. */
+  deploymentOf(project: string): string;
   /** Folder of the artifact that a project serves. */
   artifactFolder(project: string): string;
   /** Gives an event to the production deployment of a project; the result is parsed. */
@@ -250,6 +252,7 @@ export async function startHandler(
     logs,
     requests,
     fetch: (project, path = '/', options = {}) => send(portOf(path), `${project}.localhost`, path, options),
+    deploymentOf: (project) => table.find(`${project}.localhost`)?.deployment ?? 'none',
     artifactFolder: (project) => join(folder, 'artifacts', table.find(`${project}.localhost`)?.artifact ?? 'none'),
     async deliver(project, kind, event) {
       const { outcome, result } = await handler.deliver(
