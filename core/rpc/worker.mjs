@@ -6,6 +6,8 @@
 // or many bytes as the body of the answer, and the rest of it in `x-platform-result`. Values beyond JSON are objects
 // with one member that begins with `$`: docs/mock-server.md lists them.
 
+import { createEventHandlers } from './events.mjs';
+
 const BYTES_MAX = 33_554_432;
 const DEPTH_MAX = 100;
 /** Of a result; fewer are part of the JSON. */
@@ -155,6 +157,9 @@ function encodeBody(body, found) {
   return (found.place = found.raw ? { $body: true } : { $bytes: '' });
 }
 
+/** For values that are lines, or parts of one. */
+const noBody = () => ({ raw: false, body: null, place: null });
+
 function encodeError(error) {
   const { name, message, code, cause } = error ?? {};
   const fields = {};
@@ -266,7 +271,7 @@ function answerTransaction({ binding }, request, env, context) {
       if (call.commit === true) return;
       const { id, method, args = [], next = [] } = call;
       callAll(transaction, 'A transaction', [{ method, args }, ...next], env, null)
-        .then(({ result }) => tell({ id, result: encode(result, { raw: false, body: null, place: null }) }))
+        .then(({ result }) => tell({ id, result: encode(result, noBody()) }))
         .catch((error) => tell({ id, error: encodeError(error) }));
     }
     throw new Error('The transaction was left');
@@ -319,6 +324,12 @@ function askGateway(target, request, { PLATFORM_AI_URL: base }) {
 }
 
 export default {
+  ...createEventHandlers({
+    encode: (value) => encode(value, noBody()),
+    revive: (value) => revive(value, null, {}, null),
+    encodeError,
+    linesOf,
+  }),
   async fetch(request, env, context) {
     try {
       const { pathname, search } = new URL(request.url);

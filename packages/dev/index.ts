@@ -2,6 +2,9 @@
 // server runs on the platform. In a worker it gives the worker's own `env`.
 import { findAddress } from './address.ts';
 import { connect } from './env.ts';
+import { answerEvents, type EventHandlers } from './events.ts';
+
+export type { EventHandlers } from './events.ts';
 
 declare global {
   /** Filled in by the `env.d.ts` that `platform types` writes. */
@@ -36,4 +39,20 @@ export async function getPlatformEnv<Env = PlatformEnv>(): Promise<Env> {
     },
   );
   return (await place[CONNECTING]) as Env;
+}
+
+/**
+ * The route that gets the project's messages, timers, schedules and workflows: the platform posts each to
+ * `/__platform/message`, `timer`, `scheduled` or `workflow` of the app, with a token that the route checks.
+ *
+ * @returns what answers a request of that route.
+ * @example
+ * // Next.js: app/%5F%5Fplatform/[event]/route.ts
+ * export const POST = createEventRoute({ message: ({ payload }) => console.log(payload) });
+ */
+export function createEventRoute<Env = PlatformEnv>(
+  handlers: EventHandlers<Env>,
+): (request: Request) => Promise<Response> {
+  // Asked for with each: a program may be built where there is no platform.
+  return (request) => answerEvents(handlers, () => getPlatformEnv<Env>(), findAddress().token)(request);
 }

@@ -197,7 +197,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     environment: process.env,
     queueBytesMax: limits.projectQueueBytesMax,
     space: new FreeSpace(options.stateFolder, limits.diskFreeBytesMin, statfsSync),
-    deliver: (deployment, kind, event) => handler.deliver(deployment, kind, event),
+    deliver: (deployment, kind, event) => handler.deliver(dashboard?.eventsOf(deployment) ?? deployment, kind, event),
     log,
   });
   const outbox = createOutbox({
@@ -318,6 +318,12 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     opened = [artifact, ...opened.filter(({ id }) => id !== artifact.id).slice(0, 1)];
     added = {
       ...dashboard?.vars,
+      // Its server takes events by the token that its calls have.
+      ...(artifact.manifest.kind === 'ssr' &&
+        dashboard !== null && {
+          PLATFORM_APP_URL: urlOf(front().host, front().port),
+          PLATFORM_APP_TOKEN: dashboard.vars['PLATFORM_MOCK_SERVER_TOKEN'],
+        }),
       ...(ai !== undefined && artifact.manifest.ai && { [AI_URL_VARIABLE]: aiUrl(), [AI_TOKEN_VARIABLE]: ai.token }),
     };
     route = {

@@ -7,7 +7,7 @@ import { nextTime } from '#core/schedules/timer-next.ts';
 import { startBroker, type Broker } from '#runtime/broker/broker.ts';
 import { toEventEnd } from '#runtime/broker/delivery/delivery.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
-import { startHandler, type TestHandler } from '#test/setup/handler.ts';
+import { onlyInIsolates, startHandler, type TestHandler } from '#test/setup/handler.ts';
 import { until } from '#test/setup/until.ts';
 
 const yaml = `
@@ -79,6 +79,8 @@ export default {
   },
 };
 `;
+
+const ofInvocations = onlyInIsolates('a server has no CPU budget of its own');
 
 /** Registers the suite's tests. */
 export function eventBindingsContract(
@@ -181,7 +183,7 @@ export function eventBindingsContract(
     assert.equal(count(/^message \["mail","hopeless"/), 1);
   });
 
-  test('a message that uses up its CPU is tried again in a fresh isolate', async () => {
+  test('a message that uses up its CPU is tried again in a fresh isolate', ofInvocations, async () => {
     await raw('send', 'spin');
     await logged(/"spin",2\]/);
   });
@@ -308,7 +310,7 @@ export function eventBindingsContract(
     );
   });
 
-  test('a step that uses up the CPU of its invocation fails the run, with what it was', async () => {
+  test('a step that uses up the CPU of its invocation fails the run, with what it was', ofInvocations, async () => {
     await raw('trigger', { n: 1, spin: true }, { id: 'spinner' });
     const { status, errorMessage } = await ended('spinner');
     assert.deepEqual([status, errorMessage], ['failed', 'CPU limit exceeded']);

@@ -8,6 +8,40 @@ import { startDev, type TestDev } from '#test/setup/dev.ts';
 import { until } from '#test/setup/until.ts';
 
 const client = join(import.meta.dirname, '../../packages/dev/index.ts');
+/** Its events come to `/__platform/`, as those of a framework's app to a route of that name. */
+const eventServer = `
+import { createServer } from 'node:http';
+import { Readable } from 'node:stream';
+import { createEventRoute, getPlatformEnv } from ${JSON.stringify(client)};
+const route = createEventRoute({
+  message({ payload, queueName, attempt }) {
+    console.log('message', queueName, JSON.stringify(payload), attempt);
+    if (attempt === 1) throw new Error('not yet');
+  },
+  timer: ({ id, payload }) => console.log('timer', id, payload),
+  workflows: {
+    orders: async ({ input, step }) => {
+      const doubled = await step.run('double', () => input.n * 2);
+      await step.sleep('nap', 50);
+      console.log('ordered', doubled);
+    },
+  },
+});
+createServer(async (request, response) => {
+  const env = await getPlatformEnv();
+  if (request.url === '/begin') {
+    await env.JOBS.send({ a: 1 });
+    await env.CLOCK.set('alarm', Date.now(), 'wake');
+    await env.ORDERS.trigger({ n: 21 });
+    return response.end('begun');
+  }
+  const { method, url, headers } = request;
+  const body = method === 'POST' ? { body: Readable.toWeb(request), duplex: 'half' } : {};
+  const answer = await route(new Request('http://localhost' + url, { method, headers, ...body }));
+  response.writeHead(answer.status);
+  Readable.fromWeb(answer.body).pipe(response);
+}).listen(process.env.PORT, process.env.HOST);
+`;
 const server = `
 import { createServer } from 'node:http';
 import { getPlatformEnv } from ${JSON.stringify(client)};
@@ -23,6 +57,7 @@ createServer(async (request, response) => {
 async function startProject(
   t: TestContext,
   scripts: Record<string, string>,
+  own: Record<string, string> = {},
 ): Promise<{ dev: TestDev; folder: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'platform-dev-server-'));
   const files = {
@@ -31,6 +66,7 @@ async function startProject(
     'migrations/0001_visits.sql': 'CREATE TABLE visits (id INTEGER PRIMARY KEY);',
     '.env': 'GREETING=hello\n',
     'server.mjs': server,
+    ...own,
   };
   for (const [path, text] of Object.entries(files)) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
@@ -79,4 +115,24 @@ test('one with a script "start" alone is started again when a source is saved', 
   await writeFile(join(folder, 'server.mjs'), server.replace('version one', 'version two'));
   await dev.printed(/server\.mjs has changed: the server starts again/);
   await eventually(dev, ['hello', 2, 'version two']);
+});
+
+test('messages, timers and workflows come to the route /__platform of the app, which nobody else may ask', async (t) => {
+  const { dev } = await startProject(
+    t,
+    { dev: 'node server.mjs' },
+    {
+      'platform.yaml':
+        'kind: ssr\ndb: {DB: guests}\nqueue: { JOBS: jobs }\ntimer: { CLOCK: clock }\nworkflow: { ORDERS: orders }\n',
+      'server.mjs': eventServer,
+    },
+  );
+  await dev.printed(/Dashboard http/);
+  assert.equal((await dev.fetch('/begin')).text, 'begun');
+  await dev.printed(/message jobs {"a":1} 1/);
+  await dev.printed(/message jobs {"a":1} 2/);
+  await dev.printed(/timer alarm wake/);
+  await dev.printed(/ordered 42/);
+  const refused = await dev.fetch('/__platform/message', { method: 'POST', body: '{}' });
+  assert.deepEqual([refused.status, refused.text], [401, '{"error":"This route is for the platform alone"}']);
 });

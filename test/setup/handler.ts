@@ -29,7 +29,7 @@ import { chooseListener } from '#runtime/engine/http/choose-listener.ts';
 import { createActivity } from '#runtime/dev/dashboard/activity.ts';
 import { openLocalDashboard, type LocalDashboard } from '#runtime/dev/dashboard/open.ts';
 import { createMemoryCache } from '#runtime/stores/cache-memory.ts';
-import { startNodeWorkers, type NodeWorker } from './node-workers.ts';
+import { startNodeWorkers } from './node-workers.ts';
 import { send, type TestRequest, type TestResponse } from './send.ts';
 
 export { send, type TestRequest, type TestResponse } from './send.ts';
@@ -204,7 +204,10 @@ export async function startHandler(
   const nodeWorkers = inNode ? await startInNode() : null;
 
   async function startInNode(): ReturnType<typeof startNodeWorkers> {
-    const started: NodeWorker[] = [];
+    const processOf = await startNodeWorkers(
+      records.map(({ project }) => project),
+      (project, line) => note(project, { ...line, invocation: null, traceId: null }),
+    );
     for (const { project } of records) {
       const route = table.find(`${project}.localhost`)!;
       const artifact = openArtifact(folder, route.artifact);
@@ -232,26 +235,31 @@ export async function startHandler(
         serveHere: (key, exchange) => handler.serveHere(key, exchange),
       });
       mockServers.push(server!);
-      server!.show(route, artifact, null);
       const { url, vars } = server!;
-      started.push({ project, code: artifact.workerCode()!, url, token: vars['PLATFORM_MOCK_SERVER_TOKEN']! });
+      const token = vars['PLATFORM_MOCK_SERVER_TOKEN']!;
+      const app = { PLATFORM_APP_URL: `http://127.0.0.1:${processOf.port(project)}`, PLATFORM_APP_TOKEN: token };
+      server!.show({ ...route, vars: { ...route.vars, ...app } }, artifact, null);
+      const file = join(folder, `${project}.mjs`);
+      await writeFile(file, artifact.workerCode()!);
+      await processOf.serve({ project, file, url, token });
     }
-    return startNodeWorkers(folder, started, (project, line) =>
-      note(project, { ...line, invocation: null, traceId: null }),
-    );
+    return processOf;
   }
 
   /** The engine itself answers some paths. */
-  const portOf = (path: string): number =>
-    nodeWorkers === null || /^\/(?:auth|_platform)\//.test(path) ? listener.port : nodeWorkers.port;
+  const portOf = (project: string, path: string): number =>
+    nodeWorkers === null || /^\/(?:auth|_platform)\//.test(path) ? listener.port : nodeWorkers.port(project);
 
   return {
     port: listener.port,
     engine,
-    handler,
+    // Events of an app in Node go to the deployment that passes them on, which its workflows are begun by as well.
+    handler: inNode
+      ? { ...handler, deliver: (id, ...event) => handler.deliver(id.endsWith('-rpc') ? id : `${id}-rpc`, ...event) }
+      : handler,
     logs,
     requests,
-    fetch: (project, path = '/', options = {}) => send(portOf(path), `${project}.localhost`, path, options),
+    fetch: (project, path = '/', options = {}) => send(portOf(project, path), `${project}.localhost`, path, options),
     deploymentOf: (project) => table.find(`${project}.localhost`)?.deployment ?? 'none',
     artifactFolder: (project) => join(folder, 'artifacts', table.find(`${project}.localhost`)?.artifact ?? 'none'),
     async deliver(project, kind, event) {

@@ -1,18 +1,27 @@
 // The process of node-workers.ts: an HTTP server that gives requests to workers, as an adapter of a framework for Node
 // does, and their bindings with them.
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { pathToFileURL } from 'node:url';
 import { format } from 'node:util';
+import type { Address } from '#packages/dev/connection.ts';
 import { connect } from '#packages/dev/env.ts';
-import type { SaidByWorkers } from './node-workers.ts';
+import { answerEvents, type EventHandlers } from '#packages/dev/events.ts';
+import type { NodeWorker, SaidByWorkers } from './node-workers.ts';
+
+interface Worker extends EventHandlers {
+  fetch(request: Request, env: object, context: object): Response | Promise<Response>;
+}
 
 interface Served {
-  readonly worker: { fetch(request: Request, env: object, context: object): Response | Promise<Response> };
+  readonly worker: Worker;
   readonly env: object;
+  /** The route of its events. */
+  readonly events: (request: Request) => Promise<Response>;
 }
 
 const running = new AsyncLocalStorage<string>();
@@ -22,18 +31,19 @@ for (const level of ['debug', 'info', 'warn', 'error'] as const)
 console.log = console.info;
 
 const served = new Map<string, Served>();
-const given = JSON.parse(process.argv[2]!) as { project: string; file: string; url: string; token: string }[];
-for (const { project, file, url, token } of given) {
-  const { default: worker } = (await import(pathToFileURL(file).href)) as { default: Served['worker'] };
-  served.set(project, { worker, env: await connect({ url, token }) });
+process.on('message', ({ project, file, url, token }: NodeWorker) => void serve(project, file, { url, token }));
+
+async function serve(project: string, file: string, address: Address): Promise<void> {
+  const { default: worker } = (await import(pathToFileURL(file).href)) as { default: Worker };
+  const env = await connect(address);
+  served.set(project, { worker, env, events: answerEvents(worker, async () => env, address.token) });
+  say({ serves: project });
 }
 
-async function answer(message: IncomingMessage, response: ServerResponse): Promise<void> {
-  const host = message.headers.host ?? '';
-  const project = host.slice(0, host.indexOf('.'));
-  const { worker, env } = served.get(project)!;
+async function answer(project: string, message: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { worker, env, events } = served.get(project)!;
   const hasBody = message.headers['transfer-encoding'] !== undefined || Number(message.headers['content-length']) > 0;
-  const request = new Request(`http://${host}${message.url}`, {
+  const request = new Request(`http://${message.headers.host}${message.url}`, {
     method: message.method!,
     headers: Object.entries(message.headersDistinct).flatMap(([name, values]) =>
       (values ?? []).map((value): [string, string] => [name, value]),
@@ -41,7 +51,9 @@ async function answer(message: IncomingMessage, response: ServerResponse): Promi
     ...(hasBody && { body: Readable.toWeb(message) as never, duplex: 'half' }),
   });
   const context = { waitUntil: (promise: Promise<unknown>) => void promise.catch(console.error) };
-  const given = await running.run(project, () => worker.fetch(request, env, context));
+  const given = await running.run(project, () =>
+    message.url!.startsWith('/__platform/') ? events(request) : worker.fetch(request, env, context),
+  );
   const cookies = given.headers.getSetCookie();
   response.writeHead(given.status, {
     ...Object.fromEntries(given.headers),
@@ -51,11 +63,17 @@ async function answer(message: IncomingMessage, response: ServerResponse): Promi
   else await pipeline(Readable.fromWeb(given.body as never), response);
 }
 
-const server = createServer((message, response) => {
-  answer(message, response).catch((error: unknown) => {
-    console.error(error);
-    if (response.headersSent) response.destroy();
-    else response.writeHead(500).end();
-  });
-}).listen(0, '127.0.0.1', () => say({ port: (server.address() as AddressInfo).port }));
+const ports: Record<string, number> = {};
+for (const project of process.argv.slice(2)) {
+  const server = createServer((message, response) => {
+    answer(project, message, response).catch((error: unknown) => {
+      if (response.headersSent) return void response.destroy();
+      console.error(error);
+      response.writeHead(500).end();
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  ports[project] = (server.address() as AddressInfo).port;
+}
+say({ ports });
 process.once('disconnect', () => process.exit());

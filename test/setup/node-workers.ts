@@ -2,53 +2,53 @@
 // suites of bindings, with TEST_BINDINGS=node. handler.ts starts it.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { LogLine } from '#runtime/engine/invocation/log.ts';
 
 /** A worker's code, and where its bindings are. */
 export interface NodeWorker {
   readonly project: string;
-  readonly code: string;
+  readonly file: string;
   readonly url: string;
   readonly token: string;
 }
 
 /** What the process says. */
 export type SaidByWorkers =
-  | { readonly port: number }
+  | { readonly ports: Readonly<Record<string, number>> }
+  | { readonly serves: string }
   | { readonly project: string; readonly level: LogLine['level']; readonly text: string };
 
 interface NodeWorkers {
-  readonly port: number;
+  port(project: string): number;
+  /** Resolves when its requests are answered. */
+  serve(worker: NodeWorker): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Serves `<project>.localhost` from Node. @param folder for the code. */
+/** Listens for each project; a worker has to be served before it is asked. */
 export async function startNodeWorkers(
-  folder: string,
-  workers: readonly NodeWorker[],
+  projects: readonly string[],
   onLog: (project: string, line: Pick<LogLine, 'level' | 'text'>) => void,
 ): Promise<NodeWorkers> {
-  const started: object[] = [];
-  for (const { project, code, url, token } of workers) {
-    const file = join(folder, `${project}.mjs`);
-    await writeFile(file, code);
-    started.push({ project, file, url, token });
-  }
-  const child = fork(join(import.meta.dirname, 'node-workers-child.ts'), [JSON.stringify(started)], {
+  const child = fork(join(import.meta.dirname, 'node-workers-child.ts'), projects, {
     env: Object.fromEntries(Object.entries(process.env).filter(([name]) => name !== 'NODE_TEST_CONTEXT')),
   });
-  const port = await new Promise<number>((resolve, reject) => {
-    child.once('exit', (code) => reject(new Error(`The workers in Node ended with ${code}`)));
-    child.on('message', (said: SaidByWorkers) =>
-      'port' in said ? resolve(said.port) : onLog(said.project, { level: said.level, text: said.text }),
-    );
-  });
+  const waiting: ((said: SaidByWorkers) => void)[] = [];
+  child.on('message', (said: SaidByWorkers) => ('text' in said ? onLog(said.project, said) : waiting.shift()?.(said)));
+  const exited = once(child, 'exit');
+  const ended = exited.then(([code]) => Promise.reject(new Error(`The workers in Node ended with ${code}`)));
+  ended.catch(() => {});
+  const answer = (): Promise<SaidByWorkers> =>
+    Promise.race([new Promise<SaidByWorkers>((resolve) => waiting.push(resolve)), ended]);
+  const { ports } = (await answer()) as Extract<SaidByWorkers, { ports: object }>;
   return {
-    port,
+    port: (project) => ports[project]!,
+    async serve(worker) {
+      child.send(worker);
+      await answer();
+    },
     async close() {
-      const exited = once(child, 'exit');
       child.disconnect();
       await exited;
     },

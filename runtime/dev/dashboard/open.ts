@@ -40,6 +40,8 @@ export interface LocalDashboard {
   readonly url: string;
   /** What workers see of it. */
   readonly vars: Readonly<Record<string, string>>;
+  /** Where a deployment's events go: one without a worker has its app, which the dashboard's own deployment asks. */
+  eventsOf(deployment: string): string;
   /** The deployment that answers `/rpc`, and its artifact. */
   findDeployment(id: string): Route | null;
   openArtifact(id: string): OpenArtifact | null;
@@ -91,6 +93,10 @@ export async function openLocalDashboard(parts: LocalDashboardParts): Promise<Lo
   return {
     url: at,
     vars: { PLATFORM_DASHBOARD_URL: at, PLATFORM_MOCK_SERVER_URL: at, PLATFORM_MOCK_SERVER_TOKEN: token },
+    eventsOf: (deployment) =>
+      served?.route.deployment === deployment && served.artifact.manifest.worker === null
+        ? `${deployment}${ownSuffix}`
+        : deployment,
     findDeployment: (id) => (own?.route.deployment === id ? own.route : null),
     openArtifact: (id) => (own?.artifact.id === id ? own.artifact : null),
     show(route, artifact, config) {
