@@ -54,5 +54,8 @@ export function createEventRoute<Env = PlatformEnv>(
   handlers: EventHandlers<Env>,
 ): (request: Request) => Promise<Response> {
   // Asked for with each: a program may be built where there is no platform.
-  return (request) => answerEvents(handlers, () => getPlatformEnv<Env>(), findAddress().token)(request);
+  return (request) => {
+    const token = process.env['PLATFORM_APP_TOKEN'] ?? findAddress().token;
+    return answerEvents(handlers, () => getPlatformEnv<Env>(), token)(request);
+  };
 }

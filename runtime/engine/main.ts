@@ -25,6 +25,7 @@ import { answerJson, type InternalRoutes } from './process/internal-server.ts';
 import type { Exchange, Listener, ListenerOptions } from './http/listener.ts';
 import { keepPrivate } from '../supervisor/data-folder/private-folders.ts';
 import { ConfigurationError, engineConfig, type EngineConfig } from './process/configuration.ts';
+import { createAppEvents } from './servers/app-events.ts';
 import { openBindingCalls } from './servers/binding-calls.ts';
 import { ServerLink } from './servers/server-link.ts';
 import { superviseEngine } from './cluster/supervised.ts';
@@ -98,8 +99,10 @@ async function start(): Promise<void> {
     nameServers: config.nameServers,
     ...aiOf(config),
     ownHosts: createOwnHosts({
-      has: (target) => isOwnAddress(target, config, listeningPort) && table.find(target.hostname) !== null,
-      serve: (exchange) => handler.onExchange(exchange),
+      has: (target) =>
+        appEvents.has(target) || (isOwnAddress(target, config, listeningPort) && table.find(target.hostname) !== null),
+      serve: (exchange) =>
+        appEvents.has(new URL(`http://${exchange.host}`)) ? appEvents.serve(exchange) : handler.onExchange(exchange),
       domains: config.domains,
       bodyBytesMax: config.limits.bodyBytesMax,
     }),
@@ -139,8 +142,14 @@ async function start(): Promise<void> {
     branchStores,
     cron,
     passGate,
+    eventsKey,
     close: closeStores,
   } = await openStores(config, engine.work);
+  const appEvents = createAppEvents({
+    secret: eventsKey,
+    serveHere,
+    refuse: (exchange) => answerFailure(exchange, failed('deployment_not_found', { deployment: exchange.host })),
+  });
   const recent = new RecentLog({
     bytesMax: config.limits.logKeptBytesMax,
     projectsMax: config.limits.logKeptProjectsMax,
@@ -182,6 +191,7 @@ async function start(): Promise<void> {
     ...(config.supervision === null ? {} : { remoteOf: placement.remoteOf.bind(placement) }),
     compilesAhead: true,
     servers,
+    appVariablesOf: (route) => appEvents.variablesOf(route),
     telemetry,
     ...logging,
     onLog(deployment, line) {

@@ -60,6 +60,8 @@ export interface RouteDeploymentParts {
   readonly onRequest: ((record: RequestRecord) => void) | null;
   /** Whether `onRequest` wants only those that failed. */
   readonly onlyFailures?: boolean;
+  /** How events come to the server of an ssr deployment; absent: they do not. */
+  readonly appVariablesOf?: (route: Route) => Readonly<Record<string, string>>;
   /** Takes lines, invocations and spans for the control plane; absent: nobody does. */
   readonly telemetry?: Pick<TelemetryRecorder, 'open'>;
 }
@@ -166,13 +168,13 @@ export function createRouteDeployments(
       const hostFunctions = hostFunctionsOf(route, artifact);
       const telemetry = parts.telemetry?.open(route.project, route.deployment) ?? null;
       return new Deployment(
-        { ...configOf(route, artifact), prepare },
+        { ...configOf(route, artifact, parts.appVariablesOf), prepare },
         { ...shared, counters, usage, hostFunctions, telemetry },
       );
     },
     openForCheck(route, artifact, counters, onLog) {
       const hostFunctions = hostFunctionsOf(route, artifact);
-      return new Deployment(configOf(route, artifact), {
+      return new Deployment(configOf(route, artifact, parts.appVariablesOf), {
         ...shared,
         counters,
         usage: engine.usage.open(route.project, route.deployment),
@@ -184,7 +186,11 @@ export function createRouteDeployments(
   };
 }
 
-function configOf(route: Route, artifact: OpenArtifact): Omit<DeploymentConfig, 'prepare'> {
+function configOf(
+  route: Route,
+  artifact: OpenArtifact,
+  appVariablesOf: RouteDeploymentParts['appVariablesOf'],
+): Omit<DeploymentConfig, 'prepare'> {
   const { manifest } = artifact;
   const bindings: Record<string, string> = {};
   for (const [kind, names] of Object.entries(manifest.bindings))
@@ -193,15 +199,17 @@ function configOf(route: Route, artifact: OpenArtifact): Omit<DeploymentConfig, 
   if (manifest.bindings['auth'] !== undefined) bindings['PLATFORM_AUTH'] = 'auth';
   if (manifest.assets?.binding) bindings[manifest.assets.binding] = 'assets';
   if (manifest.ai) bindings['AI'] = 'ai';
+  const { server } = manifest;
+  const vars = server === undefined ? route.vars : { ...route.vars, ...appVariablesOf?.(route) };
   return {
     id: route.deployment,
     project: route.project,
     plan: route.plan,
-    vars: route.vars,
+    vars,
     bindings,
     code: () => ({ code: artifact.workerCode() ?? '', hash: manifest.worker?.hash ?? '' }),
     sourceMap: () => artifact.sourceMap(),
-    server: manifest.server === undefined ? null : serverOf(route, manifest.server),
+    server: server === undefined ? null : serverOf({ ...route, vars }, server),
   };
 }
 

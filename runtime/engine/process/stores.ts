@@ -40,6 +40,8 @@ export interface EngineStores {
   readonly cron: EventStores['cron'] | null;
   readonly authRoutes: AuthRoutes | null;
   readonly passGate: PassGate;
+  /** Of tokens with which events come to servers; the same for all engines. */
+  readonly eventsKey: Uint8Array;
   /** Closes what is connected; nothing is waited for. */
   close(): void;
 }
@@ -185,6 +187,7 @@ export async function openEngineStores({
       attempts: new PreviewAttempts(),
       addressOf: createClientAddress(trustedProxies, edgeToken),
     }),
+    eventsKey: secret === '' ? randomBytes(32) : keyFor('events'),
     close() {
       void outbox?.close();
       databases?.close();
