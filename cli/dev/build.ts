@@ -33,8 +33,12 @@ interface DevBuildEvents {
 const SETTLE_MS = 60;
 /** The system may tell of the last files a little after the command has ended. */
 const LATE_MS = 100;
-/** Builds in a row that follow from files which changed while the one before ran. */
-const OWN_RUNS_MAX = 2;
+/**
+ * Builds in a row that follow from files which changed while the one before ran: somebody saved them, or the command
+ * wrote them. All but the first wait for a moment, in which nobody who saves much is taken for the command.
+ */
+const OWN_RUNS_MAX = 3;
+const QUIET_MS = 500;
 
 export function createDevBuild({ again, output, warn }: DevBuildEvents): DevBuild {
   let running = false;
@@ -47,17 +51,17 @@ export function createDevBuild({ again, output, warn }: DevBuildEvents): DevBuil
   const contents = new Map<string, string>();
   /** Folders that the command makes. */
   const made = new Set<string>();
-  /** Files that it writes anew each time. */
+  /** Files that it writes anew each time. One that changes while it does not run is somebody's after all. */
   const generated = new Set<string>();
 
   const ending = new AbortController();
 
   const isMade = (file: string): boolean =>
-    generated.has(file) || [...made].some((folder) => file === folder || file.startsWith(folder + path.sep));
+    [...made].some((folder) => file === folder || file.startsWith(folder + path.sep));
 
-  const schedule = (cause: string): void => {
+  const schedule = (cause: string, ms = SETTLE_MS): void => {
     clearTimeout(pending);
-    pending = setTimeout(() => again(cause), SETTLE_MS);
+    pending = setTimeout(() => again(cause), ms);
   };
 
   /** Looks at what changed while the command ran. */
@@ -67,13 +71,13 @@ export function createDevBuild({ again, output, warn }: DevBuildEvents): DevBuil
     for (const file of during) {
       if (isMade(file) || isOutputName(file)) continue;
       const content = contentOf(path.join(folder, file));
-      if (contents.get(file) !== content) changed.push(file);
+      if (contents.get(file) !== content && !generated.has(file)) changed.push(file);
       contents.set(file, content);
     }
     during.clear();
     const [first] = changed.sort();
     if (first === undefined) ownRuns = 0;
-    else if (++ownRuns <= OWN_RUNS_MAX) schedule(first);
+    else if (++ownRuns <= OWN_RUNS_MAX) schedule(first, ownRuns === 1 ? SETTLE_MS : QUIET_MS);
     else {
       ownRuns = 0;
       for (const file of changed) generated.add(file);
@@ -109,6 +113,7 @@ export function createDevBuild({ again, output, warn }: DevBuildEvents): DevBuil
       const inputs = relevant.filter((file) => !isMade(file) && !isUnchanged(project.folder, file));
       if (inputs.length === 0) return relevant.length === 0;
       ownRuns = 0;
+      for (const file of inputs) generated.delete(file);
       schedule(inputs[0]!);
       return true;
     },

@@ -143,6 +143,30 @@ writeFileSync('src/made.ts', 'export const text = ' + JSON.stringify(readFileSyn
   assert.ok(dev.runs() <= 4, String(dev.runs()));
 });
 
+test('what is saved while the command runs is built in the end, three times in a row too', async (t) => {
+  const dev = await session(t, {
+    'platform.yaml': 'kind: static\nbuild: node make.mjs\n',
+    'make.mjs': `${make}mkdirSync('dist', { recursive: true }); cpSync('page.html', 'dist/index.html');
+const run = readFileSync('node_modules/runs').length;
+while (run <= 2 && !readdirSync('node_modules').includes('go-' + run)) await new Promise((resolve) => setTimeout(resolve, 5));`.replace(
+      'readFileSync,',
+      'readFileSync, readdirSync,',
+    ),
+    'page.html': 'edit 0',
+  });
+  for (let run = 1; run <= 2; run++) {
+    await until(() => dev.read('node_modules/runs').length === run && dev.read('dist/index.html') !== '');
+    dev.write('page.html', `edit ${run}`);
+    dev.write(`node_modules/go-${run}`, '');
+  }
+  const comes = async (text: string): Promise<void> => {
+    while ((await dev.served()).asset('index.html') !== text);
+  };
+  await comes('edit 2');
+  dev.write('page.html', 'later');
+  await comes('later');
+});
+
 test('a file that the command writes anew each time is named, and left out', async (t) => {
   const dev = await session(t, {
     'platform.yaml': 'kind: static\nbuild: node make.mjs\n',
