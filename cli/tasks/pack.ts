@@ -74,9 +74,13 @@ export async function pack(outFolder: string): Promise<string[]> {
   rmSync(outFolder, { recursive: true, force: true });
   const staging = path.join(outFolder, 'staging');
   const program = stageProgram(path.join(staging, 'cli'));
+  // Vite sets it for the whole process; npm leaves out what is for development then.
+  const { NODE_ENV } = process.env;
   await buildDashboard(path.join(program, 'dashboard/dist'));
   await finishDashboard(path.join(program, 'dashboard/dist'));
   await buildDocs(path.join(program, 'web/docs-site/dist'));
+  if (NODE_ENV === undefined) delete process.env['NODE_ENV'];
+  else process.env['NODE_ENV'] = NODE_ENV;
   const folders = [program, ...(await stagePackages(path.join(staging, 'packages')))];
   for (const folder of folders) {
     const packed = await runProgram('npm', ['pack', '--ignore-scripts', '--pack-destination', outFolder], {
