@@ -1,11 +1,12 @@
 // `platform init [template] [dir]`: makes a project from a template (packages/create/), with its packages from this
-// checkout or from tarballs where that is wanted.
+// checkout or from tarballs where that is wanted; or, with `--from`, the platform.yaml of a project that is there.
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { defineCommand } from 'citty';
 import { nearestWord } from '#core/spelling.ts';
 import { createProject, ProjectError, projectNameFrom, templates } from '#packages/create/project.ts';
 import { CliError } from '../terminal/failure.ts';
+import { writeFoundConfig } from '../project/found-config.ts';
 import { isCheckout, packageFolder } from '../local/locations.ts';
 import type { Shell } from '../terminal/shell.ts';
 
@@ -15,6 +16,11 @@ export const command = defineCommand({
     template: { type: 'positional', required: false, description: 'worker, hono, static or agent (default: worker)' },
     dir: { type: 'positional', required: false, description: 'Folder of the new project (default: the current one)' },
     force: { type: 'boolean', description: 'Write into a folder that is not empty' },
+    from: {
+      type: 'string',
+      valueHint: 'folder',
+      description: 'Write platform.yaml for the project in this folder, as its files show it',
+    },
     list: { type: 'boolean', description: 'List the templates' },
     packages: {
       type: 'string',
@@ -33,6 +39,15 @@ export const command = defineCommand({
       else
         for (const [name, summary] of Object.entries(templates))
           shell.out(`${shell.paint('cyan', name.padEnd(8))} ${summary}`);
+      return;
+    }
+    if (args.from !== undefined) {
+      if (args.template !== undefined)
+        throw new CliError('A template and --from do not go together', {
+          exitCode: 2,
+          advice: '`platform init --from .` describes a project that is there; a template starts a new one.',
+        });
+      describe(shell, path.resolve(shell.cwd, args.from), args.json === true);
       return;
     }
     const packages = args.packages ?? shell.env['PLATFORM_PACKAGES'];
@@ -54,6 +69,14 @@ export const command = defineCommand({
     shell.out(`Next: ${steps.map((step) => shell.paint('cyan', step)).join(', then ')}`);
   },
 });
+
+function describe(shell: Shell, folder: string, json: boolean): void {
+  const { file, config, said } = writeFoundConfig(shell, folder);
+  if (json) return shell.out(JSON.stringify({ file, config }));
+  for (const line of said) shell.out(line);
+  shell.out(`Wrote ${shell.paint('bold', path.relative(shell.cwd, file))}`);
+  shell.out(`Next: ${shell.paint('cyan', 'platform dev')}`);
+}
 
 /**
  * Writes a template into a folder and returns the paths of the files, sorted.

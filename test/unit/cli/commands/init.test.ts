@@ -1,10 +1,11 @@
 // Starting a project from a template.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { run } from '#cli/main.ts';
+import { parseProjectConfig } from '#core/config/project-config.ts';
 import { projectNameFrom } from '#packages/create/project.ts';
 import { recordingShell } from '../shell-double.ts';
 
@@ -102,4 +103,39 @@ test('any folder name gives a project name', () => {
   assert.equal(projectNameFrom('/x/My App_2'), 'my-app-2');
   assert.equal(projectNameFrom('/x/--ü--'), 'app');
   assert.equal(projectNameFrom(`/x/${'a'.repeat(39)}-b`), 'a'.repeat(39));
+});
+
+test('--from writes platform.yaml as the files of a project show it, and changes none that is there', async (t) => {
+  const cwd = folder(t);
+  const write = (name: string, text: string): void => writeFileSync(path.join(cwd, name), text);
+  write('package.json', JSON.stringify({ scripts: { build: 'nuxt build' }, dependencies: { nuxt: '4.2.1' } }));
+  write('pnpm-lock.yaml', "lockfileVersion: '9.0'\n");
+  const shell = recordingShell(cwd);
+  assert.equal(await run(['init', '--from', '.'], shell), 0, shell.errors.join('\n'));
+  const text = readFileSync(path.join(cwd, 'platform.yaml'), 'utf8');
+  assert.match(text, /^# Detected Nuxt 4\.2\.1 \(from its package\.json and files\)$/m);
+  assert.match(text, /^kind: dynamic$/m);
+  assert.match(text, /^build: pnpm build$/m);
+  assert.equal(shell.output.at(-2), 'Wrote platform.yaml');
+  const config = parseProjectConfig(text, { file: 'platform.yaml' });
+  assert.deepEqual([config.problems, config.config?.kind], [[], 'dynamic']);
+
+  const again = recordingShell(cwd);
+  assert.equal(await run(['init', '--from', '.'], again), 1);
+  assert.match(again.errors.join('\n'), /There is platform\.yaml already/);
+  assert.equal(readFileSync(path.join(cwd, 'platform.yaml'), 'utf8'), text);
+});
+
+test('--from of a folder that shows nothing, that is not there, and beside a template is refused', async (t) => {
+  const cwd = folder(t);
+  for (const [words, status, said] of [
+    [['--from', '.'], 1, /Nothing here shows what this project is/],
+    [['--from', 'none'], 1, /There is no folder .*none/],
+    [['worker', '--from', '.'], 2, /A template and --from do not go together/],
+  ] as const) {
+    const shell = recordingShell(cwd);
+    assert.equal(await run(['init', ...words], shell), status);
+    assert.match(shell.errors.join('\n'), said);
+  }
+  assert.deepEqual(readdirSync(cwd), []);
 });
