@@ -2,6 +2,7 @@
 // `PLATFORM_MOCK_SERVER_TOKEN`. Bodies stream both ways. Node's modules are asked for when they are needed, so that
 // bundlers for other places may take this file along.
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
+import { linesOf } from './lines.ts';
 import { encode, revive, toError, type RawBody, type Revivers } from './values.ts';
 
 /** Where the bindings are. */
@@ -251,7 +252,8 @@ class TransactionCalls implements OpenTransaction {
   async #listen(response: IncomingMessage): Promise<void> {
     let failure: Error = new Error('The connection to the platform ended within a transaction, which was taken back');
     try {
-      for await (const line of linesOf(response)) {
+      response.setEncoding('utf8');
+      for await (const line of linesOf(response as AsyncIterable<string>)) {
         const said = JSON.parse(line) as Record<string, unknown>;
         const waiting = this.#waiting.get(Number(said['id']));
         this.#waiting.delete(Number(said['id']));
@@ -297,16 +299,6 @@ async function readAll(response: IncomingMessage): Promise<Buffer> {
 /** A buffer of its own: Node's are part of a larger one. */
 function exact(bytes: Buffer): ArrayBuffer {
   return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
-}
-
-async function* linesOf(response: IncomingMessage): AsyncGenerator<string> {
-  let rest = '';
-  response.setEncoding('utf8');
-  for await (const text of response as AsyncIterable<string>) {
-    const lines = (rest + text).split('\n');
-    rest = lines.pop()!;
-    yield* lines;
-  }
 }
 
 interface Deferred {

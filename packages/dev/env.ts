@@ -17,12 +17,9 @@ function createEnv(connection: Connection, { bindings, vars }: Description): Rec
   let users: object | null = null;
   for (const [name, kind] of Object.entries(bindings)) {
     // A project has one set of users, by two names.
-    if (kind === 'auth' && users !== null) {
-      env[name] = users;
-      continue;
-    }
+    const known: object | null = kind === 'auth' ? users : null;
     // One that is given to another, as `tx.send(env.MAIL, ...)` does, goes by its name.
-    const binding = giveForm(bindingOf(connection, name, kind), () => ({ $binding: name }));
+    const binding: object = known ?? giveForm(bindingOf(connection, name, kind), () => ({ $binding: name }));
     if (kind === 'auth') users = binding;
     env[name] = binding;
   }

@@ -1,5 +1,6 @@
 // Events for code that runs in Node: a route of the app that the platform posts them to, and what the platform is told
 // of each. index.ts gives it out; the other half is the platform's worker that passes events on.
+import { linesOf } from './lines.ts';
 import { encode, revive, toError, type Revivers } from './values.ts';
 
 /** Handlers as a worker exports them, each with `env` and a context. */
@@ -84,7 +85,7 @@ type Told = Readonly<Record<string, unknown>>;
 const noFiles: Revivers = { file: () => null };
 const fromWire = (value: unknown): unknown => revive(value, null, noFiles);
 const toWire = (value: unknown): unknown => encode(value, null);
-const EVENT_BYTES_MAX = 33_554_432;
+const LINE_CHARS_MAX = 33_554_432;
 
 /**
  * Answers the platform's `POST /__platform/<event>`: the route that gets messages, timers, schedules and workflows of a
@@ -253,7 +254,9 @@ function runWorkflow<Env>(
 
   async function listen(): Promise<void> {
     let isFirst = true;
-    for await (const said of linesOf(request.body!)) {
+    const text = request.body!.pipeThrough(new TextDecoderStream() as never) as ReadableStream<string>;
+    for await (const line of linesOf(text as unknown as AsyncIterable<string>, LINE_CHARS_MAX)) {
+      const said = JSON.parse(line) as Told;
       if (isFirst) void begin(said);
       else if (typeof said['run'] === 'number') void runWork(said['run']);
       else {
@@ -271,16 +274,4 @@ function runWorkflow<Env>(
     .catch(() => {})
     .then(end);
   return new Response(body, { headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' } });
-}
-
-async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Told> {
-  const text = new TextDecoder();
-  let rest = '';
-  for await (const chunk of stream as unknown as AsyncIterable<Uint8Array>) {
-    rest += text.decode(chunk, { stream: true });
-    if (rest.length > EVENT_BYTES_MAX) throw new RangeError(`A line is longer than ${EVENT_BYTES_MAX} bytes`);
-    const lines = rest.split('\n');
-    rest = lines.pop()!;
-    for (const line of lines) yield JSON.parse(line) as Told;
-  }
 }
