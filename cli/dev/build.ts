@@ -35,7 +35,7 @@ const SETTLE_MS = 60;
 const LATE_MS = 100;
 /**
  * Builds in a row that follow from files which changed while the one before ran: somebody saved them, or the command
- * wrote them. All but the first wait for a moment, in which nobody who saves much is taken for the command.
+ * wrote them. All but the first wait for a moment: who saves then is known not to be the command.
  */
 const OWN_RUNS_MAX = 3;
 const QUIET_MS = 500;

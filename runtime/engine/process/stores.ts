@@ -40,7 +40,7 @@ export interface EngineStores {
   readonly cron: EventStores['cron'] | null;
   readonly authRoutes: AuthRoutes | null;
   readonly passGate: PassGate;
-  /** Of tokens with which events come to servers; the same for all engines. */
+  /** Signs the tokens with which events come to servers; the same for all engines of a platform. */
   readonly eventsKey: Uint8Array;
   /** Closes what is connected; nothing is waited for. */
   close(): void;
