@@ -107,9 +107,9 @@ export function detect(files: ProjectFiles, folder = '.'): Detection {
   };
 }
 
-/** Whether the Vite plugin of the platform is among the packages of a project. */
+/** Whether the Vite plugin of the platform is among the packages of a project, or of a folder above it. */
 export function usesVitePlugin(files: ProjectFiles): boolean {
-  return openProject(files, '.').packages.has(vitePluginPackage);
+  return openProject(files, '.').dependsOn(vitePluginPackage);
 }
 
 /** Whether a source is what the browser starts at, and no worker: the page loads it, or its framework has it there. */
@@ -219,7 +219,7 @@ function buildOf(
         'The script "build" of package.json is not run, since the worker is bundled from its sources: add "build" to platform.yaml if it has to',
     };
   if (framework === null || framework.build === null) return nothing;
-  const buildsWorker = framework.id === 'nitro' || (framework.id === 'vite' && project.packages.has(vitePluginPackage));
+  const buildsWorker = framework.id === 'nitro' || (framework.id === 'vite' && project.dependsOn(vitePluginPackage));
   if (!buildsWorker && (isWorker || (framework.isTool === true && decision?.kind !== 'static'))) return nothing;
   const own = framework.build;
   const [named] = [...project.scripts].find(([, text]) => text.startsWith(own)) ?? [];
@@ -282,7 +282,7 @@ function versionProblems(
     problems.push(
       `${known.name} ${known.version} is not supported: ${oldest} is the oldest version that is. Upgrade it, or make a site of files with it (kind: static)`,
     );
-  const vite = project.packages.has(vitePluginPackage) ? project.version('vite') : null;
+  const vite = project.dependsOn(vitePluginPackage) ? project.version('vite') : null;
   if (vite !== null && majorOf(vite) < 8)
     problems.push(
       `Vite ${vite} is not supported: ${vitePluginPackage} needs Vite 8 or later. Set "vite" to "^8.0.0" in package.json`,

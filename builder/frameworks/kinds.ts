@@ -73,8 +73,8 @@ export const decideKind: Readonly<Record<string, (project: ProjectView) => Decis
   qwik: decideQwik,
 };
 
-function hasWorkerPlugin({ packages }: ProjectView): boolean {
-  return packages.has(vitePluginPackage) || packages.has('@cloudflare/vite-plugin');
+function hasWorkerPlugin(project: ProjectView): boolean {
+  return project.dependsOn(vitePluginPackage) || project.packages.has('@cloudflare/vite-plugin');
 }
 
 function nitroApp(...configs: readonly string[]): (project: ProjectView) => Decision {

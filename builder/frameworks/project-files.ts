@@ -1,6 +1,6 @@
 // The files of a repository as detection sees them: names and first parts of texts, no more. Two forms: a folder on the
 // disk, and a map in tests. Reads, never writes; follows no rule of its own.
-import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import path from 'node:path';
 
 /** Files by their paths relative to the repository, with `/`. */
@@ -9,6 +9,8 @@ export interface ProjectFiles {
   names(folder: string): readonly string[];
   /** The first part of a file; null where there is none. */
   text(file: string): string | null;
+  /** Texts of package.json in the folders around these, as far as they are of one repository; the nearest first. */
+  manifestsAbove(): readonly string[];
 }
 
 /** What is read of a file at most: package.json and lockfiles may be long, what is longer says nothing. */
@@ -21,6 +23,7 @@ export function filesIn(root: string): ProjectFiles {
   return {
     names: (folder) => remembered(folders, folder, () => namesIn(path.join(root, folder))),
     text: (file) => remembered(texts, file, () => startOf(path.join(root, file))),
+    manifestsAbove: () => manifestsAbove(root),
   };
 }
 
@@ -33,6 +36,7 @@ export function filesOf(map: Readonly<Record<string, string>>): ProjectFiles {
       return [...new Set(below.map((file) => file.slice(prefix.length).split('/')[0]!))];
     },
     text: (file) => map[file] ?? null,
+    manifestsAbove: () => [],
   };
 }
 
@@ -44,6 +48,16 @@ export function hasPath(files: ProjectFiles, file: string): boolean {
 function remembered<Value>(kept: Map<string, Value>, key: string, read: () => Value): Value {
   if (!kept.has(key)) kept.set(key, read());
   return kept.get(key)!;
+}
+
+function manifestsAbove(root: string): string[] {
+  const texts: string[] = [];
+  for (let at = path.resolve(root); !existsSync(path.join(at, '.git')) && path.dirname(at) !== at;) {
+    at = path.dirname(at);
+    const text = startOf(path.join(at, 'package.json'));
+    if (text !== null) texts.push(text);
+  }
+  return texts;
 }
 
 function namesIn(folder: string): string[] {

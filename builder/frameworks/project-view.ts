@@ -18,6 +18,8 @@ export interface ProjectView extends PackageManifest {
   names(folder: string): readonly string[];
   /** Text of the first file of this name, whatever its ending, without comments; '' without one. */
   config(name: string): string;
+  /** Whether a package is among its own or among those of a folder above it, as the root of a monorepo. */
+  dependsOn(name: string): boolean;
   /** The version of a package: the installed one, else that of the lockfile, else the lowest that its range allows. */
   version(name: string): string | null;
 }
@@ -38,16 +40,27 @@ export function openProject(files: ProjectFiles, folder: string): ProjectView {
       const found = CONFIG_ENDINGS.map((ending) => text(`${name}.${ending}`)).find((source) => source !== null);
       return withoutComments(found ?? '');
     },
+    dependsOn: (name) =>
+      foldersFrom(folder)
+        .map((above) => files.text(path.posix.join(above, 'package.json')))
+        .concat(files.manifestsAbove())
+        .some((manifestText) => parseManifest(manifestText).packages.has(name)),
     version(name) {
-      for (let above = folder; ; above = path.posix.dirname(above)) {
+      for (const above of foldersFrom(folder)) {
         const installed = files.text(path.posix.join(above, 'node_modules', name, 'package.json'));
         const version = installed === null ? null : fieldOf(installed, 'version');
         if (version !== null) return version;
-        if (above === '.' || above === '/') break;
       }
       return lockedVersion(files, folder, name) ?? lowestOf(manifest.packages.get(name));
     },
   };
+}
+
+/** A folder, and those above it up to the repository's. */
+function foldersFrom(folder: string): string[] {
+  const folders = [folder];
+  for (let at = folder; at !== '.' && at !== '/'; folders.push(at)) at = path.posix.dirname(at);
+  return folders;
 }
 
 /** @param text of package.json */

@@ -6,7 +6,8 @@ import { createRequire } from 'node:module';
 import { constants } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { vitePluginPackage } from '#builder/frameworks/kinds.ts';
+import { usesVitePlugin } from '#builder/frameworks/detect.ts';
+import { filesIn } from '#builder/frameworks/project-files.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
 import { CliError } from '../terminal/failure.ts';
 import type { Shell } from '../terminal/shell.ts';
@@ -67,20 +68,7 @@ export function hasViteConfig(folder: string, words: readonly string[] = []): bo
 
 /** Whether Vite's own dev server is to serve a project: it has a configuration, and depends on the plugin. */
 export function isViteProject(folder: string): boolean {
-  if (!hasViteConfig(folder)) return false;
-  for (let at = path.resolve(folder); ; at = path.dirname(at)) {
-    if (dependsOn(path.join(at, 'package.json'), vitePluginPackage)) return true;
-    if (path.dirname(at) === at) return false;
-  }
-}
-
-function dependsOn(file: string, name: string): boolean {
-  try {
-    const { dependencies, devDependencies } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, object | null>;
-    return Object.hasOwn({ ...dependencies, ...devDependencies }, name);
-  } catch {
-    return false;
-  }
+  return hasViteConfig(folder) && usesVitePlugin(filesIn(folder));
 }
 
 /** The program of the Vite that the project depends on. */

@@ -84,3 +84,15 @@ test('the page of Vite and the worker are one deployment', async (context) => {
   assert.deepEqual(JSON.parse((await platform.fetch('page', '/db')).text), { one: 1 });
   assert.doesNotMatch((await platform.fetch('page', '/worker/index.js')).text, /came later/);
 });
+
+test('a plugin that only the root of a monorepo names builds the worker of a project below', async (context) => {
+  const repository = projectOf(context, {
+    'package.json': '{"private":true,"workspaces":["apps/*"],"devDependencies":{"@platform-run/vite":"0.0.0"}}',
+    'apps/web/package.json': '{"type":"module","devDependencies":{"vite":"8.0.0"}}',
+    'apps/web/vite.config.js': CONFIG,
+    'apps/web/worker/index.js': 'export default { fetch: () => new Response("built for " + import.meta.env.MODE) };',
+  });
+  const { code, said } = await platformSays(path.join(repository, 'apps/web'), 'deploy', '--json', '--name', 'below');
+  assert.equal(code, 0, said);
+  assert.equal((await answerOf('below', '/')).text, 'built for production');
+});
