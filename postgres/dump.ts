@@ -1,6 +1,7 @@
 // All tables of ours out of a database, in one snapshot of it, in the form of COPY: it moves between servers of
 // different versions, and nobody waits for it. Called by operations/backup/; load.ts puts them back.
 import type { Readable } from 'node:stream';
+import { findLedger } from './ledger.ts';
 import { readMigrations } from './migrate.ts';
 import type { Sql } from './sql.ts';
 
@@ -21,8 +22,6 @@ export interface AppliedMigration {
   readonly name: string;
   readonly hash: string;
 }
-
-export const LEDGER = 'public.database_migration_audit';
 
 /** The schemas that migrations make. */
 export function ownSchemas(): string[] {
@@ -53,19 +52,18 @@ export function dumpTables(
   return sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (snapshot) => {
     await snapshot`SET LOCAL statement_timeout = 0`;
     await snapshot`SET LOCAL idle_in_transaction_session_timeout = 0`;
-    const [ledger] = await snapshot<{ there: boolean }[]>`SELECT to_regclass(${LEDGER}) IS NOT NULL AS there`;
-    if (ledger?.there !== true) return null;
+    const ledger = await findLedger((text) => snapshot.unsafe(text));
+    if (ledger === null) return null;
     const schemas = ownSchemas();
     const [exported] = await snapshot<{ id: string }[]>`SELECT pg_export_snapshot() AS id`;
-    const applied = await snapshot<AppliedMigration[]>`
-      SELECT name, hash FROM public.database_migration_audit ORDER BY version`;
+    const applied = await snapshot.unsafe<AppliedMigration[]>(`SELECT name, hash FROM ${ledger} ORDER BY version`);
     const tables = await snapshot<{ oid: number; name: string; columns: string[]; isParted: boolean }[]>`
       SELECT c.oid::int8 AS oid, n.nspname || '.' || c.relname AS name, c.relkind = 'p' AS "isParted",
         array_agg(a.attname::text ORDER BY a.attnum) AS columns
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
       JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
       WHERE c.relkind IN ('r', 'p') AND c.relpersistence = 'p' AND NOT c.relispartition
-        AND (n.nspname = ANY (${schemas}) OR n.nspname || '.' || c.relname = ${LEDGER})
+        AND (n.nspname = ANY (${schemas}) OR n.nspname || '.' || c.relname = ${ledger})
       GROUP BY 1, 2, 3 ORDER BY 2`;
     for (const { oid, name, columns, isParted } of tables) {
       const partitions = await snapshot<{ name: string; bound: string }[]>`

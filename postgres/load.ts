@@ -1,7 +1,8 @@
 // Tables that dump.ts has read, into a database: made by the same migrations, filled, and brought up to date, in one
 // transaction, so that a database is as it was or as it should be. Called by operations/restore/.
 import { pipeline } from 'node:stream/promises';
-import { LEDGER, ownSchemas, type Dump, type AppliedMigration, type DumpedTable } from './dump.ts';
+import { ownSchemas, type Dump, type AppliedMigration, type DumpedTable } from './dump.ts';
+import { createLedger, findLedger, FORMER_LEDGER, LEDGER } from './ledger.ts';
 import { readMigrations, type Migration } from './migrate.ts';
 import type { Sql, Transaction } from './sql.ts';
 
@@ -30,8 +31,9 @@ export function schemaProblem(
 
 /** Whether a database has tables of ours. */
 export async function hasTables(sql: Sql): Promise<boolean> {
+  if ((await findLedger((text) => sql.unsafe(text))) !== null) return true;
   const [found] = await sql<{ there: boolean }[]>`
-    SELECT to_regclass(${LEDGER}) IS NOT NULL OR EXISTS (SELECT FROM pg_namespace WHERE nspname = ANY (${ownSchemas()})) AS there`;
+    SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = ANY (${ownSchemas()})) AS there`;
   return found?.there === true;
 }
 
@@ -51,11 +53,9 @@ export async function loadTables(
     await transaction`SET LOCAL statement_timeout = 0`;
     if (replaces) {
       for (const schema of ownSchemas()) await transaction.unsafe(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
-      await transaction.unsafe(`DROP TABLE IF EXISTS ${LEDGER}`);
+      await transaction.unsafe(`DROP TABLE IF EXISTS ${LEDGER}, ${FORMER_LEDGER}`);
     }
-    await transaction.unsafe(`CREATE TABLE ${LEDGER} (
-      version integer PRIMARY KEY, name text NOT NULL, hash text NOT NULL,
-      applied_at timestamptz NOT NULL DEFAULT now(), duration_ms integer NOT NULL)`);
+    await transaction.unsafe(createLedger);
     for (const { text } of readMigrations().slice(0, applied.length)) {
       await transaction.unsafe(text);
       // A migration may look for names elsewhere: the next statements go by their full names.

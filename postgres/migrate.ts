@@ -1,9 +1,10 @@
-// Applies postgres/migrations/ in order, each once, in a transaction together with its row in the ledger
-// `database_migration_audit`. Called before anything else uses the database; several at a time wait for one another.
+// Applies postgres/migrations/ in order, each once, in a transaction together with its row in the ledger (ledger.ts).
+// Called before anything else uses the database; several at a time wait for one another.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Postgres, Session } from './connection.ts';
+import { createLedger, findLedger, FORMER_LEDGER, LEDGER } from './ledger.ts';
 import { sqlState } from './postgres-error.ts';
 
 /** A migration as it lies in the folder. */
@@ -57,12 +58,14 @@ export function migrate(sql: Postgres, migrations: readonly Migration[] = readMi
 }
 
 async function apply(session: Session, migrations: readonly Migration[]): Promise<string[]> {
-  await session.script(`
-    CREATE TABLE IF NOT EXISTS public.database_migration_audit (
-      version integer PRIMARY KEY, name text NOT NULL, hash text NOT NULL,
-      applied_at timestamptz NOT NULL DEFAULT now(), duration_ms integer NOT NULL)`);
+  const query = (text: string): Promise<Record<string, unknown>[]> => session.all(text);
+  let table = await findLedger(query);
+  if (table === null) await session.script(createLedger);
+  // Empty: an older version was started on this database, and refused it.
+  else if (table === LEDGER) await session.script(`DROP TABLE IF EXISTS ${FORMER_LEDGER}`);
+  table ??= FORMER_LEDGER;
   const ledger = await session.all<{ version: number; name: string; hash: string }>(
-    'SELECT version, name, hash FROM public.database_migration_audit ORDER BY version',
+    `SELECT version, name, hash FROM ${table} ORDER BY version`,
   );
   const applied: string[] = [];
   for (const row of ledger) {
@@ -81,8 +84,10 @@ async function apply(session: Session, migrations: readonly Migration[]): Promis
     try {
       await session.script('BEGIN');
       await session.script(migration.text);
+      // A migration may rename it.
+      table = (await findLedger(query)) ?? table;
       await session.all(
-        'INSERT INTO public.database_migration_audit (version, name, hash, duration_ms) VALUES ($1, $2, $3, $4)',
+        `INSERT INTO ${table} (version, name, hash, duration_ms) VALUES ($1, $2, $3, $4)`,
         migration.version,
         migration.name,
         migration.hash,

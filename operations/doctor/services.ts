@@ -2,7 +2,7 @@
 // `platform doctor`; each waits a few seconds at most, and passwords are in no message.
 import { connect } from 'node:net';
 import { schemaVersion } from '#postgres/schema-version.ts';
-import { LEDGER } from '#postgres/dump.ts';
+import { countMigrations } from '#postgres/ledger.ts';
 import { findEmbeddedPostgres } from '#postgres/embedded.ts';
 import path from 'node:path';
 import { openSql } from '#postgres/sql.ts';
@@ -34,17 +34,14 @@ async function checkDatabase({ postgres, folder }: Places): Promise<Finding[]> {
   try {
     await sql`SELECT 1`;
     const asked = performance.now();
-    const [row] = await sql<{ at: Date; version: string; there: boolean }[]>`
-      SELECT clock_timestamp() AS at, current_setting('server_version') AS version, to_regclass(${LEDGER}) IS NOT NULL AS there`;
+    const [row] = await sql<{ at: Date; version: string }[]>`
+      SELECT clock_timestamp() AS at, current_setting('server_version') AS version`;
     const ms = performance.now() - asked;
-    const { at, version, there } = row!;
+    const { at, version } = row!;
     const off = Math.abs(Date.now() - at.getTime() - ms / 2);
     const answer = `Postgres ${version} answers in ${ms.toFixed(0)} ms`;
-    const [ledger] = there
-      ? await sql<{ count: number }[]>`SELECT count(*) AS count FROM public.database_migration_audit`
-      : [{ count: 0 }];
+    const count = (await countMigrations((text) => sql.unsafe(text))) ?? 0;
     const known = schemaVersion();
-    const count = ledger!.count;
     return [
       ms > ANSWER_MS_SLOW
         ? warn('database', answer, 'Look at the load of its machine, and at the network.')

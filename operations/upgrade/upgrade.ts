@@ -11,7 +11,7 @@ import {
   type DataFolderRecord,
 } from '#core/process/platform-record.ts';
 import { takeLock } from '#deployments/file-lock.ts';
-import { LEDGER } from '#postgres/dump.ts';
+import { countMigrations } from '#postgres/ledger.ts';
 import { schemaVersion } from '#postgres/schema-version.ts';
 import { BackupError } from '../archive/backup-error.ts';
 import { openArchiveFile } from '../archive/archive-file.ts';
@@ -214,12 +214,7 @@ async function schemaOf(places: Places): Promise<number | null> {
   const database = await openDatabase(places, false);
   if (database === null) return null;
   try {
-    const [there] = await database.sql<{ there: boolean }[]>`SELECT to_regclass(${LEDGER}) IS NOT NULL AS there`;
-    if (there?.there !== true) return null;
-    const [found] = await database.sql<
-      { count: number }[]
-    >`SELECT count(*) AS count FROM public.database_migration_audit`;
-    return found!.count;
+    return await countMigrations((text) => database.sql.unsafe(text));
   } finally {
     await database.close();
   }

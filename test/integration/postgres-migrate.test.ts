@@ -32,7 +32,7 @@ fact('each migration has its row in the ledger, and runs once when several start
   const list = [...known, more('CREATE TABLE once (n int); INSERT INTO once VALUES (1)')];
   const applied = await Promise.all([migrate(sql, list), migrate(sql, list), migrate(sql, list)]);
   assert.deepEqual(applied.flat(), [list.at(-1)!.name]);
-  const rows = await sql.all('SELECT version, name, hash FROM database_migration_audit ORDER BY version DESC LIMIT 1');
+  const rows = await sql.all('SELECT version, name, hash FROM platform_migrations ORDER BY version DESC LIMIT 1');
   assert.deepEqual(rows, [{ version: list.length, name: list.at(-1)!.name, hash: list.at(-1)!.hash }]);
   assert.equal((await sql.all('SELECT * FROM once')).length, 1);
 });
@@ -44,7 +44,7 @@ fact('a migration that fails leaves nothing of it, and says which and why', asyn
     new RegExp(`Migration ${list.at(-1)!.name} failed: division by zero \\(22012\\)`),
   );
   assert.equal((await sql.all(`SELECT to_regclass('half') AS half`))[0]!['half'], null);
-  assert.equal((await sql.all('SELECT count(*)::int4 AS n FROM database_migration_audit'))[0]!['n'], known.length);
+  assert.equal((await sql.all('SELECT count(*)::int4 AS n FROM platform_migrations'))[0]!['n'], known.length);
 });
 
 fact('an applied migration with another text is refused', async (sql) => {
@@ -64,7 +64,7 @@ fact("the engines' role works with the tables of bindings and reaches nothing el
     await engine.all(`INSERT INTO lane (kind, namespace, resource) VALUES ('queue', 'shop', 'mail')`);
     assert.equal((await engine.all('DELETE FROM lane RETURNING namespace'))[0]!['namespace'], 'shop');
     await assert.rejects(engine.all('SELECT * FROM public.secrets'), { code: '42501' });
-    await assert.rejects(engine.all('SELECT * FROM public.database_migration_audit'), { code: '42501' });
+    await assert.rejects(engine.all('SELECT * FROM public.platform_migrations'), { code: '42501' });
     await assert.rejects(engine.all('CREATE TABLE public.mine (n int)'), { code: '42501' });
     await assert.rejects(engine.all('CREATE TABLE binding.mine (n int)'), { code: '42501' });
     await assert.rejects(engine.all('DROP TABLE binding.lane'), { code: '42501' });
