@@ -144,6 +144,31 @@ export const errorTable = {
       'Migration {file} was applied already, and has been changed since: restore it, and put the change into a new migration',
   },
 
+  // Sandboxes. A command that fails is none: its exit code is a result.
+  sandbox_unauthorized: {
+    status: 401,
+    blame: 'client',
+    message: 'The sandbox service wants `Authorization: Bearer <SANDBOX_AUTH_TOKEN>`',
+  },
+  sandbox_operation_unknown: { status: 404, blame: 'client', message: 'Sandboxes have no operation {operation}' },
+  sandbox_unavailable: { status: 503, blame: 'platform', message: 'The sandbox cannot be had now: {reason}' },
+  sandbox_lost: { status: 503, blame: 'platform', message: 'The sandbox was lost during the call: {reason}' },
+  sandbox_destroyed: { status: 410, blame: 'worker', message: 'Sandbox {id} was destroyed during the call' },
+  sandbox_limit: { status: 429, blame: 'worker', message: '{what} would exceed {limit}' },
+  file_not_found: { status: 404, blame: 'worker', message: 'There is no file or folder {path}' },
+  file_exists: { status: 409, blame: 'worker', message: 'There is something at {path} already' },
+  file_type: { status: 409, blame: 'worker', message: '{path} is {what}' },
+  file_forbidden: { status: 403, blame: 'worker', message: '{path} may not be {action}: {reason}' },
+  sandbox_disk_full: { status: 507, blame: 'worker', message: 'The disk of the sandbox is full' },
+  process_not_found: { status: 404, blame: 'worker', message: 'There is no process {id} in this sandbox' },
+  process_exists: { status: 409, blame: 'worker', message: 'Process {id} runs already' },
+  port_unreachable: {
+    status: 502,
+    blame: 'worker',
+    message: 'Nothing answers on port {port} of the sandbox: {reason}',
+  },
+  git_failed: { status: 422, blame: 'worker', message: 'git could not check out {url}: {reason}' },
+
   // The platform's own.
   artifact_not_found: { status: 404, blame: 'client', message: 'There is no artifact {artifact} here' },
   branch_in_use: { status: 409, blame: 'client', message: 'Branch {branch} of {project} is still served: {reason}' },

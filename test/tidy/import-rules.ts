@@ -114,6 +114,9 @@ const zones: readonly Zone[] = [
     prefix: 'runtime/ssr/',
     may: ['core/', 'deployments/archive/', 'runtime/engine/bindings/host-names.ts'],
   },
+  { prefix: 'runtime/sandbox/', may: ['core/'] },
+  // Runs inside sandboxes, as one file.
+  { prefix: 'runtime/sandbox/agent/', may: ['core/sandbox/', 'core/errors.ts'] },
   { prefix: 'runtime/edge/', may: ['core/', 'deployments/'] },
   {
     prefix: 'runtime/supervisor/',

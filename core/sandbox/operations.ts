@@ -1,0 +1,121 @@
+// What can be asked of a sandbox, and how it travels as HTTP/1.1: from a worker's binding over the engine to the
+// sandbox service, and from there to the agent inside the sandbox, with the same bodies on both ways. Pure.
+
+// At the service: `POST /v1/projects/{project}/sandboxes/{resource}/{id}/{operation}`, with `SANDBOX_AUTH_TOKEN` as
+// bearer. At the agent: `POST /{operation}`, for whoever reaches its socket. Arguments are JSON: the body, or where
+// that is bytes (`raw`) the header `sandbox-arguments`, encoded by encodeURIComponent. Answers are JSON, server-sent
+// events, or bytes. A failure before the first byte is `{"error": {"code", "message"}}` with the status of
+// core/errors.ts; after it the connection is cut, or the last event is an `error`.
+
+/** How an operation's request and answer are formed. */
+interface Shape {
+  /** `raw`: bytes, with the arguments in a header. */
+  readonly body: 'json' | 'raw';
+  /** `forwarded`: what a server in the sandbox said, its head in the header `sandbox-response`. */
+  readonly answer: 'json' | 'events' | 'bytes' | 'forwarded';
+}
+
+const json: Shape = { body: 'json', answer: 'json' };
+const events: Shape = { body: 'json', answer: 'events' };
+
+/** What the agent does. agent/operations.ts has the arguments and answers of each. */
+export const agentOperations = {
+  exec: json,
+  execStream: events,
+  startProcess: json,
+  listProcesses: json,
+  getProcess: json,
+  getProcessLogs: json,
+  streamProcessLogs: events,
+  killProcess: json,
+  readFile: { body: 'json', answer: 'bytes' },
+  writeFile: { body: 'raw', answer: 'json' },
+  deleteFile: json,
+  moveFile: json,
+  mkdir: json,
+  listFiles: json,
+  exists: json,
+  watch: events,
+  setEnvVars: json,
+  gitCheckout: json,
+  waitForPort: json,
+  fetch: { body: 'raw', answer: 'forwarded' },
+} as const satisfies Readonly<Record<string, Shape>>;
+
+/** What the service does by itself. */
+export const serviceOperations = { info: json, suspend: json, resume: json, destroy: json } as const;
+
+export type AgentOperation = keyof typeof agentOperations;
+export type ServiceOperation = keyof typeof serviceOperations;
+
+export function isAgentOperation(name: string): name is AgentOperation {
+  return Object.hasOwn(agentOperations, name);
+}
+
+export function isServiceOperation(name: string): name is ServiceOperation {
+  return Object.hasOwn(serviceOperations, name);
+}
+
+/** Arguments of an operation whose body is bytes. */
+export const ARGUMENTS_HEADER = 'sandbox-arguments';
+/** `{status, statusText, headers: [name, value][]}` of a server in a sandbox, encoded as the arguments are. */
+export const RESPONSE_HEADER = 'sandbox-response';
+
+/** Where a sandbox's files lie, and commands begin. */
+export const WORKSPACE = '/workspace';
+
+/** Which sandbox: of a project, under a resource of its platform.yaml, by the id that the worker chose. */
+export interface SandboxPlace {
+  /** Namespace of the project (that of the workspace in `platform dev`). */
+  readonly project: string;
+  /** Its name in platform.yaml; of a preview with the branch's slug (core/preview.ts). */
+  readonly resource: string;
+  readonly id: string;
+}
+
+/**
+ * Letters, digits and `.`, `_`, `-`, at most 63, the first one a letter or a digit: it can stand in paths, labels and
+ * names as it is.
+ */
+export function isSandboxId(value: unknown): value is string {
+  return typeof value === 'string' && /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/.test(value);
+}
+
+/** What a sandbox can be. */
+export type SandboxState = 'creating' | 'running' | 'suspended' | 'stopped' | 'error';
+
+/** A sandbox as `info` and `list` say it. */
+export interface SandboxInfo {
+  readonly id: string;
+  readonly state: SandboxState;
+  readonly provider: string;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  readonly lastActiveAt: number;
+}
+
+/** Bounds of one call, which the guest, the service and the agent keep to alike. */
+export const SANDBOX_BOUNDS = {
+  /** Longer work is a process (`startProcess`). */
+  commandMsMax: 600_000,
+  commandMs: 60_000,
+  /** JSON arguments of a call. */
+  argumentsBytesMax: 4 * 1024 * 1024,
+  /** Arguments in a header. */
+  headerArgumentsCharsMax: 48 * 1024,
+  commandCharsMax: 1024 * 1024,
+  stdinBytesMax: 1024 * 1024,
+  pathBytesMax: 4096,
+  /** Variables of a call or of `setEnvVars`, and their names and values together. */
+  variablesMax: 500,
+  variableBytesMax: 256 * 1024,
+  /** Each of stdout and stderr of `exec`; what is more is dropped, and `truncated` says so. */
+  outputBytesMax: 10 * 1024 * 1024,
+  /** The latest output of a background process that is kept. */
+  logBytesMax: 1024 * 1024,
+  /** Processes that run at a time, and that are remembered after their end. */
+  processesMax: 100,
+  /** Entries of one `listFiles`. */
+  filesMax: 10_000,
+  watchesMax: 20,
+} as const;

@@ -1,0 +1,46 @@
+// What a kind of machine for sandboxes has to do: the line between the service, which knows who may use which sandbox
+// and in which state it is, and Docker, a hosted provider or plain processes. Types only: backends/ implements it, and
+// one contract suite holds every implementation to it.
+import type { Duplex } from 'node:stream';
+import type { SandboxPlace } from '#core/sandbox/operations.ts';
+
+/** What a machine is made of. */
+export interface MachineSpec {
+  /** Its name: of this sandbox and no other, `[a-z0-9]{1,40}`. */
+  readonly key: string;
+  /** For labels and networks; never for who may reach it. */
+  readonly place: SandboxPlace;
+}
+
+/** `absent`: there is none, or it was lost with its files. */
+export type MachineState = 'running' | 'suspended' | 'stopped' | 'absent';
+
+/**
+ * Machines by key. Whoever calls makes one call at a time for a key, except `connect`. Every method may be repeated
+ * after a failure: what was half done is found and finished, or cleaned up first. Failures are PlatformErrors with
+ * `sandbox_unavailable` (try again) or `sandbox_limit`.
+ */
+export interface SandboxBackend {
+  readonly provider: 'container' | 'hosted' | 'local';
+  /** A new machine with an empty workspace, running, its agent answering. */
+  create(spec: MachineSpec): Promise<void>;
+  /** From `suspended` as it was; from `stopped` with its files, and no processes. */
+  resume(spec: MachineSpec): Promise<void>;
+  /** Its processes stand still and cost no CPU. */
+  suspend(key: string): Promise<void>;
+  /** Its processes end, its files stay. */
+  stop(key: string): Promise<void>;
+  /** Gone with its files; nothing is left behind. No error where there is none. */
+  destroy(key: string): Promise<void>;
+  state(key: string): Promise<MachineState>;
+  /** All machines there are, to find those that nobody knows. */
+  keys(): Promise<readonly string[]>;
+  /**
+   * A new connection to the agent of a running machine, which speaks HTTP/1.1 on it; one for each request.
+   *
+   * @throws {PlatformError} `sandbox_lost` where no agent answers.
+   */
+  connect(key: string): Promise<Duplex>;
+  /** Lets go of what this process holds. Machines of a `local` backend end; others go on. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,31 @@
+// The sandboxes of a platform as its HTTP routes (routes.ts) use them: found, made, woken and held by place. Types
+// only: service/ implements it over rows that say states and leases, and over a backend.
+import type { Duplex } from 'node:stream';
+import type { SandboxInfo, SandboxPlace } from '#core/sandbox/operations.ts';
+
+/** A sandbox that runs, and is not suspended before `release`. */
+export interface HeldSandbox {
+  /** A connection to its agent. @throws {PlatformError} `sandbox_lost`. */
+  connect(): Promise<Duplex>;
+  /** Counts from here on as idle; a second call does nothing. */
+  release(): void;
+}
+
+/** Every method throws PlatformErrors with codes that start with `sandbox_`. */
+export interface Sandboxes {
+  /** Makes the sandbox where there is none, wakes it where it sleeps; those who ask meanwhile wait for the same. */
+  hold(place: SandboxPlace): Promise<HeldSandbox>;
+  /** Null: there is none. */
+  info(place: SandboxPlace): Promise<SandboxInfo | null>;
+  /** By id, from after `cursor`; `cursor` of the answer: there are more. */
+  list(
+    within: Omit<SandboxPlace, 'id'>,
+    page: { readonly prefix: string; readonly cursor: string; readonly limit: number },
+  ): Promise<{ readonly items: readonly SandboxInfo[]; readonly cursor: string | null }>;
+  suspend(place: SandboxPlace): Promise<void>;
+  resume(place: SandboxPlace): Promise<void>;
+  /** Calls that run in it end with `sandbox_destroyed`. No error where there is none. */
+  destroy(place: SandboxPlace): Promise<void>;
+  /** All of a project. */
+  destroyProject(project: string): Promise<void>;
+}
