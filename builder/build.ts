@@ -29,7 +29,7 @@ const IMMUTABLE = 'public, max-age=31536000, immutable';
 /** Behaviour of a worker that names no date: fixed, so that old sources keep their artifact id. */
 const DEFAULT_COMPATIBILITY_DATE = '2025-04-02';
 
-const defaultAssets: AssetsConfig = { binding: null, notFoundHandling: 'none', runWorkerFirst: false };
+export const defaultAssets: AssetsConfig = { binding: null, notFoundHandling: 'none', runWorkerFirst: false };
 
 /** What to build, and where to. */
 interface BuildOptions {
@@ -236,7 +236,7 @@ export function toManifest(
   kind: Manifest['kind'],
   config: BuildConfig,
   worker: Made['worker'],
-  assets: RuledAssets | null,
+  assets: Pick<AssetRules, 'files' | 'headers' | 'redirects'> | null,
 ): Manifest {
   const cron = Object.entries(config.cron).map(([name, { schedule, timezone, overlap }]) => [
     name,

@@ -60,11 +60,15 @@ const ASSETS_BINDING = 'ASSETS';
 
 /** The name under which a worker sees its files: one that an adapter made can read them without platform.yaml. */
 export function assetsBinding(root: string, config: BuildConfig): string | null {
-  const named = config.assets?.binding ?? null;
+  return findAdapted(root, config)?.assets == null ? (config.assets?.binding ?? null) : adaptedAssetsBinding(config);
+}
+
+/** The name for a worker that an adapter makes; null: platform.yaml has given it to something else. */
+export function adaptedAssetsBinding(config: BuildConfig): string | null {
   const isTaken = [...Object.values(config.bindings), { [config.auth?.binding ?? '']: '' }].some((declared) =>
     Object.hasOwn(declared, ASSETS_BINDING),
   );
-  return named !== null || isTaken || findAdapted(root, config)?.assets == null ? named : ASSETS_BINDING;
+  return config.assets?.binding ?? (isTaken ? null : ASSETS_BINDING);
 }
 
 /** A link may lead anywhere: nothing is deleted or read behind it. */

@@ -1,8 +1,9 @@
 // A dev worker as an artifact that lies nowhere: what the engine of `platform vite dev` serves. Static files are Vite's
-// to serve there.
+// to serve there, so that it lists none.
 import { artifactId } from '#core/artifact-id.ts';
 import type { Manifest } from '#core/manifest.ts';
-import { toManifest } from '../build.ts';
+import { defaultAssets, toManifest } from '../build.ts';
+import { adaptedAssetsBinding } from '../frameworks/adapters.ts';
 import type { BuildConfig } from '../project.ts';
 import type { DevWorker } from './dev-worker.ts';
 
@@ -24,7 +25,8 @@ export function openDevArtifact(config: BuildConfig, { code, map }: DevWorker): 
   const noFile = (name: string): never => {
     throw new Error(`${name} is no file of this artifact`);
   };
-  const manifest = toManifest('dynamic', config, { code, map: '' }, null);
+  const assets = { ...(config.assets ?? defaultAssets), binding: adaptedAssetsBinding(config) };
+  const manifest = toManifest('dynamic', { ...config, assets }, { code, map: '' }, { files: {} });
   return {
     id: artifactId(manifest),
     manifest,

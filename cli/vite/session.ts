@@ -2,7 +2,7 @@
 // beside it. Started by `platform vite engine`; it knows nothing of pipes.
 import { createDevWorkers, type DevModule, type DevWorker } from '#builder/vite/dev-worker.ts';
 import { openDevArtifact } from '#builder/vite/dev-artifact.ts';
-import type { ToEngine } from '#packages/vite/messages.ts';
+import type { SentFiles, ToEngine } from '#packages/vite/messages.ts';
 import type { OpenDevEngine } from '#runtime/dev/dev.ts';
 import type { Project } from '../project/project.ts';
 import { surroundingsOf } from '../dev/surroundings.ts';
@@ -11,6 +11,8 @@ type WorkerMessage = Extract<ToEngine, { type: 'worker' }>;
 
 /** A running session. Both deploy; they reject with what is wrong. */
 export interface ViteSession {
+  /** Where the files of the worker are; null before it is there. */
+  readonly files: SentFiles | null;
   /** Takes another worker. */
   take(message: WorkerMessage): Promise<void>;
   /** Reads again what lies beside the worker. */
@@ -23,6 +25,7 @@ export function createViteSession(engine: OpenDevEngine, load: () => Project): V
   /** Environment -> URL -> module. */
   let modules = new Map<string, Map<string, DevModule>>();
   let worker: DevWorker | null = null;
+  let files: SentFiles | null = null;
   let project: Project | null = null;
   /** One after the other: a later deployment is never overtaken by an earlier one. */
   let queue: Promise<void> = Promise.resolve();
@@ -41,9 +44,13 @@ export function createViteSession(engine: OpenDevEngine, load: () => Project): V
   }
 
   return {
+    get files() {
+      return files;
+    },
     take: (message) =>
       enqueue(async () => {
         modules = merged(modules, message.environments);
+        files = message.files;
         const { runnerFile, channel, entry, builtins } = message;
         const environments = new Map([...modules].map(([name, known]) => [name, [...known.values()]]));
         worker = await makeWorker({ runnerFile, channel, entry, builtins, environments });

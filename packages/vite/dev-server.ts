@@ -1,14 +1,16 @@
 // The dev server's half: an engine for the project, the worker kept on it, and the requests that go there. Vite serves
 // what it knows; everything else is the worker's.
-import { existsSync } from 'node:fs';
-import type { IncomingMessage } from 'node:http';
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
 import type { ResolvedConfig, ViteDevServer } from 'vite';
 import { EngineError, startEngine, type EngineProcess, type EngineStart } from './engine-process.ts';
 import { dispatch, forward, forwardUpgrade } from './forward.ts';
 import type { WorkerEntry } from './frameworks.ts';
-import type { PluginProject } from './project.ts';
+import { isNavigation, isPage, isRead, isVitesOwn, missingPage } from './pages.ts';
+import { readProject, type PluginProject } from './project.ts';
 import { openWorkerHost, type WorkerHost } from './worker-host.ts';
+import { isWorkerFirst } from './worker-first.ts';
 
 /** A dev server with a worker. */
 export interface DevHandle {
@@ -54,6 +56,12 @@ export async function attachDevServer(server: ViteDevServer, parts: DevServerPar
     },
     (line) => config.logger.info(line),
   );
+  const folders = { root: config.root, publicFolder: config.publicDir === '' ? null : config.publicDir };
+  /** Whether Vite makes a page of a file of HTML. */
+  const isVitesPage = (url: string | undefined): boolean => config.appType !== 'custom' && isPage(config.root, url);
+  let { assets } = project;
+  /** Those of the worker for a file, which never reach the worker. */
+  const forFiles = new WeakSet<IncomingMessage>();
   /** What was told last; null when nothing is wrong. */
   let failing: string | null = null;
   let opened: WorkerHost | null = null;
@@ -65,6 +73,13 @@ export async function attachDevServer(server: ViteDevServer, parts: DevServerPar
       folder: project.folder,
       environments: [entry.environment, ...entry.childEnvironments].map((name) => server.environments[name]!),
       entry: url,
+      folders,
+      serveFile(request, response) {
+        forFiles.add(request);
+        server.middlewares(request, response, (error: unknown) =>
+          response.writeHead(error === undefined ? 404 : 500).end(),
+        );
+      },
       told,
     });
     return opened;
@@ -98,6 +113,18 @@ export async function attachDevServer(server: ViteDevServer, parts: DevServerPar
 
   const settled = async (): Promise<number> => (await worker()).settled();
 
+  function forwardToWorker(request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void): void {
+    settled().then(
+      (to) => forward(to, request, response, next),
+      (error: unknown) => next(shownError(error)),
+    );
+  }
+
+  server.middlewares.use((request, response, next) => {
+    if (forFiles.has(request) || !isWorkerFirst(assets, request) || isVitesOwn(folders, config.base, request.url))
+      return next();
+    forwardToWorker(request, response, next);
+  });
   server.httpServer?.once('listening', () => {
     const address = server.httpServer!.address();
     if (address !== null && typeof address === 'object') engine.process.moved(host, address.port);
@@ -114,6 +141,7 @@ export async function attachDevServer(server: ViteDevServer, parts: DevServerPar
     const names = [entry.environment, ...entry.childEnvironments];
     if (names.some((name) => server.environments[name]!.moduleGraph.getModulesByFile(file.replaceAll('\\', '/'))?.size))
       opened?.saved();
+    if (CONFIGURATION.test(path.basename(file))) ({ assets } = readProject(project.folder, project.configFile));
     if (CONFIGURATION.test(path.basename(file)) || /[\\/]migrations[\\/].*\.sql$/.test(file)) opened?.reload();
   });
   if (project.configFile !== null) server.watcher.add(project.configFile);
@@ -131,36 +159,28 @@ export async function attachDevServer(server: ViteDevServer, parts: DevServerPar
     serve() {
       server.middlewares.use((request, response, next) => {
         // Vite has named the page that it answers with.
-        if (config.appType !== 'custom' && isRead(request.method) && isPage(config.root, request.url)) return next();
-        if (project.isSinglePage && isNavigation(request) && isPage(config.root, '/index.html')) {
-          request.url = '/index.html';
-          return next();
+        if (isRead(request.method) && isVitesPage(request.url)) return next();
+        if (forFiles.has(request)) return response.writeHead(404).end();
+        if (isNavigation(request)) {
+          if (assets.notFoundHandling === 'single-page-application' && isVitesPage('/index.html')) {
+            request.url = '/index.html';
+            return next();
+          }
+          const page = assets.notFoundHandling === '404-page' ? missingPage(folders, request.url) : null;
+          if (page !== null) {
+            server.transformIndexHtml(request.url ?? '/', readFileSync(page, 'utf8')).then((html) => {
+              response.writeHead(404, { 'content-type': 'text/html;charset=utf-8' });
+              response.end(request.method === 'HEAD' ? undefined : html);
+            }, next);
+            return;
+          }
         }
-        settled().then(
-          (to) => forward(to, request, response, next),
-          (error: unknown) => next(shownError(error)),
-        );
+        forwardToWorker(request, response, next);
       });
     },
     fetch: async (request) => dispatch(await settled(), request),
     close,
   };
-}
-
-function isRead(method: string | undefined): boolean {
-  return method === 'GET' || method === 'HEAD';
-}
-
-/** Whether the path names a file of HTML in Vite's root. */
-function isPage(root: string, url = ''): boolean {
-  const [name = ''] = url.split(/[?#]/);
-  return name.endsWith('.html') && existsSync(path.join(root, path.posix.normalize(name)));
-}
-
-/** Whether a browser asks for a page to show. */
-function isNavigation({ method, headers }: IncomingMessage): boolean {
-  const mode = headers['sec-fetch-mode'];
-  return isRead(method) && (mode === undefined ? headers.accept?.includes('text/html') === true : mode === 'navigate');
 }
 
 /** An error as Vite shows it. */

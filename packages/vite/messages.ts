@@ -4,6 +4,16 @@
 /** A module of a Vite environment. One without code is as it was told before. */
 export type SentModule = readonly [url: string, id: string, file: string | null, code?: string, map?: string | null];
 
+/** Where `env.ASSETS` finds the files of the project. */
+export interface SentFiles {
+  /** Vite answers behind this address as it answers a browser. */
+  readonly url: string;
+  /** Folder of pages. */
+  readonly root: string;
+  /** Folder of what is served as it lies; null: there is none. */
+  readonly publicFolder: string | null;
+}
+
 /** To the engine. */
 export type ToEngine =
   | {
@@ -29,6 +39,7 @@ export type ToEngine =
       readonly runnerFile: string;
       /** Where the isolate asks for modules that are not among these. */
       readonly channel: string;
+      readonly files: SentFiles;
       readonly entry: { readonly environment: string; readonly url: string };
       readonly builtins: readonly string[];
       readonly environments: Readonly<Record<string, readonly SentModule[]>>;

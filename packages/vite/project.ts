@@ -13,8 +13,14 @@ export interface PluginProject {
   readonly main: string | null;
   readonly port: number;
   readonly host: string;
-  /** Whether every page is index.html (`not_found_handling: single-page-application`). */
-  readonly isSinglePage: boolean;
+  readonly assets: ProjectAssets;
+}
+
+/** `assets` of platform.yaml. */
+export interface ProjectAssets {
+  readonly notFoundHandling: 'none' | '404-page' | 'single-page-application';
+  /** Requests that the worker gets although there is a file; patterns, of which `!` excludes. */
+  readonly runWorkerFirst: boolean | readonly string[];
 }
 
 const CONFIG_NAMES = ['platform.yaml', 'platform.yml'];
@@ -33,8 +39,17 @@ export function readProject(root: string, config: string | null): PluginProject 
     configFile,
     main: typeof keys['main'] === 'string' ? keys['main'] : null,
     port: typeof dev['port'] === 'number' ? dev['port'] : PORT,
-    isSinglePage: objectIn(keys, 'assets')['not_found_handling'] === 'single-page-application',
+    assets: assetsIn(keys),
     host: typeof dev['host'] === 'string' ? dev['host'] : HOST,
+  };
+}
+
+function assetsIn(keys: Record<string, unknown>): ProjectAssets {
+  const { not_found_handling: handling, run_worker_first: first } = objectIn(keys, 'assets');
+  const patterns = Array.isArray(first) ? first.filter((pattern) => typeof pattern === 'string') : [];
+  return {
+    notFoundHandling: handling === '404-page' || handling === 'single-page-application' ? handling : 'none',
+    runWorkerFirst: first === true || patterns,
   };
 }
 

@@ -1,14 +1,11 @@
 // Keeps the engine on the newest worker: collects its modules after each change, sends what is new, and tells requests
-// when the worker serves that they should see. Also answers the isolate's questions for modules.
-import { createServer } from 'node:http';
-import { randomBytes } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
+// when the worker serves that they should see.
 import { fileURLToPath } from 'node:url';
 import type { DevEnvironment } from 'vite';
+import { FILES_PATH, openChannel, type ServeFile } from './channel.ts';
 import { defer, type Deferred } from './deferred.ts';
 import type { EngineProcess } from './engine-process.ts';
-import type { SentModule } from './messages.ts';
+import type { SentFiles, SentModule } from './messages.ts';
 import { createModuleSet, portableMap, type ModuleSet, type WorkerModule } from './modules.ts';
 
 /** The worker behind a dev server. */
@@ -32,6 +29,10 @@ interface WorkerHostParts {
   readonly environments: readonly DevEnvironment[];
   /** URL of the module that it starts at. */
   readonly entry: string;
+  /** Folders that the worker's files lie in: pages, and what is served as it is. */
+  readonly folders: Omit<SentFiles, 'url'>;
+  /** Answers what the worker asks of its files. */
+  readonly serveFile: ServeFile;
   /** What became of a change that no request asked for yet; null: it serves. */
   readonly told: (error: unknown) => void;
 }
@@ -45,6 +46,8 @@ export async function openWorkerHost({
   folder,
   environments,
   entry,
+  folders,
+  serveFile,
   told,
 }: WorkerHostParts): Promise<WorkerHost> {
   const sets = new Map<string, ModuleSet>(
@@ -54,9 +57,13 @@ export async function openWorkerHost({
     ]),
   );
   const runnerFile = fileURLToPath(import.meta.resolve('vite/module-runner'));
-  const channel = await openChannel(environments, (environment, url) => {
-    sets.get(environment)?.add(url);
-    changed();
+  const channel = await openChannel({
+    environments,
+    serveFile,
+    asked(environment, url) {
+      sets.get(environment)?.add(url);
+      changed();
+    },
   });
   let sent = new Map<string, ReadonlyMap<string, WorkerModule>>();
   let number = 0;
@@ -95,6 +102,7 @@ export async function openWorkerHost({
         number: number++,
         runnerFile,
         channel: channel.url,
+        files: { url: `${channel.url}${FILES_PATH}`, ...folders },
         entry: { environment: environments[0]!.name, url: entry },
         builtins: [...builtins].sort(),
         environments: message,
@@ -164,47 +172,4 @@ function isSame(
     const others = right.get(name);
     return others?.size === modules.size && [...modules].every(([url, module]) => others.get(url) === module);
   });
-}
-
-/** Bytes of a question: a module's name and its importer's. */
-const QUESTION_BYTES_MAX = 64 * 1024;
-
-/** The private port where the isolate asks for modules that only its running code can name. */
-async function openChannel(
-  environments: readonly DevEnvironment[],
-  asked: (environment: string, url: string) => void,
-): Promise<{ readonly url: string; close(): Promise<void> }> {
-  const path = `/${randomBytes(24).toString('base64url')}`;
-  const server = createServer(async (request, response) => {
-    if (request.url !== path || Number(request.headers['content-length'] ?? Infinity) > QUESTION_BYTES_MAX) {
-      response.writeHead(404).end();
-      return;
-    }
-    const { environment: name, data } = JSON.parse(await text(request)) as { environment: string; data: [string] };
-    const environment = environments.find((one) => one.name === name);
-    const answer = await environment?.hot.handleInvoke({
-      type: 'custom',
-      event: 'vite:invoke',
-      data: { id: 'send', name: 'fetchModule', data },
-    });
-    response.writeHead(200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(answer, (_, value: unknown) => (value instanceof Error ? plain(value) : value)));
-    if (answer !== undefined && !('error' in answer)) asked(name, data[0]);
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
-}
-
-function plain({ name, message, stack }: Error): object {
-  return { name, message, stack };
 }

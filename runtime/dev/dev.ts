@@ -27,6 +27,7 @@ import { cacheFolder } from '#core/process/cache-folder.ts';
 import { openArtifact, type OpenArtifact } from '#deployments/artifact-source.ts';
 import type { Route } from '../engine/router/route-table.ts';
 import { createAssetServer } from '../engine/assets/assets.ts';
+import { createServedAssets, type ServedFiles } from './services/served-assets.ts';
 import type { Exchange } from '../engine/http/listener.ts';
 import { openNodeListener } from '../engine/http/listener-node.ts';
 import { createSignedFiles } from '../engine/http/signed-files.ts';
@@ -87,6 +88,8 @@ export interface DevOptions {
   readonly ai?: DevAi;
   /** Host and port that visitors know, of the server in front of this one; absent: they come here. */
   readonly front?: () => { readonly host: string; readonly port: number };
+  /** Where the server in front of this one has the files of the worker; absent: in the artifact. */
+  readonly files?: () => ServedFiles | null;
   /** Port of the dashboard, 0 = a free one; absent: none. One that is taken is warned of, and dev goes on without. */
   readonly dashboardPort?: number;
 }
@@ -222,7 +225,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
         throw new PlatformError('deployment_unavailable', { deployment: id, reason: 'it is gone' });
       return artifact;
     },
-    assets: createAssetServer(),
+    assets: options.files === undefined ? createAssetServer() : createServedAssets(options.files),
     stores,
     databases: null,
     authRoutes: createAuthRoutes(users),

@@ -1,9 +1,11 @@
 // A project for Vite in a folder of its own, and the dev server that the Vite plugin runs behind, in this process; the
 // engine is a child as it is for users.
 import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { createLogger, createServer, type InlineConfig, type ViteDevServer } from 'vite';
 import { platform, type PlatformOptions } from '#packages/vite/index.ts';
@@ -17,14 +19,14 @@ export function viteProject(context: TestContext, files: Readonly<Record<string,
   mkdirSync(path.join(folder, 'node_modules/@platform-run'), { recursive: true });
   symlinkSync(path.join(root, 'node_modules/vite'), path.join(folder, 'node_modules/vite'));
   symlinkSync(path.join(root, 'packages/vite'), path.join(folder, 'node_modules/@platform-run/vite'));
-  for (const [name, text] of Object.entries({ 'package.json': '{"type":"module"}', ...files }))
-    write(folder, name, text);
+  for (const [name, content] of Object.entries({ 'package.json': '{"type":"module"}', ...files }))
+    write(folder, name, content);
   return folder;
 }
 
-export function write(folder: string, name: string, text: string): void {
+export function write(folder: string, name: string, content: string): void {
   mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
-  writeFileSync(path.join(folder, name), text);
+  writeFileSync(path.join(folder, name), content);
 }
 
 /** A dev server that listens. */
@@ -67,7 +69,7 @@ export async function startVite(
 }
 
 /** Saves a file until Vite sees it: its watcher drops what follows another save within milliseconds. */
-export async function save({ server }: RunningVite, folder: string, name: string, text: string): Promise<void> {
+export async function save({ server }: RunningVite, folder: string, name: string, content: string): Promise<void> {
   const seen = new Promise<void>((resolve) => {
     const listen = (_event: string, file: string): void => {
       if (path.resolve(file) !== path.join(folder, name)) return;
@@ -76,7 +78,14 @@ export async function save({ server }: RunningVite, folder: string, name: string
     };
     server.watcher.on('all', listen);
   });
-  write(folder, name, text);
-  const again = setInterval(() => write(folder, name, text), 50);
+  write(folder, name, content);
+  const again = setInterval(() => write(folder, name, content), 50);
   await seen.finally(() => clearInterval(again));
+}
+
+/** Asks as a browser does for a page; `fetch` names another mode. */
+export async function navigate(url: string, target: string): Promise<{ status: number; text: string }> {
+  const headers = { accept: 'text/html', 'sec-fetch-mode': 'navigate' };
+  const [answer] = (await once(get(new URL(target, url), { headers }), 'response')) as [IncomingMessage];
+  return { status: answer.statusCode!, text: await text(answer) };
 }

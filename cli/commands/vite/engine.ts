@@ -76,12 +76,16 @@ async function openEngine(shell: Shell, start: Start): Promise<OpenedEngine> {
     limits: defaultLimits,
     log: (level, message) => log({ level, message }),
   });
-  const opened = { address: { host: start.host, port: start.port } };
+  const opened: { address: OpenedEngine['address']; session: ViteSession | null } = {
+    address: { host: start.host, port: start.port },
+    session: null,
+  };
   const engine = await startDev({
     // Vite alone comes here.
     host: '127.0.0.1',
     port: 0,
     front: () => opened.address,
+    files: () => opened.session?.files ?? null,
     dashboardPort: start.dashboardPort,
     stateFolder: path.join(workspaceFolder(folder), '.platform', 'dev'),
     project: projectNameFrom(folder),

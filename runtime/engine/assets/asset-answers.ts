@@ -91,6 +91,16 @@ export function headerBlockOf(
   return block;
 }
 
+/** To the path that a file answers under. @param target of the request */
+export function redirectAnswer(path: string, target: string): AssetAnswer {
+  const location = withQuery(encodeURI(path).replace(/[?#]/g, encodeURIComponent), target);
+  return {
+    status: 307,
+    headerBlock: `location\0${location}\0cache-control\0public, max-age=0, must-revalidate\0`,
+    body: '',
+  };
+}
+
 /** A redirect's target with the query of the request, unless it has one of its own. */
 export function withQuery(location: string, target: string): string {
   const query = target.indexOf('?');

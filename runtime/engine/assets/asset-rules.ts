@@ -53,12 +53,13 @@ type AssetTarget = { readonly file: string } | { readonly redirect: string };
  * The file of a decoded path. HTML answers on its name without `.html`, folders with a slash at the end; the other
  * forms redirect there.
  *
- * @example assetTarget({ 'about.html': file }, '/about') // { file: 'about.html' }
- * @example assetTarget({ 'about.html': file }, '/about/') // { redirect: '/about' }
+ * @param isFile whether there is a file of this key
+ * @example assetTarget((key) => key === 'about.html', '/about') // { file: 'about.html' }
+ * @example assetTarget((key) => key === 'about.html', '/about/') // { redirect: '/about' }
  */
-export function assetTarget(files: AssetRules['files'], path: string): AssetTarget | null {
+export function assetTarget(isFile: (key: string) => boolean, path: string): AssetTarget | null {
   const key = path.slice(1);
-  const has = (name: string): boolean => Object.hasOwn(files, name) && isPlainKey(name);
+  const has = (name: string): boolean => isFile(name) && isPlainKey(name);
   if (key === '' || key.endsWith('/')) {
     if (has(`${key}index.html`)) return { file: `${key}index.html` };
     const name = key.slice(0, -1);
@@ -81,13 +82,13 @@ export function assetTarget(files: AssetRules['files'], path: string): AssetTarg
 }
 
 /** The nearest `404.html` above a decoded path. */
-export function notFoundPage(files: AssetRules['files'], path: string): string | null {
+export function notFoundPage(isFile: (key: string) => boolean, path: string): string | null {
   let folder = path.slice(1);
   for (;;) {
     const slash = folder.lastIndexOf('/');
     folder = slash < 0 ? '' : folder.slice(0, slash);
     const key = folder === '' ? '404.html' : `${folder}/404.html`;
-    if (Object.hasOwn(files, key) && isPlainKey(key)) return key;
+    if (isFile(key) && isPlainKey(key)) return key;
     if (folder === '') return null;
   }
 }
@@ -109,6 +110,11 @@ export function isHashedName(key: string): boolean {
   if (/^[0-9a-f]+$/.test(token)) return /\d/.test(token) && /[a-f]/.test(token);
   const last = token.slice(-8);
   return key.includes('/') && (token.length === 8 || token.at(-9) === '-') && /\d/.test(last) && /[A-Z]/.test(last);
+}
+
+/** The keys of a manifest's files. */
+export function keysOf(files: AssetRules['files']): (key: string) => boolean {
+  return (key) => Object.hasOwn(files, key);
 }
 
 /** A manifest is content-addressed, not trusted: a key that leaves the assets folder is no file. */

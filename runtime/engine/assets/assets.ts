@@ -1,10 +1,18 @@
 // Static files, served without entering an isolate. The handler calls `serve`; the worker's asset binding calls
-// `answer` and `read`, which know no socket. Which file answers is decided in asset-rules.ts, what `_headers` and
+// `fetch`, which knows no socket. Which file answers is decided in asset-rules.ts, what `_headers` and
 // `_redirects` change in asset-changes.ts.
 import type { PlatformError } from '#core/errors.ts';
 import type { AssetEncoding, AssetFile } from '#core/manifest.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
-import { formAnswer, headerBlockOf, problem, withQuery, type AssetAnswer, type Form } from './asset-answers.ts';
+import {
+  formAnswer,
+  headerBlockOf,
+  problem,
+  redirectAnswer,
+  withQuery,
+  type AssetAnswer,
+  type Form,
+} from './asset-answers.ts';
 import { assetChanges, type AssetChanges, type Moved } from './asset-changes.ts';
 import { encodingOrder, type EncodingOrder } from './asset-conditions.ts';
 import { createAssetContents, StoredFile, type AssetBody } from './asset-contents.ts';
@@ -13,13 +21,15 @@ import {
   decodedPath,
   isHashedName,
   isNavigation,
+  keysOf,
   notFoundPage,
   type AssetRequest,
 } from './asset-rules.ts';
+import type { AssetReply } from '../bindings/assets.ts';
 import type { Exchange } from '../http/listener.ts';
 
 /** A request whose host is known: rules may depend on it. */
-interface HostedRequest extends AssetRequest {
+export interface HostedRequest extends AssetRequest {
   /** Lower case, with port if any. */
   readonly host: string;
 }
@@ -32,10 +42,11 @@ export interface AssetServer {
    * that the answer is 404 or 405 then.
    */
   serve(exchange: Exchange, artifact: OpenArtifact, last?: boolean): boolean;
-  /** The same, without sending it: null where `serve` says false. */
-  answer(request: HostedRequest, artifact: OpenArtifact, last?: boolean): AssetAnswer | null;
-  /** The bytes of an answer's body, in pieces of at most 64 KB. @throws {PlatformError} `artifact_corrupt` */
-  read(body: AssetBody): AsyncGenerator<Uint8Array, void, undefined>;
+  /**
+   * The same for who has no socket, as if there were no worker. Bytes come in pieces of at most 64 KB; reading them
+   * throws {@link PlatformError} `artifact_corrupt`.
+   */
+  fetch(request: HostedRequest, artifact: OpenArtifact): AssetReply | Promise<AssetReply>;
 }
 
 /** What answers under a path: the plain form, and compressed ones. */
@@ -162,7 +173,7 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     if (moved !== null && (moved.status !== 200 || moved.force))
       return { path, found: follow(artifact, path, host, moved) };
     const { files } = artifact.manifest.assets!;
-    const own = assetTarget(files, path);
+    const own = assetTarget(keysOf(files), path);
     if (own === null) return { path, found: moved === null ? null : follow(artifact, path, host, moved) };
     const found = 'file' in own ? { page: pageOf(artifact, own.file, path, host) } : own;
     if (path === target && !changes.dependsOnHost) remembered.set(target, found);
@@ -172,12 +183,14 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
   function follow(artifact: OpenArtifact, path: string, host: string, moved: Moved): Found | null {
     if (moved.status !== 200) return { moved };
     const { files } = artifact.manifest.assets!;
-    const target = assetTarget(files, moved.to);
-    const last = target !== null && 'redirect' in target ? assetTarget(files, target.redirect) : target;
+    const isFile = keysOf(files);
+    const target = assetTarget(isFile, moved.to);
+    const last = target !== null && 'redirect' in target ? assetTarget(isFile, target.redirect) : target;
     return last !== null && 'file' in last ? { page: pageOf(artifact, last.file, path, host) } : null;
   }
 
-  function answer(request: HostedRequest, artifact: OpenArtifact, last = false): AssetAnswer | null {
+  /** Null: there is no file for the request, and `last` is not said. */
+  function answer(request: HostedRequest, artifact: OpenArtifact, last: boolean): AssetAnswer | null {
     const rules = artifact.manifest.assets;
     if (rules === null) return last ? problem('asset_not_found') : null;
     const { target, host } = request;
@@ -194,12 +207,7 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     }
     if (found !== null) {
       if ('page' in found) return formAnswer(request, formFor(request, found.page));
-      const location = withQuery(encodeURI(found.redirect).replace(/[?#]/g, encodeURIComponent), target);
-      return {
-        status: 307,
-        headerBlock: `location\0${location}\0cache-control\0public, max-age=0, must-revalidate\0`,
-        body: '',
-      };
+      return redirectAnswer(found.redirect, target);
     }
     if (path === null) return last ? problem('bad_request', { reason: 'the path is malformed' }) : null;
     const navigates = isNavigation(request);
@@ -207,7 +215,7 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
       return formAnswer(request, formFor(request, pageOf(artifact, 'index.html', path, host)));
     }
     if (rules.notFoundHandling === '404-page' && (navigates || last)) {
-      const key = notFoundPage(rules.files, path);
+      const key = notFoundPage(keysOf(rules.files), path);
       if (key !== null) {
         const { file, headerBlock } = formFor(request, pageOf(artifact, key, path, host, 404));
         return { status: 404, headerBlock, body: { file, start: 0, end: file.total } };
@@ -277,5 +285,12 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     }
   }
 
-  return { serve, answer, read };
+  function fetch(request: HostedRequest, artifact: OpenArtifact): AssetReply {
+    const { status, headerBlock, body } = answer(request, artifact, true)!;
+    return body === null || typeof body === 'string'
+      ? { status, headerBlock, text: body, read: null }
+      : { status, headerBlock, text: null, read: () => read(body) };
+  }
+
+  return { serve, fetch };
 }

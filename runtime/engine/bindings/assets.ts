@@ -3,23 +3,30 @@
 import { PlatformError } from '#core/errors.ts';
 import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
 
-/** A static file's answer, without a socket. The asset server and an artifact, joined by handler.ts. */
-interface AssetSource {
-  /** Always an answer: 404 or 405 where there is no file. */
-  answer(request: { method: string; target: string; host: string; header(name: string): string | null }): {
-    status: number;
-    headerBlock: string;
-    read: (() => AsyncIterable<Uint8Array>) | null;
-    text: string | null;
-  };
+/** A static file's answer, without a socket. */
+export interface AssetReply {
+  readonly status: number;
+  readonly headerBlock: string;
+  /** Null: the body is `text`. */
+  readonly read: (() => AsyncIterable<Uint8Array>) | null;
+  /** Null: there is none, or it is read. */
+  readonly text: string | null;
 }
+
+/** Always an answer: 404 or 405 where there is no file. The asset server and an artifact, joined by handler.ts. */
+type FetchAsset = (request: {
+  readonly method: string;
+  readonly target: string;
+  readonly host: string;
+  header(name: string): string | null;
+}) => AssetReply | Promise<AssetReply>;
 
 /** The handlers of one deployment's asset binding. */
-export function createAssetCalls(source: AssetSource): Readonly<Record<string, HostFunction>> {
-  return { 'assets.fetch': async (call) => run(source, call) };
+export function createAssetCalls(fetch: FetchAsset): Readonly<Record<string, HostFunction>> {
+  return { 'assets.fetch': async (call) => run(fetch, call) };
 }
 
-async function run(source: AssetSource, call: HostCall): Promise<HostReply> {
+async function run(fetch: FetchAsset, call: HostCall): Promise<HostReply> {
   const { method, url, headers } = (call.args ?? {}) as Record<string, unknown>;
   const target = typeof url === 'string' ? URL.parse(url) : null;
   if (typeof method !== 'string' || target === null || typeof headers !== 'string')
@@ -29,7 +36,7 @@ async function run(source: AssetSource, call: HostCall): Promise<HostReply> {
     for (let at = 0; at + 1 < fields.length; at += 2) if (fields[at] === name) return fields[at + 1] as string;
     return null;
   };
-  const { status, headerBlock, read, text } = source.answer({
+  const { status, headerBlock, read, text } = await fetch({
     method,
     target: target.pathname + target.search,
     host: target.host,

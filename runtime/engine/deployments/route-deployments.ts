@@ -7,7 +7,6 @@ import type { ServerSpec } from '#core/ssr/protocol.ts';
 import { AI_TOKEN_VARIABLE, LOCAL_ORGANIZATION } from '#core/ai-caller.ts';
 import { ofPreview } from '#core/preview.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
-import type { AssetAnswer } from '../assets/asset-answers.ts';
 import type { AssetServer } from '../assets/assets.ts';
 import { createAiCalls } from '../bindings/ai.ts';
 import { createAssetCalls } from '../bindings/assets.ts';
@@ -143,13 +142,7 @@ export function createRouteDeployments(
   // `env.ASSETS.fetch` answers what the asset layer would.
   function assetCalls(artifact: OpenArtifact): HostFunctions['async'] {
     if (artifact.manifest.assets?.binding == null) return {};
-    return createAssetCalls({
-      answer(request) {
-        const { status, headerBlock, body } = parts.assets.answer(request, artifact, true) as AssetAnswer;
-        const isFile = body !== null && typeof body === 'object';
-        return { status, headerBlock, text: isFile ? null : body, read: isFile ? () => parts.assets.read(body) : null };
-      },
-    });
+    return createAssetCalls((request) => parts.assets.fetch(request, artifact));
   }
 
   return {

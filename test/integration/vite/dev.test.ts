@@ -1,12 +1,9 @@
 // A worker behind Vite's dev server: it runs in an isolate of the engine, and a save is seen by the next request.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { get, type IncomingMessage } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { createServer } from 'vite';
 import { platform } from '#packages/vite/index.ts';
-import { save, startVite, viteProject } from '#test/setup/vite-project.ts';
+import { navigate, save, startVite, viteProject } from '#test/setup/vite-project.ts';
 
 const entry = `import { greet } from './greet';
 export default {
@@ -59,13 +56,6 @@ test('the worker answers in an isolate what Vite does not, and the next request 
   assert.match(String(stack), /at Object\.fetch \(worker\/index\.ts:5:38\)/);
 });
 
-/** Asks as a browser does for a page; `fetch` names another mode. */
-async function navigate(url: string, path: string): Promise<string> {
-  const headers = { accept: 'text/html', 'sec-fetch-mode': 'navigate' };
-  const [answer] = (await once(get(new URL(path, url), { headers }), 'response')) as [IncomingMessage];
-  return text(answer);
-}
-
 test('pages of Vite are served by Vite, and navigations of a single page application get its page', async (context) => {
   const files = {
     'worker/index.js': "export default { fetch: ({ url }) => new Response('worker ' + new URL(url).pathname) };\n",
@@ -74,12 +64,12 @@ test('pages of Vite are served by Vite, and navigations of a single page applica
     'src/main.js': "console.log('main');\n",
   };
   const vite = await startVite(context, viteProject(context, files));
-  const shown = await navigate(vite.url, '/');
+  const shown = (await navigate(vite.url, '/')).text;
   assert.match(shown, /<title>the page<\/title>/);
   assert.match(shown, /<script type="module" src="\/@vite\/client"><\/script>/);
-  assert.match(await navigate(vite.url, '/about/'), /<title>about<\/title>/);
+  assert.match((await navigate(vite.url, '/about/')).text, /<title>about<\/title>/);
   assert.match(await (await vite.get('/src/main.js')).text(), /console\.log\('main'\)/);
-  assert.equal(await navigate(vite.url, '/api/things'), 'worker /api/things');
+  assert.equal((await navigate(vite.url, '/api/things')).text, 'worker /api/things');
   assert.equal(await (await vite.get('/', { method: 'POST' })).text(), 'worker /');
 
   const single = await startVite(
@@ -89,7 +79,7 @@ test('pages of Vite are served by Vite, and navigations of a single page applica
       'platform.yaml': 'assets: { not_found_handling: single-page-application }\n',
     }),
   );
-  assert.match(await navigate(single.url, '/settings/me'), /<title>the page<\/title>/);
+  assert.match((await navigate(single.url, '/settings/me')).text, /<title>the page<\/title>/);
   assert.equal(await (await single.get('/settings/me')).text(), 'worker /settings/me');
 });
 

@@ -10,6 +10,7 @@ import {
   globMatches,
   isHashedName,
   isNavigation,
+  keysOf,
   notFoundPage,
 } from '#runtime/engine/assets/asset-rules.ts';
 
@@ -50,7 +51,7 @@ test('decoding never throws, and agrees with the platform where both decode', ()
     }
     assert.equal(got, expected, `seed ${seed}, path ${JSON.stringify(path)}`);
     if (got === null) continue;
-    const found = assetTarget(known, got);
+    const found = assetTarget(keysOf(known), got);
     if (found !== null && 'file' in found) assert.ok(Object.hasOwn(known, found.file));
     if (found !== null && 'redirect' in found) assert.match(found.redirect, /^\/(?!\/)/);
   }
@@ -95,20 +96,21 @@ test('HTML answers on its name, folders with a slash, and the other forms redire
     '/constructor': null,
     '/About': null,
   };
-  for (const [path, target] of Object.entries(expected)) assert.deepEqual(assetTarget(site, path), target, path);
+  for (const [path, target] of Object.entries(expected))
+    assert.deepEqual(assetTarget(keysOf(site), path), target, path);
 });
 
 test('a key that leaves the folder is no file, whoever wrote the manifest', () => {
   for (const key of ['../secret', 'a/../../b', './a', '/etc/passwd', 'a//b', 'a\\b', '..'])
-    assert.equal(assetTarget(files(key), `/${key}`), null, key);
-  assert.deepEqual(assetTarget(files('..a/...b'), '/..a/...b'), { file: '..a/...b' });
+    assert.equal(assetTarget(keysOf(files(key)), `/${key}`), null, key);
+  assert.deepEqual(assetTarget(keysOf(files('..a/...b')), '/..a/...b'), { file: '..a/...b' });
 });
 
 test('the nearest 404 page above a path answers', () => {
   const site = files('404.html', 'blog/404.html');
-  assert.equal(notFoundPage(site, '/x/y/z'), '404.html');
-  assert.equal(notFoundPage(site, '/blog/a/b'), 'blog/404.html');
-  assert.equal(notFoundPage(files('a.html'), '/x'), null);
+  assert.equal(notFoundPage(keysOf(site), '/x/y/z'), '404.html');
+  assert.equal(notFoundPage(keysOf(site), '/blog/a/b'), 'blog/404.html');
+  assert.equal(notFoundPage(keysOf(files('a.html')), '/x'), null);
 });
 
 test('run_worker_first decides by pattern, exclusions win, and encoded letters do not help', () => {

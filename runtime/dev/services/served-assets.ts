@@ -1,0 +1,102 @@
+// Static files that a dev server makes as they are asked for: what `env.ASSETS` answers behind Vite. Paths lead where
+// they do in production, by the files that lie there; their bytes are the dev server's. It answers no visitor itself.
+import { existsSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import path from 'node:path';
+import { PlatformError } from '#core/errors.ts';
+import { problem, redirectAnswer, type AssetAnswer } from '../../engine/assets/asset-answers.ts';
+import { assetTarget, decodedPath, isNavigation, notFoundPage } from '../../engine/assets/asset-rules.ts';
+import type { AssetReply } from '../../engine/bindings/assets.ts';
+import type { AssetServer, HostedRequest } from '../../engine/assets/assets.ts';
+
+/** Where a dev server has its files. */
+export interface ServedFiles {
+  /** Its own address for them; the path of a request is put behind it. It answers 404 where there is no file. */
+  readonly url: string;
+  /** Folder of its pages. */
+  readonly root: string;
+  /** Folder of what is served as it lies; null: there is none. */
+  readonly publicFolder: string | null;
+}
+
+/** What of the worker's request the dev server gets. */
+const PASSED = ['accept', 'if-none-match', 'if-modified-since', 'range', 'if-range', 'sec-fetch-dest'];
+/** What belongs to a connection, and the length, which no answer of the binding has. */
+const NOT_PASSED = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'date']);
+
+/** @param files where they are now; null: nowhere yet. */
+export function createServedAssets(files: () => ServedFiles | null): AssetServer {
+  return {
+    // Visitors come through the dev server: what gets here is the worker's.
+    serve: () => false,
+    async fetch(request, artifact) {
+      const served = files();
+      const rules = artifact.manifest.assets;
+      if (served === null || rules === null) return plain(problem('asset_not_found'));
+      const isFile = (key: string): boolean => isServed(served, key);
+      const where = decodedPath(request.target);
+      const target = where === null ? null : assetTarget(isFile, where);
+      if (request.method !== 'GET' && request.method !== 'HEAD') {
+        if (target === null) return plain(problem('asset_not_found'));
+        return plain(problem('method_not_allowed', { method: request.method }, 'allow\0GET, HEAD\0'));
+      }
+      if (where === null) return plain(problem('bad_request', { reason: 'the path is malformed' }));
+      if (target !== null && 'redirect' in target) return plain(redirectAnswer(target.redirect, request.target));
+      // What is no file there may be one that the dev server makes, such as a script of a page.
+      const found = await ask(served, target === null ? request.target : targetOf(target.file), request);
+      if (found !== null) return found;
+      if (rules.notFoundHandling === 'single-page-application' && isNavigation(request) && isFile('index.html'))
+        return (await ask(served, '/index.html', request)) ?? plain(problem('asset_not_found'));
+      const page = rules.notFoundHandling === '404-page' ? notFoundPage(isFile, where) : null;
+      const missing = page === null ? null : await ask(served, targetOf(page), request);
+      return missing === null ? plain(problem('asset_not_found')) : { ...missing, status: 404 };
+    },
+  };
+}
+
+/** Whether a file is served as such after a build too: sources are not. */
+function isServed({ root, publicFolder }: ServedFiles, key: string): boolean {
+  if (key === '' || key.endsWith('/')) return false;
+  if (publicFolder !== null && existsSync(path.join(publicFolder, key))) return true;
+  return key.endsWith('.html') && existsSync(path.join(root, key));
+}
+
+function targetOf(key: string): string {
+  return `/${key.split('/').map(encodeURIComponent).join('/')}`;
+}
+
+function plain({ status, headerBlock, body }: AssetAnswer): AssetReply {
+  return { status, headerBlock, text: body as string, read: null };
+}
+
+/** Null: there is no such file. */
+function ask({ url }: ServedFiles, target: string, request: HostedRequest): Promise<AssetReply | null> {
+  const headers: [string, string][] = [['host', 'localhost']];
+  for (const name of PASSED) {
+    const value = request.header(name);
+    if (value !== null) headers.push([name, value]);
+  }
+  return new Promise((resolve, reject) => {
+    const { request: open } = process.getBuiltinModule('node:http');
+    const sent = open(`${url}${target}`, { method: request.method, headers: headers.flat() }, (answer) =>
+      resolve(replyOf(answer, request.method)),
+    );
+    sent.on('error', (error) =>
+      reject(new PlatformError('fetch_failed', { reason: `The dev server does not answer: ${error.message}` })),
+    );
+    sent.end();
+  });
+}
+
+function replyOf(answer: IncomingMessage, method: string): AssetReply | null {
+  const { statusCode: status = 500, rawHeaders } = answer;
+  const hasBody = method !== 'HEAD' && status !== 204 && status !== 304 && status !== 404;
+  if (!hasBody) answer.resume();
+  if (status === 404) return null;
+  let headerBlock = '';
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!.toLowerCase();
+    if (!NOT_PASSED.has(name)) headerBlock += `${name}\0${rawHeaders[at + 1]}\0`;
+  }
+  return { status, headerBlock, text: null, read: hasBody ? () => answer : null };
+}
