@@ -97,6 +97,8 @@ async function readEntries(handle: FileHandle): Promise<{
     if (found === null) break;
     const { path: name, type, bytes } = found;
     at += BLOCK_BYTES;
+    // A checksum says nothing of its own spelling.
+    if (!block.subarray(filled).equals(tarHeader(name, bytes))) throw damaged('it holds what no backup holds');
     if (type !== 'file') throw damaged('it holds what no backup holds');
     if (at + bytes > size) throw damaged('it is cut off');
     if (header === null) {

@@ -30,7 +30,11 @@ export async function openBackup(source: BackupSource, passphrase: string | null
   try {
     const codec = await codecFor(source.header, passphrase);
     const text = await codec.decode(source.manifestId, await source.read(source.manifestId), MANIFEST_BYTES_MAX);
-    return backupOf(source, codec, parseManifest(text.toString('utf8')));
+    const manifest = parseManifest(text.toString('utf8'));
+    // Nothing else vouches for what the header says.
+    if (source.header.createdAt !== manifest.createdAt || source.header.platform !== manifest.platform)
+      throw damaged('its header is not that of its manifest');
+    return backupOf(source, codec, manifest);
   } catch (error) {
     await source.close();
     throw error;

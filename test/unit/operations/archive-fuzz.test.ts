@@ -77,6 +77,25 @@ test(`${ROUNDS} damaged archives are refused, or give what went in`, async () =>
   assert.ok(refused > ROUNDS * 0.9, `${refused} of ${ROUNDS}`);
 });
 
+test('a bit that changed in the head of an archive is seen, whichever it is', async () => {
+  const whole = path.join(folder, 'head.tar');
+  await write(whole);
+  const bytes = readFileSync(whole);
+  const file = path.join(folder, 'head-damaged.tar');
+  // The first header, and what it announces.
+  const taken: number[] = [];
+  for (let bit = 0; bit < 2 * 512 * 8; bit++) {
+    const damaged = Buffer.from(bytes);
+    damaged[bit >> 3]! ^= 1 << (bit & 7);
+    writeFileSync(file, damaged);
+    await read(file).then(
+      () => taken.push(bit),
+      (error: unknown) => assert.ok(error instanceof BackupError, `bit ${bit}: ${String(error)}`),
+    );
+  }
+  assert.deepEqual(taken, []);
+});
+
 const manifest = (parts: readonly object[]): string =>
   JSON.stringify({
     format: 1,
