@@ -8,6 +8,7 @@ import { deliveryBounds } from './limits/delivery.ts';
 import { edgeBounds } from './limits/edge.ts';
 import { engineBounds } from './limits/engine.ts';
 import { gatewayBounds } from './limits/gateway.ts';
+import { sandboxBounds } from './limits/sandbox.ts';
 import { ssrBounds } from './limits/ssr.ts';
 import { webBounds } from './limits/web.ts';
 import { telemetryBounds } from './limits/telemetry.ts';
@@ -32,6 +33,9 @@ export type EdgeLimits = Values<typeof edgeBounds>;
 /** Bounds of the AI gateway. */
 export type GatewayLimits = Values<typeof gatewayBounds>;
 
+/** Bounds of sandboxes: the process that runs them keeps to them. */
+export type SandboxLimits = Values<typeof sandboxBounds>;
+
 /** Bounds of server processes of ssr projects: the process that runs them keeps to them. */
 export type SsrLimits = Values<typeof ssrBounds>;
 
@@ -53,6 +57,7 @@ export interface Limits extends Values<typeof engineBounds> {
   readonly delivery: DeliveryLimits;
   readonly edge: EdgeLimits;
   readonly gateway: GatewayLimits;
+  readonly sandbox: SandboxLimits;
   readonly ssr: SsrLimits;
   readonly web: WebLimits;
   readonly telemetry: TelemetryLimits;
@@ -97,6 +102,7 @@ export function limitsFrom(environment: Environment): Limits {
     delivery: readBounds(deliveryBounds, environment),
     edge: readBounds(edgeBounds, environment),
     gateway: readBounds(gatewayBounds, environment),
+    sandbox: readBounds(sandboxBounds, environment),
     ssr: readBounds(ssrBounds, environment),
     web: readBounds(webBounds, environment),
     telemetry: readBounds(telemetryBounds, environment),
@@ -115,6 +121,7 @@ export const limitVariables: readonly string[] = [
     deliveryBounds,
     edgeBounds,
     gatewayBounds,
+    sandboxBounds,
     ssrBounds,
     webBounds,
     telemetryBounds,
@@ -131,6 +138,7 @@ export const limitRows: readonly (readonly [variable: string, value: number, wha
   deliveryBounds,
   edgeBounds,
   gatewayBounds,
+  sandboxBounds,
   ssrBounds,
   webBounds,
   telemetryBounds,

@@ -115,7 +115,16 @@ const zones: readonly Zone[] = [
     may: ['core/', 'deployments/archive/', 'runtime/engine/bindings/host-names.ts'],
   },
   { prefix: 'runtime/sandbox/', may: ['core/'] },
-  // Runs inside sandboxes, as one file.
+  { prefix: 'runtime/sandbox/service/', may: ['core/', 'postgres/', 'runtime/sandbox/'] },
+  {
+    prefix: 'runtime/sandbox/backends/container/',
+    may: ['core/', 'deployments/archive/tar-header.ts', 'runtime/sandbox/'],
+  },
+  // Both run inside sandboxes, with nothing else of ours.
+  {
+    prefix: 'runtime/sandbox/backends/container/inside/',
+    may: ['core/sandbox/', 'core/errors.ts', 'runtime/sandbox/agent/'],
+  },
   { prefix: 'runtime/sandbox/agent/', may: ['core/sandbox/', 'core/errors.ts'] },
   { prefix: 'runtime/edge/', may: ['core/', 'deployments/'] },
   {

@@ -1,0 +1,62 @@
+// Rows of sandboxes in the memory of one process, for `platform dev` and tests: there is no other replica.
+import { randomBytes } from 'node:crypto';
+import type { SandboxPlace } from '#core/sandbox/operations.ts';
+import { dueFor, type IdleTimes, type SandboxRow, type SandboxRows } from './rows.ts';
+
+/** A key that no other sandbox has had. */
+export function newKey(): string {
+  return randomBytes(10).toString('hex');
+}
+
+export function createMemoryRows(given: {
+  readonly provider: string;
+  readonly perProjectMax: number;
+  readonly times: IdleTimes;
+  readonly now?: () => number;
+}): SandboxRows {
+  const { provider, perProjectMax, times, now = Date.now } = given;
+  const rows = new Map<string, SandboxRow>();
+  const at = ({ project, resource, id }: SandboxPlace): SandboxRow | null =>
+    [...rows.values()].find(
+      ({ place }) => place.project === project && place.resource === resource && place.id === id,
+    ) ?? null;
+  const keysOf = (project: string): string[] =>
+    [...rows.values()].flatMap(({ key, place }) => (place.project === project ? [key] : []));
+  return {
+    async claim(place) {
+      const found = at(place);
+      if (found !== null) return { is: 'ours', row: found };
+      if (keysOf(place.project).length >= perProjectMax) return { is: 'full' };
+      const key = newKey();
+      const row: SandboxRow = { key, place, provider, state: 'creating', createdAt: now(), lastActiveAt: now() };
+      rows.set(key, row);
+      return { is: 'ours', row };
+    },
+    claimKey: async (key) => rows.get(key) ?? null,
+    async save(key, state, lastActiveAt) {
+      const row = rows.get(key);
+      if (row === undefined) return false;
+      rows.set(key, { ...row, state, lastActiveAt });
+      return true;
+    },
+    renew: async (keys) => keys.filter((key) => rows.has(key)),
+    release: async () => {},
+    remove: async (key) => void rows.delete(key),
+    find: async (place) => at(place),
+    async list({ project, resource }, { prefix, cursor, limit }) {
+      return [...rows.values()]
+        .filter(({ place }) => place.project === project && place.resource === resource)
+        .filter(({ place: { id } }) => id.startsWith(prefix) && id > cursor)
+        .toSorted((a, b) => (a.place.id < b.place.id ? -1 : 1))
+        .slice(0, limit);
+    },
+    keysOf: async (project) => keysOf(project),
+    due: async () =>
+      [...rows.values()].flatMap((row) => {
+        const what = dueFor(row, times, now());
+        return what === null ? [] : [{ key: row.key, what }];
+      }),
+    known: async (keys) => new Set(keys.filter((key) => rows.has(key))),
+    close: async () => {},
+  };
+}

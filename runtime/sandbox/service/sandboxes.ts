@@ -1,0 +1,319 @@
+// The sandboxes of a platform: made and woken with the first call, suspended, stopped and destroyed when nobody has
+// called for long enough. Used by the service's routes and by `platform dev`; rows say what is known, a backend has the
+// machines. Calls for one sandbox go one after the other here, and a lease keeps other replicas from it.
+import type { Duplex } from 'node:stream';
+import { PlatformError } from '#core/errors.ts';
+import type { SandboxPlace, SandboxState } from '#core/sandbox/operations.ts';
+import type { MachineSpec, SandboxBackend } from '../backend.ts';
+import type { HeldSandbox, Sandboxes } from '../sandboxes.ts';
+import { infoOf, type IdleTimes, type SandboxRow, type SandboxRows } from './rows.ts';
+
+/** What it takes. */
+export interface SandboxesParts {
+  readonly backend: SandboxBackend;
+  readonly rows: SandboxRows;
+  readonly times: IdleTimes;
+  readonly leaseMs: number;
+  readonly sweepMs: number;
+  readonly perProjectMax: number;
+  /** A sandbox that another replica has. @param owner as the rows name it. */
+  holdElsewhere(owner: string, place: SandboxPlace): Promise<HeldSandbox>;
+  report(message: string): void;
+}
+
+/** One that this replica has. */
+interface Entry {
+  readonly key: string;
+  readonly place: SandboxPlace;
+  state: SandboxState;
+  lastActiveAt: number;
+  holds: number;
+  /** Ends the calls that run in it. */
+  readonly destroyed: AbortController;
+  /** What was asked of its machine last. */
+  work: Promise<unknown>;
+}
+
+/** How often a machine that cannot be made is tried again within one call. */
+const TRIES = 2;
+
+export interface RunningSandboxes extends Sandboxes {
+  /** Counts for operators. */
+  figures(): { readonly held: number; readonly running: number };
+  close(): Promise<void>;
+}
+
+export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
+  const { backend, rows, times, leaseMs, sweepMs, perProjectMax, report } = parts;
+  const entries = new Map<string, Entry>();
+  /** Claims that are under way, so that those who come meanwhile wait for the same. */
+  const claims = new Map<string, Promise<Entry | string>>();
+  let isClosed = false;
+
+  const nameOf = ({ project, resource, id }: SandboxPlace): string => `${project}/${resource}/${id}`;
+  const specOf = ({ key, place }: Entry): MachineSpec => ({ key, place });
+
+  function remember(row: SandboxRow): Entry {
+    const known = entries.get(nameOf(row.place));
+    if (known?.key === row.key) return known;
+    const { key, place, state, lastActiveAt } = row;
+    const entry: Entry = {
+      key,
+      place,
+      state,
+      lastActiveAt,
+      holds: 0,
+      destroyed: new AbortController(),
+      work: Promise.resolve(),
+    };
+    entries.set(nameOf(place), entry);
+    return entry;
+  }
+
+  function forget(entry: Entry): void {
+    if (entries.get(nameOf(entry.place)) === entry) entries.delete(nameOf(entry.place));
+  }
+
+  /** Ours, or who has it. */
+  function claim(place: SandboxPlace): Promise<Entry | string> {
+    const name = nameOf(place);
+    const known = entries.get(name);
+    if (known !== undefined) return Promise.resolve(known);
+    const running = claims.get(name);
+    if (running !== undefined) return running;
+    const claiming = rows
+      .claim(place)
+      .then((found) => {
+        if (found.is === 'held') return found.owner;
+        if (found.is === 'ours') return remember(found.row);
+        throw new PlatformError('sandbox_limit', {
+          what: `Another sandbox of ${place.project}`,
+          limit: `${perProjectMax} (SANDBOX_PER_PROJECT_MAX)`,
+        });
+      })
+      .finally(() => claims.delete(name));
+    claims.set(name, claiming);
+    return claiming;
+  }
+
+  /** One thing at a time with a machine. */
+  function inTurn<Result>(entry: Entry, work: () => Promise<Result>): Promise<Result> {
+    const done = entry.work.then(work);
+    entry.work = done.catch(() => {});
+    return done;
+  }
+
+  async function save(entry: Entry, state: SandboxState): Promise<void> {
+    if (!(await rows.save(entry.key, state, entry.lastActiveAt))) {
+      forget(entry);
+      throw new PlatformError('sandbox_unavailable', { reason: 'another replica of the service has taken it over' });
+    }
+    entry.state = state;
+  }
+
+  /** Makes it run, from whatever it is. In turn. */
+  async function wake(entry: Entry): Promise<void> {
+    if (entry.destroyed.signal.aborted) throw new PlatformError('sandbox_destroyed', { id: entry.place.id });
+    if (entry.state === 'running') return;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const isNew = entry.state === 'creating' || (await backend.state(entry.key)) === 'absent';
+        if (isNew) await backend.create(specOf(entry));
+        else await backend.resume(specOf(entry));
+        await save(entry, 'running');
+        return;
+      } catch (error) {
+        if (attempt < TRIES && entries.get(nameOf(entry.place)) === entry) continue;
+        await save(entry, 'error').catch(() => {});
+        throw error;
+      }
+    }
+  }
+
+  /** A connection to its agent; a machine that was lost meanwhile is started again with its files. */
+  async function connect(entry: Entry): Promise<Duplex> {
+    let connection: Duplex;
+    try {
+      connection = await backend.connect(entry.key);
+    } catch {
+      connection = await inTurn(entry, async () => {
+        if (entry.destroyed.signal.aborted) throw new PlatformError('sandbox_destroyed', { id: entry.place.id });
+        if ((await backend.state(entry.key)) !== 'running') {
+          entry.state = 'error';
+          await wake(entry);
+        }
+        return backend.connect(entry.key);
+      });
+    }
+    const { signal } = entry.destroyed;
+    const end = (): void => void connection.destroy(new PlatformError('sandbox_destroyed', { id: entry.place.id }));
+    signal.addEventListener('abort', end);
+    connection.once('close', () => signal.removeEventListener('abort', end));
+    if (signal.aborted) end();
+    return connection;
+  }
+
+  async function hold(place: SandboxPlace): Promise<HeldSandbox> {
+    if (isClosed) throw new PlatformError('sandbox_unavailable', { reason: 'the service is stopping' });
+    const entry = await claim(place);
+    if (typeof entry === 'string') return parts.holdElsewhere(entry, place);
+    entry.holds++;
+    let isHeld = true;
+    const release = (): void => {
+      if (!isHeld) return;
+      isHeld = false;
+      entry.holds--;
+      entry.lastActiveAt = Date.now();
+    };
+    try {
+      entry.lastActiveAt = Date.now();
+      await inTurn(entry, () => wake(entry));
+    } catch (error) {
+      release();
+      throw error;
+    }
+    return { connect: () => connect(entry), release };
+  }
+
+  /** For what needs the machine to be ours: `work` gets it in turn. */
+  async function own<Result>(place: SandboxPlace, work: (entry: Entry) => Promise<Result>): Promise<Result | null> {
+    if ((await rows.find(place)) === null) return null;
+    const entry = await claim(place);
+    if (typeof entry === 'string')
+      throw new PlatformError('sandbox_unavailable', { reason: 'another replica of the service works with it' });
+    return inTurn(entry, () => work(entry));
+  }
+
+  async function suspend(entry: Entry): Promise<void> {
+    if (entry.state !== 'running') return;
+    await backend.suspend(entry.key);
+    const state = await backend.state(entry.key);
+    await save(entry, state === 'suspended' || state === 'stopped' ? state : 'error');
+  }
+
+  async function destroy(entry: Entry): Promise<void> {
+    entry.destroyed.abort();
+    try {
+      await backend.destroy(entry.key);
+      await rows.remove(entry.key);
+    } finally {
+      // Where it failed, the row is there for the next who asks.
+      forget(entry);
+    }
+  }
+
+  /** What is due for one that this replica has or can have. */
+  async function tend(key: string, what: 'suspend' | 'stop' | 'destroy'): Promise<void> {
+    const row = await rows.claimKey(key);
+    if (row === null) return;
+    const entry = remember(row);
+    if (what !== 'destroy' && (entry.holds > 0 || Date.now() - entry.lastActiveAt < times.idleMs)) return;
+    await inTurn(entry, async () => {
+      if (what === 'destroy') return destroy(entry);
+      // Somebody came meanwhile.
+      if (entry.holds > 0) return;
+      if (what === 'suspend') {
+        // Left behind by a replica that died, in a state that only its machine knows.
+        if (entry.state === 'creating' || (await backend.state(key)) === 'absent') return destroy(entry);
+        await suspend(entry);
+      } else {
+        await backend.stop(key);
+        await save(entry, 'stopped');
+      }
+      if (entry.holds > 0) return;
+      // Nobody needs it here: another replica may have the next call.
+      forget(entry);
+      await rows.release(key);
+    });
+  }
+
+  async function sweep(): Promise<void> {
+    // Those that run here and were called since are not as idle as their rows say.
+    for (const entry of entries.values())
+      if (entry.state === 'running') await rows.save(entry.key, entry.state, entry.lastActiveAt);
+    for (const { key, what } of await rows.due())
+      await tend(key, what).catch((error: unknown) => report(`${what} of ${key}: ${(error as Error).message}`));
+    // A row is written before its machine is made, and removed after it is gone.
+    const keys = await backend.keys();
+    const known = await rows.known(keys);
+    for (const key of keys) {
+      if (known.has(key)) continue;
+      report(`machine ${key} belongs to no sandbox: destroyed`);
+      await backend.destroy(key).catch((error: unknown) => report(`destroy of ${key}: ${(error as Error).message}`));
+    }
+  }
+
+  async function renew(): Promise<void> {
+    const ours = [...entries.values()];
+    const kept = new Set(await rows.renew(ours.map(({ key }) => key)));
+    for (const entry of ours) if (!kept.has(entry.key)) forget(entry);
+  }
+
+  /** Again and again, each when the one before it is done. */
+  function repeat(ms: number, what: string, work: () => Promise<void>): () => Promise<void> {
+    let timer: NodeJS.Timeout;
+    let running: Promise<void> = Promise.resolve();
+    const next = (): void => {
+      running = work()
+        .catch((error: unknown) => report(`${what}: ${(error as Error).message}`))
+        .then(() => {
+          if (!isClosed) timer = setTimeout(next, ms);
+        });
+    };
+    timer = setTimeout(next, ms);
+    return () => {
+      clearTimeout(timer);
+      return running;
+    };
+  }
+  const ends = [repeat(sweepMs, 'sweep', sweep), repeat(Math.max(50, leaseMs / 3), 'leases', renew)];
+
+  return {
+    hold,
+    async info(place) {
+      const row = await rows.find(place);
+      if (row === null) return null;
+      const entry = entries.get(nameOf(place));
+      return infoOf(entry === undefined ? row : { ...row, state: entry.state, lastActiveAt: entry.lastActiveAt });
+    },
+    async list(within, page) {
+      const found = await rows.list(within, { ...page, limit: page.limit + 1 });
+      const items = found.slice(0, page.limit).map(infoOf);
+      return { items, cursor: found.length > page.limit ? (items.at(-1)?.id ?? null) : null };
+    },
+    async suspend(place) {
+      await own(place, suspend);
+    },
+    async resume(place) {
+      const held = await hold(place);
+      held.release();
+    },
+    async destroy(place) {
+      const entry = entries.get(nameOf(place));
+      // Calls end now, rather than after those before us.
+      entry?.destroyed.abort();
+      await own(place, destroy);
+    },
+    async destroyProject(project) {
+      for (const key of await rows.keysOf(project)) await tend(key, 'destroy');
+    },
+    figures() {
+      const all = [...entries.values()];
+      return { held: all.length, running: all.filter(({ state }) => state === 'running').length };
+    },
+    async close() {
+      isClosed = true;
+      await Promise.all(ends.map((end) => end()));
+      await Promise.all(
+        [...entries.values()].map(async (entry) => {
+          await entry.work;
+          await rows.save(entry.key, entry.state, entry.lastActiveAt).catch(() => {});
+          await rows.release(entry.key).catch(() => {});
+        }),
+      );
+      entries.clear();
+      await backend.close();
+      await rows.close();
+    },
+  };
+}

@@ -1,0 +1,106 @@
+// Rows as the sandbox service keeps them: as its own role, and with another replica beside it.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openPostgres } from '#postgres/connection.ts';
+import { openSandboxRole } from '#postgres/sandbox-role.ts';
+import { createPostgresRows } from '#runtime/sandbox/service/rows-postgres.ts';
+import type { SandboxRows } from '#runtime/sandbox/service/rows.ts';
+import { createTestDatabase } from '#test/setup/postgres.ts';
+import { PER_PROJECT_MAX, testSandboxRows, TIMES } from './sandbox-rows.ts';
+
+const [a, b] = ['http://10.0.0.1:80', 'http://10.0.0.2:80'];
+
+async function open() {
+  const database = await createTestDatabase();
+  const owner = openPostgres({ url: database.url, name: 'test', connectionsMax: 1 });
+  const url = await openSandboxRole(owner, database.url);
+  const rowsOf = (name: string): SandboxRows =>
+    createPostgresRows({
+      sql: openPostgres({ url, name: 'test', connectionsMax: 1 }),
+      owner: name,
+      provider: 'local',
+      perProjectMax: PER_PROJECT_MAX,
+      leaseMs: 60_000,
+      times: TIMES,
+    });
+  const [first, second] = [rowsOf(a), rowsOf(b)];
+  return {
+    url,
+    owner,
+    rows: first,
+    second,
+    age: async (ms: number) =>
+      void (await owner.all(`UPDATE sandbox.sandbox SET last_active_at = now() - $1 * interval '1 millisecond'`, ms)),
+    async close() {
+      await Promise.all([first.close(), second.close(), owner.close()]);
+      await database.close();
+    },
+  };
+}
+
+testSandboxRows('postgres', open);
+
+test('postgres: what one replica has, another gets when it is given back or its lease is over', async () => {
+  const { rows, second, owner, close } = await open();
+  try {
+    const place = { project: 'shop', resource: 'work', id: 'a' };
+    const claim = await rows.claim(place);
+    assert.equal(claim.is, 'ours');
+    const { key } = (claim as Extract<typeof claim, { is: 'ours' }>).row;
+    assert.deepEqual(await second.claim(place), { is: 'held', owner: a });
+    assert.equal(await second.claimKey(key), null);
+    assert.equal(await second.save(key, 'running', 0), false);
+    await second.remove(key);
+    await second.release(key);
+    assert.deepEqual(await rows.renew([key]), [key]);
+
+    await rows.release(key);
+    assert.equal((await second.claim(place)).is, 'ours');
+    assert.deepEqual(await rows.claim(place), { is: 'held', owner: b });
+
+    await owner.all(`UPDATE sandbox.sandbox SET lease_until = now() - interval '1 second'`);
+    assert.equal((await rows.claim(place)).is, 'ours');
+    assert.deepEqual(await second.renew([key]), []);
+  } finally {
+    await close();
+  }
+});
+
+test('postgres: sandboxes of a project that was deleted are due, those of its successor are not', async () => {
+  const { rows, owner, close } = await open();
+  try {
+    const made = async (id: string): Promise<string> =>
+      ((await rows.claim({ project: 'shop', resource: 'work', id })) as { row: { key: string } }).row.key;
+    await owner.all(`INSERT INTO control.organization (id, name, slug) VALUES ('o', 'o', 'o')`);
+    await owner.all(`INSERT INTO control.project (id, organization_id, name) VALUES ('p', 'o', 'shop')`);
+    const old = await made('old');
+    assert.deepEqual(await rows.due(), []);
+    await owner.all(`UPDATE control.project SET deleted_at = now()`);
+    await owner.all(`INSERT INTO control.project (id, organization_id, name) VALUES ('q', 'o', 'shop')`);
+    await made('new');
+    assert.deepEqual(await rows.due(), [{ key: old, what: 'destroy' }]);
+  } finally {
+    await close();
+  }
+});
+
+test('postgres: the role of the service reaches nothing but sandboxes and the deletion of projects', async () => {
+  const { url, close } = await open();
+  const sql = openPostgres({ url, name: 'test', connectionsMax: 1 });
+  try {
+    await sql.all('SELECT name, deleted_at FROM control.project');
+    for (const statement of [
+      'SELECT * FROM control.project',
+      'SELECT * FROM control.variable',
+      'SELECT * FROM control.token',
+      'SELECT * FROM binding.state',
+      'UPDATE control.project SET deleted_at = now()',
+      'DELETE FROM control.project',
+      'CREATE TABLE sandbox.more (id int)',
+    ])
+      await assert.rejects(sql.all(statement), /permission denied/, statement);
+  } finally {
+    await sql.close();
+    await close();
+  }
+});

@@ -1,0 +1,216 @@
+// When sandboxes are made, woken, suspended, stopped and destroyed, over machines that only say what they are.
+import assert from 'node:assert/strict';
+import { duplexPair } from 'node:stream';
+import { test, type TestContext } from 'node:test';
+import { PlatformError } from '#core/errors.ts';
+import type { SandboxPlace } from '#core/sandbox/operations.ts';
+import type { MachineState, SandboxBackend } from '#runtime/sandbox/backend.ts';
+import type { IdleTimes } from '#runtime/sandbox/service/rows.ts';
+import { createMemoryRows } from '#runtime/sandbox/service/rows-memory.ts';
+import { startSandboxes, type RunningSandboxes } from '#runtime/sandbox/service/sandboxes.ts';
+import { eventually } from '#test/setup/whole-platform.ts';
+
+const place: SandboxPlace = { project: 'shop', resource: 'work', id: 'a' };
+const NEVER_MS = 2 ** 30;
+
+interface Machines {
+  readonly states: Map<string, MachineState>;
+  readonly calls: string[];
+  /** What the next calls of these names do first. */
+  readonly before: Map<string, () => Promise<void> | void>;
+}
+
+function open(
+  t: TestContext,
+  given: { times?: IdleTimes; holder?: string } = {},
+): Machines & { readonly sandboxes: RunningSandboxes; readonly reports: string[] } {
+  const states = new Map<string, MachineState>();
+  const [calls, reports]: string[][] = [[], []];
+  const before = new Map<string, () => Promise<void> | void>();
+  const moving = (name: string, state: MachineState) => async (of: string | { key: string }) => {
+    const key = typeof of === 'string' ? of : of.key;
+    calls!.push(name);
+    await before.get(name)?.();
+    if (state === 'absent') states.delete(key);
+    else states.set(key, state);
+  };
+  const backend: SandboxBackend = {
+    provider: 'local',
+    create: moving('create', 'running'),
+    resume: moving('resume', 'running'),
+    suspend: moving('suspend', 'suspended'),
+    stop: moving('stop', 'stopped'),
+    destroy: moving('destroy', 'absent'),
+    state: async (key) => states.get(key) ?? 'absent',
+    keys: async () => [...states.keys()],
+    async connect(key) {
+      calls!.push('connect');
+      if (states.get(key) !== 'running') throw new PlatformError('sandbox_lost', { reason: 'it does not run' });
+      return duplexPair()[0];
+    },
+    close: async () => {},
+  };
+  const { times = { idleMs: NEVER_MS, stopMs: NEVER_MS, destroyMs: NEVER_MS } } = given;
+  const rows = createMemoryRows({ provider: 'local', perProjectMax: 2, times });
+  const sandboxes = startSandboxes({
+    backend,
+    rows: given.holder === undefined ? rows : { ...rows, claim: async () => ({ is: 'held', owner: given.holder! }) },
+    times,
+    leaseMs: 1000,
+    sweepMs: 5,
+    perProjectMax: 2,
+    async holdElsewhere(owner) {
+      throw new PlatformError('sandbox_unavailable', { reason: owner });
+    },
+    report: (message) => void reports!.push(message),
+  });
+  t.after(() => sandboxes.close());
+  return { states, calls: calls!, before, sandboxes, reports: reports! };
+}
+
+test('the first call makes the machine, and those that come meanwhile wait for the same', async (t) => {
+  const { sandboxes, calls } = open(t);
+  const held = await Promise.all(Array.from({ length: 20 }, () => sandboxes.hold(place)));
+  assert.deepEqual(calls, ['create']);
+  for (const one of held) one.release();
+  assert.equal((await sandboxes.info(place))?.state, 'running');
+  assert.equal(await sandboxes.info({ ...place, id: 'b' }), null);
+});
+
+test('a sandbox that nobody calls is suspended, stopped and destroyed, and comes back with its files until then', async (t) => {
+  const times = { idleMs: 1, stopMs: NEVER_MS, destroyMs: NEVER_MS };
+  const { sandboxes, calls, states } = open(t, { times });
+  (await sandboxes.hold(place)).release();
+  const [key] = states.keys();
+  const is = (state: MachineState | undefined): Promise<boolean> =>
+    eventually(String(state), async () => states.get(key!) === state);
+  await is('suspended');
+  (await sandboxes.hold(place)).release();
+  await is('suspended');
+  times.stopMs = 1;
+  await is('stopped');
+  times.idleMs = NEVER_MS;
+  (await sandboxes.hold(place)).release();
+  await is('running');
+  times.idleMs = 1;
+  await is('stopped');
+  times.destroyMs = 1;
+  await is(undefined);
+  await eventually('no row', async () => (await sandboxes.info(place)) === null);
+  assert.deepEqual(
+    calls.filter((call) => call === 'create' || call === 'resume'),
+    ['create', 'resume', 'resume'],
+  );
+});
+
+test('a sandbox with a call under way is not suspended', async (t) => {
+  const { sandboxes, calls, reports } = open(t, { times: { idleMs: 1, stopMs: NEVER_MS, destroyMs: NEVER_MS } });
+  const held = await sandboxes.hold(place);
+  const other = await sandboxes.hold({ ...place, id: 'b' });
+  other.release();
+  // The other one shows that the sweeper has come by.
+  await eventually('suspended', async () => (await sandboxes.info({ ...place, id: 'b' }))?.state === 'suspended');
+  assert.equal((await sandboxes.info(place))?.state, 'running');
+  assert.equal(calls.filter((call) => call === 'suspend').length, 1);
+  held.release();
+  held.release();
+  await eventually('suspended', async () => (await sandboxes.info(place))?.state === 'suspended');
+  assert.deepEqual(reports, []);
+});
+
+test('a machine that cannot be made is tried twice, and by the next call again', async (t) => {
+  const { sandboxes, calls, before } = open(t);
+  before.set('create', () => {
+    throw new PlatformError('sandbox_unavailable', { reason: 'making the sandbox failed' });
+  });
+  await assert.rejects(sandboxes.hold(place), { code: 'sandbox_unavailable' });
+  assert.deepEqual(calls, ['create', 'create']);
+  assert.equal((await sandboxes.info(place))?.state, 'error');
+  before.delete('create');
+  (await sandboxes.hold(place)).release();
+  assert.equal((await sandboxes.info(place))?.state, 'running');
+});
+
+test('a machine that was lost is started again with its files, for the call that finds out', async (t) => {
+  const { sandboxes, calls, states } = open(t);
+  const held = await sandboxes.hold(place);
+  const [key] = states.keys();
+  states.set(key!, 'stopped');
+  const connections = await Promise.all([held.connect(), held.connect()]);
+  assert.deepEqual(
+    calls.filter((call) => call !== 'connect'),
+    ['create', 'resume'],
+  );
+  states.delete(key!);
+  connections.push(await held.connect());
+  assert.equal(calls.filter((call) => call === 'create').length, 2);
+  for (const connection of connections) connection.destroy();
+  held.release();
+});
+
+test('destroying ends the calls in it at once, and the id is a new machine afterwards', async (t) => {
+  const { sandboxes, states } = open(t);
+  const held = await sandboxes.hold(place);
+  const [key] = states.keys();
+  const connection = await held.connect();
+  const ended = new Promise<Error>((resolve) => connection.once('error', resolve));
+  await sandboxes.destroy(place);
+  assert.equal(((await ended) as PlatformError).code, 'sandbox_destroyed');
+  await assert.rejects(held.connect(), { code: 'sandbox_destroyed' });
+  held.release();
+  assert.equal(states.size, 0);
+  await sandboxes.destroy(place);
+  (await sandboxes.hold(place)).release();
+  assert.equal(states.size, 1);
+  assert.notEqual([...states.keys()][0], key);
+});
+
+test('one that could not be destroyed can be used, and destroyed later', async (t) => {
+  const { sandboxes, before, states } = open(t);
+  (await sandboxes.hold(place)).release();
+  before.set('destroy', () => {
+    throw new PlatformError('sandbox_unavailable', { reason: 'destroying the sandbox failed' });
+  });
+  await assert.rejects(sandboxes.destroy(place), { code: 'sandbox_unavailable' });
+  (await sandboxes.hold(place)).release();
+  before.delete('destroy');
+  await sandboxes.destroy(place);
+  assert.equal(states.size, 0);
+});
+
+test('all sandboxes of a project are destroyed, and no others', async (t) => {
+  const { sandboxes, states } = open(t);
+  const other = { ...place, project: 'blog' };
+  for (const each of [place, { ...place, id: 'b' }, other]) (await sandboxes.hold(each)).release();
+  await sandboxes.destroyProject('shop');
+  assert.equal(states.size, 1);
+  assert.equal((await sandboxes.info(other))?.state, 'running');
+  assert.deepEqual(
+    (await sandboxes.list({ project: 'shop', resource: 'work' }, { prefix: '', cursor: '', limit: 9 })).items,
+    [],
+  );
+});
+
+test('a project has as many sandboxes as it may', async (t) => {
+  const { sandboxes } = open(t);
+  for (const id of ['a', 'b']) (await sandboxes.hold({ ...place, id })).release();
+  await assert.rejects(sandboxes.hold({ ...place, id: 'c' }), {
+    code: 'sandbox_limit',
+    message: 'Another sandbox of shop would exceed 2 (SANDBOX_PER_PROJECT_MAX)',
+  });
+});
+
+test('machines that belong to no sandbox are destroyed', async (t) => {
+  const { sandboxes, states, reports } = open(t);
+  (await sandboxes.hold(place)).release();
+  states.set('leftover', 'running');
+  await eventually('gone', async () => !states.has('leftover'));
+  assert.equal(states.size, 1);
+  assert.deepEqual(reports, ['machine leftover belongs to no sandbox: destroyed']);
+});
+
+test('what another replica has is held there', async (t) => {
+  const { sandboxes, calls } = open(t, { holder: 'http://10.0.0.2:80' });
+  await assert.rejects(sandboxes.hold(place), { message: /http:\/\/10\.0\.0\.2:80/ });
+  assert.deepEqual(calls, []);
+});
