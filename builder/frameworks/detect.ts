@@ -3,13 +3,24 @@
 // frameworks/, and by the commands build, deploy, dev and init.
 import path from 'node:path';
 import { inspectRepository } from '#core/config/workspace.ts';
+import {
+  buildOf,
+  devOf,
+  isSelfBuilt,
+  startCommand,
+  startOf,
+  startScript,
+  type DetectedDev,
+  type TaskRunner,
+} from './commands.ts';
+import { namedOutput, sitePlace } from './configured-output.ts';
 import { decideKind, vitePluginPackage, type Decision, type Kind } from './kinds.ts';
-import { exportsHandler, nodeServerOf } from './node-server.ts';
-import { managerOf, runCommand, type Manager } from './packages.ts';
-import { isLoadedByPage, pageNeedsBuild } from './pages.ts';
+import { exportsHandler, listens, nodeServerOf } from './node-server.ts';
+import { managerOf, type Manager } from './packages.ts';
+import { isLoadedByPage, pageFolder, pageNeedsBuild } from './pages.ts';
 import type { ProjectFiles } from './project-files.ts';
-import { openProject, type ProjectView } from './project-view.ts';
-import { entryCandidates, frameworks, type DevProgram, type Framework } from './table.ts';
+import { openProject, parseManifest, parseObject, type ProjectView } from './project-view.ts';
+import { entryCandidates, frameworks, type Framework } from './table.ts';
 
 /** What was found out of a project. Paths are relative to its folder. */
 export interface Detection {
@@ -53,19 +64,6 @@ export interface Detection {
   readonly problems: readonly string[];
 }
 
-/** How the framework's dev server is started: {@link devCommand} puts port and host behind it. */
-export interface DetectedDev extends DevProgram {
-  /** Whether words behind the command reach the program as they are (npm wants `--` before them). */
-  readonly separator: '' | '--';
-}
-
-/** Such a script would call us again. */
-const OWN_BUILD = /(?:^|[\s;&|/])platform build\b/;
-const OWN_DEV = /(?:^|[\s;&|/])platform dev\b/;
-/** Where `start` is a dev server, as starters of Angular, Docusaurus, Qwik and Create React App have it. */
-const DEV_START =
-  /^(?:\w+=\S+ )*(?:npx )?(?:ng serve|react-scripts start|docusaurus start|ember serve|vite(?: (?:dev|serve|-.*))?$|(?:next|nuxt|nuxi|astro|nitro|vinext|react-router|gatsby|platform) dev(?:elop)?\b)/;
-
 /**
  * Looks at a project.
  *
@@ -76,11 +74,14 @@ const DEV_START =
 export function detect(files: ProjectFiles, folder = '.'): Detection {
   const project = openProject(files, folder);
   const place = placeOf(files, folder);
+  const { manager, installFolder, monorepo } = place;
   const { framework, problem } = frameworkOf(project);
   const entry = entryOf(project, framework);
   const decision = decide(project, framework, entry);
-  const isWorker = entry !== null && decision?.main === undefined;
-  const { build, buildBecause, skipped } = buildOf(project, place.manager, framework, decision, isWorker);
+  // A server for Node may start at such a file, too.
+  const isWorker = entry !== null && decision?.main === undefined && decision?.kind !== 'ssr';
+  const { build, buildBecause, skipped } = buildOf(project, place, framework, decision, isWorker);
+  const output = outputOf(project, framework, decision);
   const version = framework === null ? null : versionOf(project, framework);
   const known = framework === null ? null : { id: framework.id, name: framework.name, version };
   return {
@@ -93,18 +94,35 @@ export function detect(files: ProjectFiles, folder = '.'): Detection {
     buildBecause,
     skipped,
     hasPackages: project.text('package.json') !== null,
-    isSelfBuilt: OWN_BUILD.test(project.scripts.get('build') ?? ''),
+    isSelfBuilt: isSelfBuilt(project),
     mustBuild: mustBuildOf(project, framework),
     main: decision?.main ?? (decision?.kind === 'dynamic' || decision === null ? entry : null),
     isMainBuilt: decision?.main !== undefined,
-    out: decision?.out ?? framework?.out ?? [],
-    start: decision?.kind === 'ssr' ? startOf(project, place.manager, decision) : null,
-    dev: devOf(project, place.manager, framework),
-    ...place,
-    problems: [problem, decision?.problem ?? null, ...versionProblems(project, known, framework, decision)].filter(
-      (text) => text !== null,
-    ),
+    out: output.out,
+    start: decision?.kind === 'ssr' ? startOf(project, manager, decision) : null,
+    dev: devOf(project, manager, framework),
+    manager,
+    installFolder,
+    monorepo,
+    problems: [
+      problem,
+      decision?.problem ?? null,
+      ...versionProblems(project, known, framework, decision),
+      nxProblem(project, place),
+      output.problem,
+    ].filter((text) => text !== null),
   };
+}
+
+/**
+ * The command that starts what was built of a project in its folder, as its shell gets it; null: nothing says it.
+ *
+ * @example serverStart(filesOf({ 'package.json': '{"scripts":{"start":"node server.js"}}' })) // 'node server.js'
+ */
+export function serverStart(files: ProjectFiles): string | null {
+  const project = openProject(files, '.');
+  const { framework } = frameworkOf(project);
+  return startCommand(project, decide(project, framework, entryOf(project, framework)));
 }
 
 /** Whether the Vite plugin of the platform is among the packages of a project, or of a folder above it. */
@@ -118,24 +136,15 @@ export function isBrowserEntry(files: ProjectFiles, file: string): boolean {
   return isForBrowsers(project, frameworkOf(project).framework, file);
 }
 
-/**
- * The command of the framework's dev server on a port.
- *
- * @example devCommand(dev, { port: 3001, host: '127.0.0.1' }) // 'npm run dev -- --port 3001 --host 127.0.0.1'
- */
-export function devCommand(dev: DetectedDev, { port, host }: { readonly port: number; readonly host: string }): string {
-  const { command, separator, flags } = dev;
-  if (flags === null) return command;
-  return [command, separator, flags.port, port, flags.host, host].filter((word) => word !== '').join(' ');
-}
-
 function isForBrowsers(project: ProjectView, framework: Framework | null, file: string): boolean {
   if (file.startsWith('src/') && framework?.id === 'create-react-app') return true;
   return isLoadedByPage(project, file);
 }
 
+type Place = Pick<Detection, 'manager' | 'installFolder' | 'monorepo'> & { readonly runner: TaskRunner | null };
+
 /** Which package manager installs, and where: in a monorepo at its root, unless there is nothing to install there. */
-function placeOf(files: ProjectFiles, folder: string): Pick<Detection, 'manager' | 'installFolder' | 'monorepo'> {
+function placeOf(files: ProjectFiles, folder: string): Place {
   const names = files.names('.');
   const manifest = files.text('package.json');
   const { monorepo: isOne, indicators } = inspectRepository({
@@ -143,9 +152,37 @@ function placeOf(files: ProjectFiles, folder: string): Pick<Detection, 'manager'
     texts: manifest === null ? {} : { 'package.json': manifest },
   });
   const installFolder = isOne && manifest !== null ? '.' : folder;
-  const own = files.text(path.posix.join(installFolder, 'package.json'));
-  const manager = managerOf(files.names(installFolder), own);
-  return { manager, installFolder, monorepo: { isOne, indicators } };
+  const own = managerOf(files.names(installFolder), files.text(path.posix.join(installFolder, 'package.json')));
+  // A workspace of pnpm needs no package.json at its root.
+  const manager = isOne && own.lockfile === null && own.version === null ? managerOf(names, manifest) : own;
+  const { packages } = parseManifest(manifest);
+  const runner = (['turbo', 'nx'] as const).find(
+    (name) => folder !== '.' && packages.has(name) && indicators.some((file) => file.startsWith(`${name}.json`)),
+  );
+  return { manager, installFolder, monorepo: { isOne, indicators }, runner: runner ?? null };
+}
+
+/** Where the files for browsers are looked for. */
+function outputOf(
+  project: ProjectView,
+  framework: Framework | null,
+  decision: Decision | null,
+): { readonly out: readonly string[]; readonly problem: string | null } {
+  const isStatic = decision?.kind === 'static';
+  const named = isStatic && framework !== null ? namedOutput(project, framework) : null;
+  if (named !== null) return { out: [named.folder], problem: named.problem };
+  const usual = decision?.out ?? framework?.out ?? [];
+  const site = framework === null ? null : sitePlace(project, framework);
+  return { out: site === null ? usual : usual.filter((place) => place.startsWith(`${site}/`)), problem: null };
+}
+
+/** A project of Nx that has its packages at the root alone is built from there, into a folder there. */
+function nxProblem(project: ProjectView, { runner }: Place): string | null {
+  const text = project.text('project.json');
+  if (runner !== 'nx' || text === null || project.has('package.json')) return null;
+  const { name } = parseObject(text);
+  const shown = typeof name === 'string' ? name : '<project>';
+  return `This project of Nx has no package.json: its packages and its output lie at the root of the repository. Have a platform.yaml there with "kind: static", "build: nx build ${shown}" and "out: dist/${project.folder}"; or give it a package.json with a script "build"`;
 }
 
 function frameworkOf(project: ProjectView): { framework: Framework | null; problem: string | null } {
@@ -156,7 +193,7 @@ function frameworkOf(project: ProjectView): { framework: Framework | null; probl
   const [first = null] = found;
   const rivals = found.filter(({ isTool, id }) => isTool !== true && !(first?.covers ?? []).includes(id));
   if (rivals.length < 2) return { framework: first, problem: null };
-  const configured = rivals.filter(({ config = [] }) => config.some((name) => hasConfig(project, name)));
+  const configured = rivals.filter(({ config = [] }) => config.some((name) => project.hasConfig(name)));
   if (configured.length === 1) return { framework: configured[0]!, problem: null };
   const script = `${project.scripts.get('build') ?? ''} ${project.scripts.get('dev') ?? ''}`;
   const called = (configured.length === 0 ? rivals : configured).filter(
@@ -168,10 +205,6 @@ function frameworkOf(project: ProjectView): { framework: Framework | null; probl
     framework: first,
     problem: `There are ${all.length} frameworks in this folder: ${all.join(' and ')}. Give each a folder with a platform.yaml of its own, or say which one is built by "kind" and "build" in platform.yaml`,
   };
-}
-
-function hasConfig(project: ProjectView, name: string): boolean {
-  return project.has(name) || project.config(name) !== '';
 }
 
 /** A worker among the sources. Frameworks that make their own have none there. */
@@ -187,82 +220,36 @@ type FinalDecision = Decision & { readonly isDecided?: true };
 
 function decide(project: ProjectView, framework: Framework | null, entry: string | null): FinalDecision | null {
   const server = nodeServerOf(project, startScript(project));
-  const isWorker = entry !== null && (server === null || exportsHandler(project.text(entry) ?? ''));
-  if (isWorker) return { kind: 'dynamic', because: `there is a worker, ${entry}` };
+  const source = entry === null ? null : project.text(entry)!;
+  const isHandler = source !== null && exportsHandler(source);
+  if (source !== null && (server === null || isHandler)) {
+    const problem = `${entry} starts a server of its own and exports no handler. For an isolate, end it with "export default app" in place of what listens; for a process of Node, add a script "start" to package.json that runs it`;
+    return {
+      kind: 'dynamic',
+      because: `there is a worker, ${entry}`,
+      ...(!isHandler && listens(source) && { problem }),
+    };
+  }
   const rule = framework === null ? undefined : decideKind[framework.id];
   if (rule !== undefined) return { ...rule(project), isDecided: true };
   if (framework !== null && framework.isTool !== true)
     return { kind: 'static', because: `${framework.name} makes files`, isDecided: true };
   if (server !== null) return { kind: 'ssr', because: `its script "start" runs a server (${server})`, isDecided: true };
   if (framework?.id === 'vite') return { kind: 'static', because: 'Vite makes files, and there is no worker' };
-  if (project.text('index.html') !== null && framework === null && mustBuildOf(project, null) === null)
-    return { kind: 'static', because: 'there is an index.html, and no worker' };
-  return null;
-}
-
-function buildOf(
-  project: ProjectView,
-  manager: Manager,
-  framework: Framework | null,
-  decision: Decision | null,
-  isWorker: boolean,
-): Pick<Detection, 'build' | 'buildBecause' | 'skipped'> {
-  const nothing = { build: null, buildBecause: '', skipped: null };
-  const script = project.scripts.get('build');
-  const isOwn = script !== undefined && OWN_BUILD.test(script);
-  if (script !== undefined && !isOwn && (!isWorker || framework !== null))
-    return { build: runCommand(manager, 'build'), buildBecause: 'package.json has a script "build"', skipped: null };
-  if (script !== undefined && !isOwn)
+  const page = framework === null && mustBuildOf(project, null) === null ? pageFolder(project) : null;
+  if (page !== null)
     return {
-      ...nothing,
-      skipped:
-        'The script "build" of package.json is not run, since the worker is bundled from its sources: add "build" to platform.yaml if it has to',
+      kind: 'static',
+      because: `there is an index.html${page === '.' ? '' : ` in ${page}`}, and no worker`,
+      ...(page !== '.' && { out: [page] }),
     };
-  if (framework === null || framework.build === null) return nothing;
-  const buildsWorker = framework.id === 'nitro' || (framework.id === 'vite' && project.dependsOn(vitePluginPackage));
-  if (!buildsWorker && (isWorker || (framework.isTool === true && decision?.kind !== 'static'))) return nothing;
-  const own = framework.build;
-  const [named] = [...project.scripts].find(([, text]) => text.startsWith(own)) ?? [];
-  return {
-    build: named === undefined ? own : runCommand(manager, named),
-    buildBecause: named === undefined ? `what ${framework.name} is built with` : `the script "${named}" runs ${own}`,
-    skipped: null,
-  };
+  return null;
 }
 
 function mustBuildOf(project: ProjectView, framework: Framework | null): string | null {
   if (project.scripts.has('build')) return 'package.json has a script "build"';
   if (framework !== null) return `it uses ${framework.name}`;
   return pageNeedsBuild(project) ? 'index.html loads TypeScript or JSX' : null;
-}
-
-function startOf(project: ProjectView, manager: Manager, { start }: Decision): string | null {
-  const name = startScript(project);
-  return name === null ? (start ?? null) : runCommand(manager, name);
-}
-
-/** The script that starts what was built. NestJS calls it `start:prod`. */
-function startScript({ scripts }: ProjectView): string | null {
-  return ['start:prod', 'start'].find((name) => scripts.has(name) && !DEV_START.test(scripts.get(name)!)) ?? null;
-}
-
-/** The project's script, else the framework's own command. */
-function devOf(project: ProjectView, manager: Manager, framework: Framework | null): DetectedDev | null {
-  const own = framework?.dev ?? null;
-  const named = ['dev', 'start:dev', 'start'].find((name) => {
-    const text = project.scripts.get(name);
-    return text !== undefined && !OWN_DEV.test(text) && (name !== 'start' || DEV_START.test(text));
-  });
-  if (named === undefined) return own === null ? null : { ...own, separator: '' };
-  const text = project.scripts.get(named)!;
-  // Of a script that runs another program first, nothing is known: it reads PORT and HOST, or it does not.
-  const isPlain = own !== null && text.startsWith(own.command.split(' ')[0]!) && !/[;&|]/.test(text);
-  return {
-    command: runCommand(manager, named),
-    port: own?.port ?? 3000,
-    flags: isPlain ? own.flags : null,
-    separator: manager.name === 'npm' ? '--' : '',
-  };
 }
 
 function versionOf(project: ProjectView, { packages }: Framework): string | null {

@@ -26,10 +26,13 @@ export const vitePluginPackage = '@platform-run/vite';
 /** By the ids of table.ts; a framework that is not here makes files alone. */
 export const decideKind: Readonly<Record<string, (project: ProjectView) => Decision>> = {
   vinext: () => ({ kind: 'dynamic', because: 'vinext builds a worker' }),
-  next: (project) =>
-    /\boutput\s*:\s*['"`]export['"`]/.test(project.config('next.config'))
-      ? { kind: 'static', because: `next.config has output: 'export'` }
-      : { kind: 'ssr', because: 'Next.js renders pages on a server', out: ['.next'], start: 'next start' },
+  next: (project) => {
+    if (/\boutput\s*:\s*['"`]export['"`]/.test(project.config('next.config')))
+      return { kind: 'static', because: `next.config has output: 'export'` };
+    if (/\bnext export\b/.test(project.scripts.get('build') ?? ''))
+      return { kind: 'static', because: 'the script "build" exports all pages' };
+    return { kind: 'ssr', because: 'Next.js renders pages on a server', out: ['.next'], start: 'next start' };
+  },
   // Our preset makes the worker: adapters.ts finds it.
   nuxt: nitroApp('nuxt.config'),
   nitro: nitroApp('nitro.config'),
@@ -80,7 +83,7 @@ function hasWorkerPlugin(project: ProjectView): boolean {
 function nitroApp(...configs: readonly string[]): (project: ProjectView) => Decision {
   return (project) => {
     const build = project.scripts.get('build') ?? '';
-    if (/\bnuxi?\s+generate\b/.test(build))
+    if (/\bnux[it]\s+generate\b/.test(build))
       return { kind: 'static', because: 'the script "build" generates all pages' };
     const isStatic = configs.find((name) => /\bpreset\s*:\s*['"`]static['"`]/.test(project.config(name)));
     if (isStatic !== undefined) return { kind: 'static', because: `${isStatic} has the preset static` };

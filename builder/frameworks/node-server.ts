@@ -19,7 +19,7 @@ const SERVERS: readonly (readonly [packageName: string, name: string])[] = [
 ];
 
 /** Scripts `start` that begin a server. Bundlers' previews do not count. */
-const SERVES = /(?:^|[\s;&|])(?:node|tsx|ts-node|bun|nest start|fastify start|strapi start|adonis)(?:\s|$)/;
+const SERVES = /(?:^|[\s;&|])(?:node|tsx|ts-node|bun|srvx|nest start|fastify start|strapi start|adonis)(?:\s|$)/;
 
 /**
  * @param start the script that starts what was built; null: there is none.
@@ -33,7 +33,12 @@ export function nodeServerOf({ packages, scripts }: ProjectView, start: string |
 
 /** Whether a source is a worker: it exports what answers requests. */
 export function exportsHandler(source: string): boolean {
-  return /\bexport\s+default\b|\bas\s+default\b|\bmodule\.exports\b|\bexports\.default\b|\baddEventListener\s*\(\s*['"`]fetch/.test(
+  return /\bexport\s+default\b|\bexport\s*\{[^}]{0,500}\bdefault\b|\bas\s+default\b|\bmodule\.exports\b|\bexports\.default\b|\baddEventListener\s*\(\s*['"`]fetch/.test(
     source,
   );
+}
+
+/** Whether a source opens a port by itself, as servers for Node, Bun and Deno do. */
+export function listens(source: string): boolean {
+  return /\.listen\s*\(|\b(?:Bun|Deno)\.serve\s*\(|^\s*serve\s*\(/m.test(source);
 }

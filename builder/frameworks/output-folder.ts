@@ -7,20 +7,8 @@ import { isInside } from '../bundle/containment.ts';
 import { findAdapted } from './adapters.ts';
 import { detect } from './detect.ts';
 import { filesIn } from './project-files.ts';
+import { conventionalOutputs } from './table.ts';
 import type { EntryConfig } from '../project.ts';
-
-/** Folders that tools write by convention, in the order in which they are looked for. */
-const CONVENTIONAL = [
-  'dist/client',
-  'build/client',
-  '.output/public',
-  'dist',
-  'build',
-  'out',
-  '_site',
-  'public',
-  'www',
-] as const;
 
 /** Whether a path lies, by its name, in a folder that tools write and nobody edits. */
 export function isOutputName(path: string): boolean {
@@ -29,7 +17,7 @@ export function isOutputName(path: string): boolean {
 
 /** Folders that may be the output of a project without `out`, relative to its root: those of its framework first. */
 export function outputCandidates(root: string): string[] {
-  const candidates = [...detect(filesIn(root)).out, ...CONVENTIONAL].flatMap((path) => withStars(root, path));
+  const candidates = [...detect(filesIn(root)).out, ...conventionalOutputs].flatMap((path) => withStars(root, path));
   return [...new Set(candidates)];
 }
 
@@ -63,7 +51,7 @@ export function outputFolder(
     const found = made === null ? outputCandidates(root).find((path) => hasPage(root, path)) : undefined;
     if (found !== undefined) return inside(root, found);
   }
-  const looked = [...new Set([...detected.out, ...CONVENTIONAL])].join(', ');
+  const looked = [...new Set([...detected.out, ...conventionalOutputs])].join(', ');
   const what =
     made === null
       ? 'No folder has an index.html'

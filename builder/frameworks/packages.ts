@@ -1,5 +1,6 @@
 // Which package manager a project uses, and the commands that run its scripts. Pure. Called by detect.ts and by
 // builder/steps/.
+import { isObject, parseObject } from './project-view.ts';
 
 export type ManagerName = 'npm' | 'pnpm' | 'yarn' | 'bun';
 
@@ -25,7 +26,8 @@ const LOCKFILES: readonly (readonly [file: string, manager: ManagerName])[] = [
 ];
 
 /**
- * The manager that a folder asks for: `packageManager` of its package.json, else its lockfile, else npm.
+ * The manager that a folder asks for: `packageManager` or `devEngines` of its package.json, else its lockfile's, else
+ * npm.
  *
  * @param files names in the folder @param manifest text of its package.json
  * @example managerOf(['package.json', 'pnpm-lock.yaml'], '{}').name // 'pnpm'
@@ -48,11 +50,10 @@ export function runCommand({ name }: Manager, script: string): string {
   return name === 'yarn' || name === 'pnpm' ? `${name} ${script}` : `${name} run ${script}`;
 }
 
+/** `packageManager`, else what `devEngines` asks for; '' without them. */
 function packageManagerOf(manifest: string | null): string {
-  try {
-    const { packageManager } = JSON.parse((manifest ?? '{}').replace(/^\ufeff/, '')) as { packageManager?: unknown };
-    return typeof packageManager === 'string' ? packageManager : '';
-  } catch {
-    return '';
-  }
+  const { packageManager, devEngines } = parseObject((manifest ?? '{}').replace(/^\ufeff/, ''));
+  if (typeof packageManager === 'string') return packageManager;
+  const asked = isObject(devEngines) ? devEngines['packageManager'] : null;
+  return isObject(asked) ? `${String(asked['name'])}@${String(asked['version'])}` : '';
 }

@@ -5,6 +5,8 @@ import { hasPath, type ProjectFiles } from './project-files.ts';
 
 /** What package.json says; empty where there is none, or a broken one. */
 export interface PackageManifest {
+  /** Null: it has none. */
+  readonly name: string | null;
   /** All dependencies: name -> range. */
   readonly packages: ReadonlyMap<string, string>;
   /** Of `scripts`, those that say something. */
@@ -13,6 +15,8 @@ export interface PackageManifest {
 
 /** A project's folder. Paths are relative to it. */
 export interface ProjectView extends PackageManifest {
+  /** Its path in the repository. */
+  readonly folder: string;
   has(file: string): boolean;
   text(file: string): string | null;
   names(folder: string): readonly string[];
@@ -20,6 +24,8 @@ export interface ProjectView extends PackageManifest {
   config(name: string): string;
   /** Whether a package is among its own or among those of a folder above it, as the root of a monorepo. */
   dependsOn(name: string): boolean;
+  /** Whether there is a file or folder of this name, whatever its ending, even an empty one. */
+  hasConfig(name: string): boolean;
   /** The version of a package: the installed one, else that of the lockfile, else the lowest that its range allows. */
   version(name: string): string | null;
 }
@@ -33,6 +39,7 @@ export function openProject(files: ProjectFiles, folder: string): ProjectView {
   const manifest = parseManifest(text('package.json'));
   return {
     ...manifest,
+    folder,
     text,
     has: (file) => hasPath(files, at(file)),
     names: (below) => files.names(at(below)),
@@ -45,6 +52,8 @@ export function openProject(files: ProjectFiles, folder: string): ProjectView {
         .map((above) => files.text(path.posix.join(above, 'package.json')))
         .concat(files.manifestsAbove())
         .some((manifestText) => parseManifest(manifestText).packages.has(name)),
+    hasConfig: (name) =>
+      ['', ...CONFIG_ENDINGS.map((ending) => `.${ending}`)].some((end) => hasPath(files, at(name + end))),
     version(name) {
       for (const above of foldersFrom(folder)) {
         const installed = files.text(path.posix.join(above, 'node_modules', name, 'package.json'));
@@ -71,6 +80,7 @@ export function parseManifest(text: string | null): PackageManifest {
       typeof value === 'string' && value.trim() !== '' ? [[name, value.trim()] as const] : [],
     );
   return {
+    name: typeof parsed['name'] === 'string' ? parsed['name'] : null,
     packages: new Map([...entries('devDependencies'), ...entries('dependencies')]),
     scripts: new Map(entries('scripts')),
   };

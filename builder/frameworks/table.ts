@@ -16,13 +16,26 @@ export const entryCandidates: readonly string[] = [
 /** Where all of our adapters write: the worker is `server/index.mjs`, what is served as files lies in `public/`. */
 export const adaptedOutput = '.platform/output';
 
+/** Folders that tools write by convention, in the order in which they are looked for. */
+export const conventionalOutputs: readonly string[] = [
+  'dist/client',
+  'build/client',
+  '.output/public',
+  'dist',
+  'build',
+  'out',
+  '_site',
+  'public',
+  'www',
+];
+
 /** How a dev server is started. */
 export interface DevProgram {
   readonly command: string;
   /** Where it listens by itself. */
   readonly port: number;
   /** Flags for the port and the host; null: it reads PORT and HOST alone. */
-  readonly flags: { readonly port: string; readonly host: string } | null;
+  readonly flags: { readonly port: string; /** Null: it listens everywhere. */ readonly host: string | null } | null;
 }
 
 /** A framework. Of those with `*` in a folder's path, `*` stands for one folder. */
@@ -40,6 +53,9 @@ export interface Framework {
   readonly dev: DevProgram | null;
   /** Names of its configuration, without their endings. */
   readonly config?: readonly string[];
+  /** The option of its configuration that names another output folder, and the flag of its command. */
+  readonly outOption?: string;
+  readonly outFlag?: string;
   /** Frameworks that it is built on, whose packages are there too. */
   readonly covers?: readonly string[];
   /** Oldest major version whose server is known to work. */
@@ -68,6 +84,7 @@ export const frameworks: readonly Framework[] = [
     packages: ['next'],
     config: ['next.config'],
     out: ['out'],
+    outOption: 'distDir',
     build: 'next build',
     dev: { command: 'next dev', port: 3000, flags: { port: '--port', host: '--hostname' } },
     oldest: 13,
@@ -88,6 +105,7 @@ export const frameworks: readonly Framework[] = [
     packages: ['@sveltejs/kit'],
     config: ['svelte.config'],
     out: ['build', '.svelte-kit/cloudflare'],
+    outOption: 'pages',
     build: 'vite build',
     dev: vite(),
     oldest: 2,
@@ -98,6 +116,8 @@ export const frameworks: readonly Framework[] = [
     packages: ['astro'],
     config: ['astro.config'],
     out: ['dist/client', 'dist'],
+    outOption: 'outDir',
+    outFlag: '--outDir',
     build: 'astro build',
     dev: { command: 'astro dev', port: 4321, flags: PORT_AND_HOST },
     oldest: 6,
@@ -190,6 +210,7 @@ export const frameworks: readonly Framework[] = [
     packages: ['@docusaurus/core'],
     config: ['docusaurus.config'],
     out: ['build'],
+    outFlag: '--out-dir',
     build: 'docusaurus build',
     dev: { command: 'docusaurus start', port: 3000, flags: PORT_AND_HOST },
   },
@@ -199,6 +220,8 @@ export const frameworks: readonly Framework[] = [
     packages: ['vitepress'],
     config: ['.vitepress', 'docs/.vitepress'],
     out: ['.vitepress/dist', 'docs/.vitepress/dist'],
+    outOption: 'outDir',
+    outFlag: '--outDir',
     build: 'vitepress build',
     dev: { command: 'vitepress dev', port: 5173, flags: PORT_AND_HOST },
   },
@@ -217,8 +240,10 @@ export const frameworks: readonly Framework[] = [
     packages: ['@11ty/eleventy'],
     config: ['.eleventy', 'eleventy.config'],
     out: ['_site'],
+    outOption: 'output',
+    outFlag: '--output',
     build: 'eleventy',
-    dev: { command: 'eleventy --serve', port: 8080, flags: null },
+    dev: { command: 'eleventy --serve', port: 8080, flags: { port: '--port', host: null } },
   },
   {
     id: 'hexo',
@@ -226,6 +251,7 @@ export const frameworks: readonly Framework[] = [
     packages: ['hexo'],
     config: ['_config.yml'],
     out: ['public'],
+    outOption: 'public_dir',
     build: 'hexo generate',
     dev: { command: 'hexo server', port: 4000, flags: { port: '--port', host: '--ip' } },
   },
@@ -243,6 +269,8 @@ export const frameworks: readonly Framework[] = [
     packages: ['@vue/cli-service'],
     config: ['vue.config'],
     out: ['dist'],
+    outOption: 'outputDir',
+    outFlag: '--dest',
     build: 'vue-cli-service build',
     dev: { command: 'vue-cli-service serve', port: 8080, flags: PORT_AND_HOST },
   },
@@ -251,6 +279,7 @@ export const frameworks: readonly Framework[] = [
     name: 'Ember',
     packages: ['ember-cli'],
     out: ['dist'],
+    outFlag: '--output-path',
     build: 'ember build --environment=production',
     dev: { command: 'ember serve', port: 4200, flags: PORT_AND_HOST },
   },
@@ -259,6 +288,7 @@ export const frameworks: readonly Framework[] = [
     name: 'Parcel',
     packages: ['parcel'],
     out: ['dist'],
+    outFlag: '--dist-dir',
     build: 'parcel build',
     dev: null,
     isTool: true,
@@ -267,8 +297,11 @@ export const frameworks: readonly Framework[] = [
     id: 'vite',
     name: 'Vite',
     packages: ['vite'],
+    config: ['vite.config'],
     files: ['vite.config.ts', 'vite.config.js', 'vite.config.mts', 'vite.config.mjs'],
     out: ['dist/client', 'dist'],
+    outOption: 'outDir',
+    outFlag: '--outDir',
     build: 'vite build',
     dev: vite(),
     isTool: true,
@@ -286,8 +319,11 @@ export const frameworks: readonly Framework[] = [
     id: 'hugo',
     name: 'Hugo',
     packages: [],
-    files: ['hugo.toml', 'hugo.yaml', 'hugo.json'],
+    // The last one is what `hugo new site` makes: before 0.110 its configuration had a name that many use.
+    files: ['hugo.toml', 'hugo.yaml', 'hugo.json', 'config/_default/hugo.toml', 'archetypes/default.md'],
     out: ['public'],
+    outOption: 'publishDir',
+    outFlag: '--destination',
     build: 'hugo',
     dev: { command: 'hugo server', port: 1313, flags: { port: '--port', host: '--bind' } },
   },
@@ -297,6 +333,8 @@ export const frameworks: readonly Framework[] = [
     packages: [],
     files: ['_config.yml'],
     out: ['_site'],
+    outOption: 'destination',
+    outFlag: '--destination',
     build: 'jekyll build',
     dev: { command: 'jekyll serve', port: 4000, flags: PORT_AND_HOST },
   },
@@ -306,6 +344,7 @@ export const frameworks: readonly Framework[] = [
     packages: [],
     files: ['mkdocs.yml'],
     out: ['site'],
+    outOption: 'site_dir',
     build: 'mkdocs build',
     dev: null,
   },

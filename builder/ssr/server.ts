@@ -1,8 +1,11 @@
 // What runs of an ssr project, and from where: the server that its framework made, or the `start` of its package.json;
 // and which folders of it are served as they are. Reads the project's folder after the build. Called by build.ts.
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { BuildError } from '../build-error.ts';
+import { serverStart } from '../frameworks/detect.ts';
+import { filesIn } from '../frameworks/project-files.ts';
+import { parseManifest } from '../frameworks/project-view.ts';
 import type { EntryConfig } from '../project.ts';
 
 /** The server of a built project. */
@@ -40,17 +43,17 @@ const CLIENT_PARTS = ['client', 'browser', 'public'] as const;
 export function findServer(root: string, workspace: string, config: EntryConfig): ProjectServer {
   const next = standaloneOf(root, workspace);
   if (next !== null) return next;
-  const manifest = packageOf(root);
+  const { packages } = parseManifest(filesIn(root).text('package.json'));
   const folder = path.relative(workspace, root).split(path.sep).join('/');
   const whole = { base: workspace, folder, archived: 'packages', added: [] } as const;
   for (const made of MADE_SERVERS) {
-    if (made.package !== null && !manifest.packages.has(made.package)) continue;
+    if (made.package !== null && !packages.has(made.package)) continue;
     const server = firstOf(root, made.server);
     if (server === null) continue;
     const client = firstOf(root, made.assets);
     return { ...whole, start: `node ${server}`, assets: client === null ? [] : [['', path.join(root, client)]] };
   }
-  const { start } = manifest;
+  const start = serverStart(filesIn(root));
   if (start === null)
     throw new BuildError(
       'missing_entry',
@@ -101,25 +104,6 @@ function clientFolder(root: string, out: string | null, start: string): string |
   const holdsServer = server !== undefined && !path.relative(out, server).startsWith('..');
   if (!holdsServer && out !== '.' && out !== '.next') return out;
   return CLIENT_PARTS.map((part) => path.posix.join(out, part)).find(isFolder) ?? null;
-}
-
-interface Package {
-  readonly packages: ReadonlySet<string>;
-  readonly start: string | null;
-}
-
-function packageOf(root: string): Package {
-  try {
-    const text = readFileSync(path.join(root, 'package.json'), 'utf8');
-    const { dependencies, devDependencies, scripts } = JSON.parse(text) as Record<string, Record<string, unknown>>;
-    const start = scripts?.['start'];
-    return {
-      packages: new Set([...Object.keys(dependencies ?? {}), ...Object.keys(devDependencies ?? {})]),
-      start: typeof start === 'string' && start.trim() !== '' ? start.trim() : null,
-    };
-  } catch {
-    return { packages: new Set(), start: null };
-  }
 }
 
 /** The first path that is there; one part of it may be `*`. */

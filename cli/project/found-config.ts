@@ -29,14 +29,21 @@ export function writeFoundConfig(shell: Shell, folder: string): FoundConfig {
       advice: 'Delete it to have it written anew: `platform init --from` changes nothing that is there.',
     });
   const project = loadProject(shell, folder, null);
-  const { framework, kind, build, main, isMainBuilt } = detectIn(project);
+  const { framework, kind, build, main, out } = detectIn(project);
   if (framework === null && kind === null && build === null && main === null)
     throw new CliError('Nothing here shows what this project is', {
       advice: 'Start one from a template: `platform init --list` names them.',
     });
   const said: string[] = [];
   const settled = settleProject(project, (line) => said.push(line)).config;
-  const found = { ...settled, kind: settled.kind ?? (main !== null && !isMainBuilt ? 'dynamic' : null) };
+  const isStatic = (settled.kind ?? kind) === 'static';
+  const found = {
+    kind: settled.kind ?? kind,
+    // A static project has to say how it is built, also where nothing is to be done for it.
+    build: settled.build ?? (isStatic ? 'true' : null),
+    out: settled.out ?? (isStatic && out.length === 1 ? out[0]! : null),
+    main: settled.main,
+  };
   const config = Object.fromEntries(
     (['kind', 'build', 'out', 'main'] as const).flatMap((key) => {
       const value = found[key];
@@ -52,5 +59,5 @@ export function writeFoundConfig(shell: Shell, folder: string): FoundConfig {
 
 /** A text as YAML has it: as it is, or as JSON where a sign in it could mean something. */
 function toYaml(text: string): string {
-  return /^[A-Za-z][\w./@ -]*$/.test(text) ? text : JSON.stringify(text);
+  return /^(?!(?:true|false|null|yes|no|on|off)$)[A-Za-z_][\w./@ -]*$/i.test(text) ? text : JSON.stringify(text);
 }

@@ -1,6 +1,6 @@
 // Whether a project is served by its framework's own dev server, and how that one is started. Called by
 // commands/dev.ts.
-import { devCommand } from '#builder/frameworks/detect.ts';
+import { devCommand } from '#builder/frameworks/commands.ts';
 import { frameworks } from '#builder/frameworks/table.ts';
 import type { Project } from '../../project/project.ts';
 import { detectIn } from '../../project/settled.ts';

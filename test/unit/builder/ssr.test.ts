@@ -98,3 +98,28 @@ test('a package that is not installed, and a server that nothing starts, are nam
   );
   await assert.rejects(built(projectFolder(t, { 'server.js': '' })), /add a script "start" to package\.json/);
 });
+
+for (const [name, files, start] of [
+  [
+    'start:prod goes before start',
+    { scripts: { start: 'nest start', 'start:prod': 'node dist/main' } },
+    'node dist/main',
+  ],
+  [
+    'a start that is a development server gives way to the framework',
+    { dependencies: { next: '15.0.0' }, scripts: { start: 'next dev' } },
+    'next start',
+  ],
+] as const)
+  test(`what starts a server: ${name}`, async (t) => {
+    const root = projectFolder(t, {
+      'package.json': JSON.stringify(files),
+      'node_modules/next/package.json': '{"name":"next","version":"15.0.0"}',
+    });
+    assert.equal((await built(root)).manifest.server?.start, start);
+  });
+
+test('a project whose only start is a development server says that it needs another one', async (t) => {
+  const root = projectFolder(t, { 'package.json': '{"scripts":{"start":"vite --open"}}' });
+  await assert.rejects(built(root), /kind: ssr needs a command that starts the server: add a script "start"/);
+});

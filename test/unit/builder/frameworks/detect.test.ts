@@ -1,136 +1,26 @@
-// builder/frameworks/detect.ts over the files of each framework's own starter, reduced to what tells something.
+// builder/frameworks/detect.ts over the starters beside this file, and what it says of projects that cannot be built.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { detect, devCommand, type Detection } from '#builder/frameworks/detect.ts';
+import { devCommand } from '#builder/frameworks/commands.ts';
+import { detect } from '#builder/frameworks/detect.ts';
 import { filesOf } from '#builder/frameworks/project-files.ts';
+import { dynamicStarters } from './starters/dynamic.ts';
+import { siteStarters } from './starters/sites.ts';
+import { ssrStarters } from './starters/ssr.ts';
+import { manifest } from './starters/starter.ts';
+import { staticStarters } from './starters/static.ts';
 
-/** A package.json as text. */
-function manifest(packages: Record<string, string>, scripts: Record<string, string> = {}): string {
-  return JSON.stringify({ dependencies: packages, scripts });
-}
+const starters = { ...dynamicStarters, ...ssrStarters, ...staticStarters, ...siteStarters };
 
-interface Row {
-  readonly files: Record<string, string>;
-  readonly framework: string | null;
-  readonly kind: Detection['kind'];
-  readonly build: string | null;
-  readonly main?: string;
-  readonly out?: string;
-  readonly start?: string;
-  readonly dev?: string;
-}
-
-const rows: Readonly<Record<string, Row>> = {
-  'Next.js': {
-    files: {
-      'package.json': manifest({ next: '16.4.6' }, { dev: 'next dev', build: 'next build', start: 'next start' }),
-      'next.config.ts': 'const nextConfig = { /* output: "export" */ }; export default nextConfig;',
-    },
-    framework: 'next 16.4.6',
-    kind: 'ssr',
-    build: 'npm run build',
-    out: '.next',
-    start: 'npm run start',
-    dev: 'npm run dev -- --port 3001 --hostname localhost',
-  },
-  'Next.js with export': {
-    files: {
-      'package.json': manifest({ next: '^16.0.0' }, { dev: 'next dev', build: 'next build' }),
-      'next.config.mjs': "export default { output: 'export' };",
-    },
-    framework: 'next 16.0.0',
-    kind: 'static',
-    build: 'npm run build',
-    out: 'out',
-    dev: 'npm run dev -- --port 3001 --hostname localhost',
-  },
-  Nuxt: {
-    files: {
-      'package.json': manifest({ nuxt: '^4.5.2' }, { dev: 'nuxt dev', build: 'nuxt build' }),
-      'nuxt.config.ts': '',
-    },
-    framework: 'nuxt 4.5.2',
-    kind: 'dynamic',
-    build: 'npm run build',
-    out: '.platform/output/public',
-    dev: 'npm run dev -- --port 3001 --host localhost',
-  },
-  'SvelteKit 2': {
-    files: {
-      'package.json': manifest({ '@sveltejs/kit': '^2.70.4', vite: '8' }, { dev: 'vite dev', build: 'vite build' }),
-      'vite.config.ts': `import adapter from '@sveltejs/adapter-auto'; export default { plugins: [sveltekit({ adapter: adapter() })] };`,
-    },
-    framework: 'sveltekit 2.70.4',
-    kind: 'dynamic',
-    build: 'npm run build',
-    out: 'build',
-    dev: 'npm run dev -- --port 3001 --host localhost',
-  },
-  'Astro with a server and no adapter': {
-    files: {
-      'package.json': manifest({ astro: '^7.3.5' }, { dev: 'astro dev', build: 'astro build' }),
-      'astro.config.mjs': `import { defineConfig } from 'astro/config'; export default defineConfig({ output: 'server' });`,
-    },
-    framework: 'astro 7.3.5',
-    kind: 'dynamic',
-    build: 'npm run build',
-    out: 'dist/client',
-    dev: 'npm run dev -- --port 3001 --host localhost',
-  },
-  'Vite with React': {
-    files: {
-      'package.json': manifest({ vite: '^8.3.8', react: '19' }, { dev: 'vite', build: 'tsc -b && vite build' }),
-      'index.html': '<script type="module" src="/src/main.tsx"></script>',
-    },
-    framework: 'vite 8.3.8',
-    kind: 'static',
-    build: 'npm run build',
-    out: 'dist/client',
-    dev: 'npm run dev -- --port 3001 --host localhost',
-  },
-  'a worker behind the Vite plugin': {
-    files: {
-      'package.json': manifest({ vite: '^8.3.8', '@platform-run/vite': '0.2.0' }),
-      'vite.config.js': '',
-      'worker/index.ts': 'export default { fetch() {} }',
-    },
-    framework: 'vite 8.3.8',
-    kind: 'dynamic',
-    build: 'vite build',
-    main: 'worker/index.ts',
-    out: 'dist/client',
-    dev: 'vite dev --port 3001 --host localhost',
-  },
-  'a plain worker': {
-    files: { 'package.json': manifest({}, { build: 'tsc' }), 'src/index.ts': 'export default { fetch() {} }' },
-    framework: null,
-    kind: 'dynamic',
-    build: null,
-    main: 'src/index.ts',
-  },
-  'an Express server': {
-    files: {
-      'package.json': manifest({ express: '5' }, { start: 'node src/index.js' }),
-      'src/index.js': "import express from 'express'; express().listen(process.env.PORT);",
-    },
-    framework: null,
-    kind: 'ssr',
-    build: null,
-    start: 'npm run start',
-  },
-  'plain HTML': { files: { 'index.html': '<h1>Hello</h1>' }, framework: null, kind: 'static', build: null },
-  'an empty folder': { files: {}, framework: null, kind: null, build: null },
-};
-
-for (const [name, row] of Object.entries(rows))
+for (const [name, row] of Object.entries(starters))
   test(`${name} is detected by its files`, () => {
     const found = detect(filesOf(row.files));
     const { framework, dev } = found;
     assert.deepEqual(
       {
-        framework: framework === null ? null : [framework.id, framework.version].filter(Boolean).join(' '),
+        framework: framework === null ? undefined : [framework.id, framework.version].filter(Boolean).join(' '),
         kind: found.kind,
-        build: found.build,
+        build: found.build ?? undefined,
         main: found.main ?? undefined,
         out: found.out[0],
         start: found.start ?? undefined,
@@ -159,4 +49,48 @@ test('what our adapters do not reach, or cannot build, says what to change', () 
   assert.match(old!, /Astro 5\.1\.0 is not supported: 6 is the oldest.*Upgrade it/);
   const kit = detect(filesOf({ 'package.json': manifest({ '@sveltejs/kit': '^2.70.4' }), 'svelte.config.js': '' }));
   assert.match(kit.problems[0]!, /no adapter: add @platform-run\/sveltekit .*vite\.config/);
+});
+
+const problemsOf = (files: Record<string, string>): readonly string[] => detect(filesOf(files)).problems;
+
+test('a source that listens by itself and exports no handler says how it becomes a worker or a server', () => {
+  const [listening] = problemsOf({
+    'package.json': manifest({ elysia: 'latest' }, { dev: 'bun run --watch src/index.ts' }),
+    'src/index.ts': 'const app = new Elysia().get("/", () => "Hello Elysia").listen(3000);',
+  });
+  assert.equal(
+    listening,
+    'src/index.ts starts a server of its own and exports no handler. For an isolate, end it with "export default app" in place of what listens; for a process of Node, add a script "start" to package.json that runs it',
+  );
+  assert.deepEqual(problemsOf({ 'src/index.ts': 'export default app; if (isDev) app.listen(3000);' }), []);
+});
+
+test('an output folder outside of the project says where platform.yaml has to lie', () => {
+  const [outside] = problemsOf({
+    'package.json': manifest({ vite: '^8.3.8' }, { build: 'vite build' }),
+    'vite.config.ts': `export default { build: { outDir: '../public/app' } };`,
+  });
+  assert.match(outside!, /^vite\.config has outDir: \.\.\/public\/app, which lies outside of this folder/);
+  assert.match(outside!, /platform\.yaml at the root of the repository/);
+});
+
+test('a folder that is no plain text in the configuration is found after the build', () => {
+  const { out, problems } = detect(
+    filesOf({
+      'package.json': manifest({ astro: '^7.3.5' }, { build: 'astro build' }),
+      'astro.config.mjs': 'export default defineConfig({ outDir: `./${process.env.OUT}` });',
+    }),
+  );
+  assert.deepEqual([out, problems], [['dist'], []]);
+});
+
+test('two frameworks in one folder are told apart by configuration and scripts, else named', () => {
+  const both = { astro: '^7.3.5', gatsby: '^5.15.0' };
+  const found = (files: Record<string, string>) => detect(filesOf(files)).framework?.id;
+  assert.equal(found({ 'package.json': manifest(both), 'gatsby-config.js': '' }), 'gatsby');
+  assert.equal(found({ 'package.json': manifest(both, { build: 'gatsby build' }) }), 'gatsby');
+  assert.match(
+    problemsOf({ 'package.json': manifest(both) })[0]!,
+    /^There are 2 frameworks in this folder: Astro and Gatsby\. Give each a folder/,
+  );
 });

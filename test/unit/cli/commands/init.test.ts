@@ -6,7 +6,12 @@ import path from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { run } from '#cli/main.ts';
 import { parseProjectConfig } from '#core/config/project-config.ts';
+import { settleProject } from '#cli/project/settled.ts';
 import { projectNameFrom } from '#packages/create/project.ts';
+import { dynamicStarters } from '#test/unit/builder/frameworks/starters/dynamic.ts';
+import { siteStarters } from '#test/unit/builder/frameworks/starters/sites.ts';
+import { ssrStarters } from '#test/unit/builder/frameworks/starters/ssr.ts';
+import { staticStarters } from '#test/unit/builder/frameworks/starters/static.ts';
 import { recordingShell } from '../shell-double.ts';
 
 function folder(t: TestContext): string {
@@ -139,3 +144,29 @@ test('--from of a folder that shows nothing, that is not there, and beside a tem
   }
   assert.deepEqual(readdirSync(cwd), []);
 });
+
+for (const [name, { files, yaml }] of Object.entries({
+  ...dynamicStarters,
+  ...ssrStarters,
+  ...staticStarters,
+  ...siteStarters,
+}).filter(([, starter]) => starter.kind !== null))
+  test(`--from writes what is found of ${name}, and finds the same with it`, async (t) => {
+    const cwd = folder(t);
+    for (const [file, text] of Object.entries(files)) {
+      mkdirSync(path.dirname(path.join(cwd, file)), { recursive: true });
+      writeFileSync(path.join(cwd, file), text);
+    }
+    const shell = recordingShell(cwd);
+    assert.equal(await run(['init', '--from', '.'], shell), 0, shell.errors.join('\n'));
+    const text = readFileSync(path.join(cwd, 'platform.yaml'), 'utf8');
+    const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    assert.deepEqual(lines, yaml);
+    const { config, problems } = parseProjectConfig(text, { file: 'platform.yaml' });
+    assert.deepEqual(problems, []);
+    const again = settleProject({ root: cwd, workspace: cwd, folder: cwd, configFile: null, config: config! }).config;
+    assert.deepEqual(
+      [again.kind, again.build, again.out, again.main],
+      [config!.kind, config!.build, config!.out, config!.main],
+    );
+  });
