@@ -114,7 +114,7 @@ const zones: readonly Zone[] = [
     prefix: 'runtime/ssr/',
     may: ['core/', 'deployments/archive/', 'runtime/engine/bindings/host-names.ts'],
   },
-  { prefix: 'runtime/sandbox/', may: ['core/'] },
+  { prefix: 'runtime/sandbox/', may: ['core/', 'runtime/sandbox/agent/'] },
   { prefix: 'runtime/sandbox/service/', may: ['core/', 'postgres/', 'runtime/sandbox/'] },
   {
     prefix: 'runtime/sandbox/backends/container/',

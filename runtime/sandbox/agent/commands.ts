@@ -1,0 +1,125 @@
+// Starts a command in a group of its own, with a mark by which all it starts is found. exec.ts waits for it, and
+// processes.ts keeps it. What the agent itself was given, a command never sees.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { stat } from 'node:fs/promises';
+import { constants } from 'node:os';
+import type { Readable } from 'node:stream';
+import { PlatformError } from '#core/errors.ts';
+import type { CommandArguments } from '#core/sandbox/arguments.ts';
+import type { Paths } from './paths.ts';
+import { killTree } from './process-tree.ts';
+import { MARK_VARIABLE, type AgentSettings } from './settings.ts';
+
+/** A command that runs. */
+export interface RunningCommand {
+  readonly pid: number;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** Its exit code; 128 and the number of the signal where one ended it. */
+  readonly exited: Promise<number>;
+  /** Sends a signal to all of it. */
+  kill(signal: NodeJS.Signals): void;
+}
+
+export interface Commands {
+  /** @throws {PlatformError} `file_not_found` (the working directory), `sandbox_limit`, `invalid_argument`. */
+  start(command: CommandArguments, input: Uint8Array | null): Promise<RunningCommand>;
+  /** For all commands from here on. */
+  setVariables(variables: Readonly<Record<string, string>>): void;
+}
+
+/** After its end a command's output may still be on its way, or be held open by what it left running. */
+const QUIET_MS = 50;
+
+export function createCommands(settings: AgentSettings, paths: Paths): Commands {
+  const variables: Record<string, string> = {};
+  const groups = new Set<number>();
+  let commands = 0;
+  // What runs in a sandbox does not outlive it.
+  process.once('exit', () => {
+    for (const group of groups) killTree(group, settings.mark, 'SIGKILL');
+  });
+  return {
+    setVariables: (more) => void Object.assign(variables, more),
+    async start({ command, cwd, variables: own }, input) {
+      const folder = await paths.resolve(cwd ?? '.');
+      const found = await stat(folder.real).catch(() => null);
+      if (found === null) throw new PlatformError('file_not_found', { path: folder.shown });
+      if (!found.isDirectory()) throw new PlatformError('file_type', { path: folder.shown, what: 'not a folder' });
+      const mark = `${settings.mark}.${++commands}`;
+      const [program, ...args] = typeof command === 'string' ? ['/bin/sh', '-c', command] : command;
+      const child = spawn(program!, args, {
+        cwd: folder.real,
+        env: { ...settings.variables, ...variables, ...own, [MARK_VARIABLE]: mark },
+        detached: true,
+        stdio: [input === null ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+      });
+      await started(child, program!);
+      // A command need not read what it is given.
+      child.stdin?.on('error', () => {});
+      child.stdin?.end(input);
+      groups.add(child.pid!);
+      child.once('close', () => groups.delete(child.pid!));
+      return {
+        pid: child.pid!,
+        stdout: child.stdout!,
+        stderr: child.stderr!,
+        exited: exitOf(child),
+        kill: (signal) => killTree(child.pid!, mark, signal),
+      };
+    },
+  };
+}
+
+async function started(child: ChildProcess, program: string): Promise<void> {
+  const failure = await new Promise<NodeJS.ErrnoException | null>((resolve) => {
+    child.once('spawn', () => resolve(null)).once('error', resolve);
+  });
+  if (failure === null) return;
+  switch (failure.code) {
+    case 'ENOENT':
+      throw new PlatformError('file_not_found', { path: program.slice(0, 200) });
+    case 'EACCES':
+      throw new PlatformError('file_forbidden', {
+        path: program.slice(0, 200),
+        action: 'run',
+        reason: 'it is not executable',
+      });
+    case 'E2BIG':
+      throw new PlatformError('invalid_argument', {
+        reason: 'The command and its variables are longer than the system takes: write a file, and run that',
+      });
+    case 'EAGAIN':
+    case 'ENOMEM':
+    case 'EMFILE':
+      throw new PlatformError('sandbox_limit', { what: 'One more process', limit: 'what the sandbox may have' });
+    default:
+      throw failure;
+  }
+}
+
+/** Resolves when it has ended and what it wrote has been read; what it left running may hold its output open. */
+function exitOf(child: ChildProcess): Promise<number> {
+  return new Promise((resolve) => {
+    let code: number | null = null;
+    let timer: NodeJS.Timeout | undefined;
+    const end = (): void => {
+      clearTimeout(timer);
+      child.stdout!.destroy();
+      child.stderr!.destroy();
+      resolve(code!);
+    };
+    const soon = (): void => {
+      if (code === null) return;
+      clearTimeout(timer);
+      timer = setTimeout(() => (child.stdout!.isPaused() || child.stderr!.isPaused() ? soon() : end()), QUIET_MS);
+    };
+    child.stdout!.on('data', soon);
+    child.stderr!.on('data', soon);
+    child.once('exit', (exitCode, signal) => {
+      code = exitCode ?? 128 + constants.signals[signal!];
+      soon();
+    });
+    child.once('close', end);
+  });
+}

@@ -1,0 +1,32 @@
+// Server-sent events as an answer: one JSON a `data:` line, never faster than the reader takes them.
+import type { ServerResponse } from 'node:http';
+
+export interface EventStream {
+  /** False: the reader is behind, wait for {@link drained}. */
+  send(event: object): boolean;
+  /** Calls back once the reader has caught up. */
+  drained(then: () => void): void;
+  end(): void;
+  /** Whether nobody reads any more. */
+  readonly closed: boolean;
+  /** When the reader has gone before the end. */
+  onGone(then: () => void): void;
+}
+
+export function createEventStream(response: ServerResponse): EventStream {
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+  response.flushHeaders();
+  return {
+    send: (event) => response.writable && response.write(`data: ${JSON.stringify(event)}\n\n`),
+    drained: (then) => void response.once('drain', then),
+    end: () => void response.end(),
+    get closed() {
+      return response.destroyed || response.writableEnded;
+    },
+    onGone(then) {
+      response.once('close', () => {
+        if (!response.writableFinished) then();
+      });
+    },
+  };
+}

@@ -1,0 +1,57 @@
+// What the agent does for each operation: arguments as they came -> an answer as JSON, or one that it writes itself.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { toVariables, type Fields } from '#core/sandbox/arguments.ts';
+import type { AgentOperation } from '#core/sandbox/operations.ts';
+import { createCommands } from './commands.ts';
+import { createExecutions } from './exec.ts';
+import { createFileWatches } from './file-watches.ts';
+import { createFiles } from './files.ts';
+import { checkOut } from './git-checkout.ts';
+import { createPaths } from './paths.ts';
+import { fetchFromPort, waitForPort } from './ports.ts';
+import { createProcesses } from './processes.ts';
+import type { AgentSettings } from './settings.ts';
+
+/** One call. */
+export interface AgentCall {
+  readonly fields: Fields;
+  /** With the bytes of a `raw` operation, unread. */
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Fires when the caller has gone. */
+  readonly gone: AbortSignal;
+}
+
+/** Gives what is sent as JSON; undefined: nothing, or it has written its answer. */
+type Operation = (call: AgentCall) => unknown;
+
+export function createOperations(settings: AgentSettings): Readonly<Record<AgentOperation, Operation>> {
+  const paths = createPaths(settings);
+  const commands = createCommands(settings, paths);
+  const executions = createExecutions(commands);
+  const processes = createProcesses(commands);
+  const files = createFiles(paths);
+  const watchFiles = createFileWatches(paths);
+  return {
+    exec: ({ fields, gone }) => executions.exec(fields, gone),
+    execStream: ({ fields, response }) => executions.execStream(fields, response),
+    startProcess: ({ fields }) => processes.start(fields),
+    listProcesses: () => processes.list(),
+    getProcess: ({ fields }) => processes.get(fields),
+    getProcessLogs: ({ fields }) => processes.logs(fields),
+    streamProcessLogs: ({ fields, response }) => processes.stream(fields, response),
+    killProcess: ({ fields }) => processes.kill(fields),
+    readFile: ({ fields, response }) => files.read(fields, response),
+    writeFile: ({ fields, request }) => files.write(fields, request),
+    deleteFile: ({ fields }) => files.delete(fields),
+    moveFile: ({ fields }) => files.move(fields),
+    mkdir: ({ fields }) => files.mkdir(fields),
+    listFiles: ({ fields }) => files.list(fields),
+    exists: async ({ fields }) => ({ exists: await files.exists(fields) }),
+    watch: ({ fields, response }) => watchFiles(fields, response),
+    setEnvVars: ({ fields }) => commands.setVariables(toVariables(fields['variables'])),
+    gitCheckout: ({ fields, gone }) => checkOut(fields, { executions, paths }, gone),
+    waitForPort: ({ fields, gone }) => waitForPort(fields, gone),
+    fetch: ({ fields, request, response }) => fetchFromPort(fields, request, response),
+  };
+}

@@ -1,0 +1,103 @@
+// Servers that run in the sandbox: asked on its loopback interface, and waited for.
+import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import { connect, type LookupFunction } from 'node:net';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+import { PlatformError } from '#core/errors.ts';
+import { toPort, toPortRequest, toWhole, type Fields } from '#core/sandbox/arguments.ts';
+import { RESPONSE_HEADER, SANDBOX_BOUNDS } from '#core/sandbox/operations.ts';
+
+/** Both, since a server may listen on either. */
+const lookup: LookupFunction = (_host, _options, then) =>
+  then(null, [
+    { address: '127.0.0.1', family: 4 },
+    { address: '::1', family: 6 },
+  ]);
+const POLL_MS = 50;
+const WAIT_MS = 60_000;
+
+/** Sends a request to a port, and its answer back. */
+export async function fetchFromPort(fields: Fields, body: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { port, method, path, headers } = toPortRequest(fields);
+  const outgoing = httpRequest({
+    host: 'localhost',
+    port,
+    method,
+    path,
+    headers: [
+      ...(headers.some(([name]) => name.toLowerCase() === 'host') ? [] : ['host', `localhost:${port}`]),
+      ...headers.flat(),
+    ],
+    lookup,
+    agent: false,
+  });
+  const gone = (): void => void outgoing.destroy();
+  response.once('close', gone);
+  try {
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      outgoing.once('response', resolve).once('error', reject);
+      if (method === 'GET' || method === 'HEAD') outgoing.end();
+      else pipeline(body, outgoing).catch(reject);
+    });
+    const head = encodeURIComponent(
+      JSON.stringify({
+        status: answer.statusCode,
+        statusText: answer.statusMessage,
+        headers: pairsOf(answer.rawHeaders),
+      }),
+    );
+    if (head.length > SANDBOX_BOUNDS.headerArgumentsCharsMax) {
+      answer.destroy();
+      throw new PlatformError('port_unreachable', { port, reason: 'the headers of its answer are too large' });
+    }
+    response.writeHead(200, { 'content-type': 'application/octet-stream', [RESPONSE_HEADER]: head });
+    response.flushHeaders();
+    await pipeline(answer, response);
+  } catch (error) {
+    if (error instanceof PlatformError) throw error;
+    throw new PlatformError('port_unreachable', { port, reason: reasonOf(error) });
+  } finally {
+    response.off('close', gone);
+  }
+}
+
+function pairsOf(raw: readonly string[]): [string, string][] {
+  const pairs: [string, string][] = [];
+  for (let at = 0; at + 1 < raw.length; at += 2) pairs.push([raw[at]!, raw[at + 1]!]);
+  return pairs;
+}
+
+function reasonOf(error: unknown): string {
+  const { code, message, errors } = error as NodeJS.ErrnoException & { errors?: readonly NodeJS.ErrnoException[] };
+  const known = code ?? errors?.[0]?.code;
+  return known === 'ECONNREFUSED' ? 'nothing listens there' : (known ?? message);
+}
+
+/** Resolves when something listens on a port. */
+export async function waitForPort(fields: Fields, gone: AbortSignal): Promise<void> {
+  const port = toPort(fields['port']);
+  const limitMs = toWhole(fields['timeoutMs'], 'timeoutMs', {
+    least: 1,
+    most: SANDBOX_BOUNDS.commandMsMax,
+    otherwise: WAIT_MS,
+  });
+  const until = performance.now() + limitMs;
+  while (!(await listens(port))) {
+    if (gone.aborted) return;
+    if (performance.now() >= until)
+      throw new PlatformError('port_unreachable', { port, reason: `nothing listened there within ${limitMs} ms` });
+    await pause(POLL_MS);
+  }
+}
+
+function listens(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: 'localhost', port, lookup, autoSelectFamily: true });
+    socket
+      .once('connect', () => {
+        socket.destroy();
+        resolve(true);
+      })
+      .once('error', () => resolve(false));
+  });
+}

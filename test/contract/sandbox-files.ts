@@ -1,0 +1,136 @@
+// Files, servers and clones in a sandbox: part of the contract of backends (sandbox.ts).
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { it } from 'node:test';
+import { buffer, text } from 'node:stream/consumers';
+import { RESPONSE_HEADER } from '#core/sandbox/operations.ts';
+import type { Asker, Fields } from './sandbox-asker.ts';
+
+/** @param box the machine that all of them use. */
+export function testFiles(box: () => Asker): void {
+  it('writes, reads, moves and deletes files, texts and bytes', async () => {
+    await box().write('/workspace/notes/a.txt', 'grüße');
+    assert.equal(await box().read('notes/a.txt'), 'grüße');
+    const bytes = randomBytes(3_000_000);
+    await box().write('notes/b.bin', bytes);
+    assert.deepEqual(await buffer(await box().raw('readFile', { path: 'notes/b.bin' })), bytes);
+    await box().ask('moveFile', { from: 'notes/a.txt', to: 'other/c.txt' });
+    assert.deepEqual(await box().ask('exists', { path: 'notes/a.txt' }), { exists: false });
+    assert.deepEqual(await box().ask('exists', { path: 'other/c.txt' }), { exists: true });
+    await box().ask('deleteFile', { path: 'other/c.txt' });
+    await assert.rejects(box().read('other/c.txt'), {
+      code: 'file_not_found',
+      message: 'There is no file or folder /workspace/other/c.txt',
+    });
+    await assert.rejects(box().read('notes'), { code: 'file_type' });
+    await assert.rejects(box().ask('deleteFile', { path: 'notes' }), { code: 'file_type' });
+    await box().ask('deleteFile', { path: 'notes', recursive: true });
+    assert.deepEqual(await box().ask('exists', { path: 'notes' }), { exists: false });
+    await assert.rejects(box().ask('deleteFile', { path: '/workspace', recursive: true }), { code: 'file_forbidden' });
+  });
+
+  it('keeps the mode of a file that is written again, or sets the one it is told', async () => {
+    await box().ask('writeFile', { path: 'run.sh', mode: 0o755 }, Buffer.from('#!/bin/sh\necho one\n'));
+    assert.equal((await box().exec('./run.sh')).stdout, 'one\n');
+    await box().write('run.sh', '#!/bin/sh\necho two\n');
+    assert.equal((await box().exec('./run.sh')).stdout, 'two\n');
+  });
+
+  it('lists folders', async () => {
+    await box().exec('mkdir -p list/in && echo 12345 > list/a && touch list/in/b list/.hidden && ln -s a list/link');
+    assert.deepEqual(await box().ask('listFiles', { path: 'list' }), [
+      { name: 'a', path: '/workspace/list/a', type: 'file', size: 6 },
+      { name: 'in', path: '/workspace/list/in', type: 'directory' },
+      { name: 'link', path: '/workspace/list/link', type: 'symlink' },
+    ]);
+    const all = await box().ask<{ path: string }[]>('listFiles', {
+      path: 'list',
+      recursive: true,
+      includeHidden: true,
+    });
+    assert.deepEqual(
+      all.map(({ path }) => path.slice('/workspace/list/'.length)),
+      ['.hidden', 'a', 'in', 'in/b', 'link'],
+    );
+    await assert.rejects(box().ask('listFiles', { path: 'nowhere' }), { code: 'file_not_found' });
+    await assert.rejects(box().ask('mkdir', { path: 'list' }), { code: 'file_exists' });
+  });
+
+  it('says what changes in a folder', async () => {
+    await box().exec('mkdir -p seen && echo 1 > seen/old');
+    const events = box().events('watch', { path: 'seen', recursive: true });
+    const seen: Fields[] = [];
+    for await (const event of events) {
+      seen.push(event);
+      if (event['type'] === 'watching') await box().exec('echo 2 > seen/new');
+      else if (event['path'] === '/workspace/seen/new' && event['eventType'] === 'create')
+        await box().exec('rm seen/new');
+      else if (event['eventType'] === 'delete') break;
+    }
+    assert.deepEqual(seen[0], { type: 'watching', path: '/workspace/seen' });
+    assert.deepEqual(seen.at(-1), {
+      type: 'event',
+      eventType: 'delete',
+      path: '/workspace/seen/new',
+      isDirectory: false,
+    });
+  });
+
+  it('asks servers that listen in the sandbox', async () => {
+    const source = `require('http').createServer((q, s) => { let n = 0; q.on('data', (c) => n += c.length).on('end', () => {
+      s.writeHead(201, { 'x-seen': q.headers['x-mine'], 'set-cookie': ['a=1', 'b=2'] });
+      s.end(q.method + ' ' + q.url + ' ' + n); }); }).listen(18080, '127.0.0.1');`;
+    await box().write('server.cjs', source);
+    const hasNode = (await box().exec('command -v node')).success;
+    if (!hasNode) return;
+    await box().ask('startProcess', { command: 'exec node server.cjs', processId: 'http' });
+    await box().ask('waitForPort', { port: 18080, timeoutMs: 60_000 });
+    const answer = await box().raw(
+      'fetch',
+      { port: 18080, method: 'POST', path: '/a?b=c', headers: [['x-mine', 'yes']] },
+      Buffer.from('12345'),
+    );
+    const head = JSON.parse(decodeURIComponent(answer.headers[RESPONSE_HEADER] as string)) as {
+      status: number;
+      headers: [string, string][];
+    };
+    assert.equal(head.status, 201);
+    assert.deepEqual(
+      head.headers.filter(([name]) => name === 'x-seen' || name === 'set-cookie'),
+      [
+        ['x-seen', 'yes'],
+        ['set-cookie', 'a=1'],
+        ['set-cookie', 'b=2'],
+      ],
+    );
+    assert.equal(await text(answer), 'POST /a?b=c 5');
+    await box().ask('killProcess', { id: 'http' });
+    await assert.rejects(box().ask('fetch', { port: 18080, method: 'GET', path: '/', headers: [] }), {
+      code: 'port_unreachable',
+      message: 'Nothing answers on port 18080 of the sandbox: nothing listens there',
+    });
+    await assert.rejects(box().ask('waitForPort', { port: 18080, timeoutMs: 1 }), { code: 'port_unreachable' });
+  });
+
+  it('clones a repository, and keeps no credentials', async () => {
+    const hasGit = (await box().exec('command -v git')).success;
+    if (!hasGit) return;
+    await box().exec(
+      'mkdir origin && cd origin && git init -q -b main && echo hi > read.me && git add . && ' +
+        'git -c user.name=a -c user.email=a@b commit -qm one',
+    );
+    const origin = (await box().exec('echo file://$PWD/origin')).stdout.trim();
+    await box().ask('gitCheckout', { url: origin, targetDir: 'clone', branch: 'main', depth: 1 });
+    assert.equal(await box().read('clone/read.me'), 'hi\n');
+    await assert.rejects(box().ask('gitCheckout', { url: 'file:///nowhere/at/all.git' }), { code: 'git_failed' });
+    await assert.rejects(box().ask('gitCheckout', { url: 'https://me:s3cret@localhost:1/r.git' }), (error: Error) => {
+      assert.match(error.message, /^git could not check out https:\/\/localhost:1\/r.git/);
+      assert.doesNotMatch(error.message, /s3cret/);
+      return true;
+    });
+    await assert.rejects(box().ask('gitCheckout', { url: origin, branch: '--upload-pack=x' }), {
+      code: 'invalid_argument',
+    });
+    await assert.rejects(box().ask('gitCheckout', { url: 'ext::sh -c true' }), { code: 'invalid_argument' });
+  });
+}
