@@ -114,6 +114,7 @@ const zones: readonly Zone[] = [
     prefix: 'runtime/ssr/',
     may: ['core/', 'deployments/archive/', 'runtime/engine/bindings/host-names.ts'],
   },
+  { prefix: 'runtime/sandbox/backends/', may: ['core/', 'runtime/sandbox/', 'deployments/archive/tar-header.ts'] },
   { prefix: 'runtime/sandbox/', may: ['core/', 'runtime/sandbox/agent/'] },
   { prefix: 'runtime/sandbox/service/', may: ['core/', 'postgres/', 'runtime/sandbox/'] },
   {

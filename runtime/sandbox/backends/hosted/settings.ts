@@ -1,0 +1,92 @@
+// The variables of a hosted provider (docs/sandbox-provider.md), read once when the sandbox service starts with
+// SANDBOX_PROVIDER=hosted. What is missing or wrong is refused by name, with what to do. Pure.
+import { isIP } from 'node:net';
+import { parseInteger } from '#core/parse-integer.ts';
+
+/** `HOSTED_*` and `SANDBOX_AI_URL`. */
+export interface HostedSettings {
+  /** `HOSTED_BASE_URL`, without a slash at its end. */
+  readonly baseUrl: string;
+  /** `HOSTED_API_KEY`. */
+  readonly apiKey: string;
+  /** `HOSTED_ORG`. */
+  readonly organization: string;
+  /** `HOSTED_TEMPLATE`; null: what the provider starts from by itself. */
+  readonly template: string | null;
+  /** `HOSTED_TEMPLATE_SNAPSHOT_ID`: machines are refused where the template is at another one. */
+  readonly snapshotId: string | null;
+  /** `HOSTED_MACHINE_TYPE`. */
+  readonly machineType: 'small' | 'default' | 'large';
+  /** `HOSTED_TTL_SECONDS`; 0: never. */
+  readonly ttlSeconds: number;
+  /** `HOSTED_REQUIRE_SCOPED_KEY`. */
+  readonly requiresScopedKey: boolean;
+  /** `SANDBOX_AI_URL`. */
+  readonly aiUrl: string;
+}
+
+const MACHINE_TYPES = ['small', 'default', 'large'] as const;
+const TTL_SECONDS_MAX = 30 * 86_400;
+
+/** @throws {Error} naming the variable, its value and what it takes; never the value of the key. */
+export function hostedSettings(environment: Readonly<Record<string, string | undefined>>): HostedSettings {
+  const get = (name: string): string => environment[name]?.trim() ?? '';
+  const missing = ['HOSTED_API_KEY', 'HOSTED_ORG', 'HOSTED_BASE_URL', 'SANDBOX_AI_URL'].filter(
+    (name) => get(name) === '',
+  );
+  if (missing.length > 0) throw new Error(`SANDBOX_PROVIDER=hosted needs ${missing.join(', ')}`);
+  const machineType = get('HOSTED_MACHINE_TYPE') || 'default';
+  if (!isMachineType(machineType))
+    throw new Error(`HOSTED_MACHINE_TYPE is "${machineType}": it takes ${MACHINE_TYPES.join(', ')}`);
+  const scoped = get('HOSTED_REQUIRE_SCOPED_KEY') || 'false';
+  if (scoped !== 'true' && scoped !== 'false')
+    throw new Error(`HOSTED_REQUIRE_SCOPED_KEY is "${scoped}": it takes true or false`);
+  const template = get('HOSTED_TEMPLATE') || null;
+  const snapshotId = get('HOSTED_TEMPLATE_SNAPSHOT_ID') || null;
+  if (template === null && snapshotId !== null)
+    throw new Error('HOSTED_TEMPLATE_SNAPSHOT_ID pins a template: set HOSTED_TEMPLATE, or leave both out');
+  return {
+    baseUrl: providerUrl(get('HOSTED_BASE_URL')),
+    apiKey: get('HOSTED_API_KEY'),
+    organization: get('HOSTED_ORG'),
+    template,
+    snapshotId,
+    machineType,
+    ttlSeconds: parseInteger('HOSTED_TTL_SECONDS', get('HOSTED_TTL_SECONDS') || '86400', { most: TTL_SECONDS_MAX }),
+    requiresScopedKey: scoped === 'true',
+    aiUrl: publicUrl(get('SANDBOX_AI_URL')),
+  };
+}
+
+function providerUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url?.protocol !== 'https:' || url.username !== '' || url.search !== '' || url.hash !== '')
+    throw new Error(
+      `HOSTED_BASE_URL must be an https address without a key or a query, but is "${withoutPassword(text)}"`,
+    );
+  return url.href.replace(/\/+$/, '');
+}
+
+/** Machines of a provider reach it over the Internet. */
+function publicUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url?.protocol !== 'https:' || isInternal(url.hostname))
+    throw new Error(
+      `SANDBOX_AI_URL must be the public https address of the API's /ai (https://api.example.com/ai), but is "${withoutPassword(text)}"`,
+    );
+  return url.href.replace(/\/+$/, '');
+}
+
+/** Names without a dot and those of private networks; addresses have no certificate. */
+function isInternal(host: string): boolean {
+  if (isIP(host.replace(/^\[|\]$/g, '')) !== 0 || !host.includes('.')) return true;
+  return /\.(?:localhost|local|internal|lan|home|test|invalid)\.?$/.test(host);
+}
+
+function isMachineType(text: string): text is HostedSettings['machineType'] {
+  return (MACHINE_TYPES as readonly string[]).includes(text);
+}
+
+function withoutPassword(text: string): string {
+  return text.replace(/\/\/[^/@]*@/, '//...@');
+}

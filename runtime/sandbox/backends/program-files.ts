@@ -1,0 +1,38 @@
+// The files of a program that runs inside sandboxes: an entry and every module that it reaches, as they lie here. Used
+// by backends whose machines do not see this disk.
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { padding, tarHeader } from '#deployments/archive/tar-header.ts';
+
+const ROOT = path.join(import.meta.dirname, '../../..');
+/** Of our own modules: `.js` where they were packed. */
+export const SOURCE_SUFFIX = import.meta.filename.endsWith('.ts') ? '.ts' : '.js';
+/** `import ... from '<specifier>'` and `export ... from`, of values. */
+const IMPORTS = /^(?:import|export)\s+(?!type\s)(?:[^'";]*?\sfrom\s+)?['"]([^'"]+)['"]/gm;
+
+/**
+ * @param entry path from the root.
+ * @returns bytes by path from the root, with a package.json.
+ * @throws {Error} where it imports a package: no sandbox has any.
+ */
+export function readProgram(entry: string): ReadonlyMap<string, Buffer> {
+  const files = new Map<string, Buffer>();
+  const take = (file: string): void => {
+    if (files.has(file)) return;
+    const bytes = readFileSync(path.join(ROOT, file));
+    files.set(file, bytes);
+    for (const [, specifier = ''] of bytes.toString().matchAll(IMPORTS)) {
+      if (specifier.startsWith('.')) take(path.posix.join(path.posix.dirname(file), specifier));
+      else if (specifier.startsWith('#')) take(specifier.slice(1).replace(/\.ts$/, SOURCE_SUFFIX));
+      else if (!specifier.startsWith('node:')) throw new Error(`${file} imports ${specifier}, which no sandbox has`);
+    }
+  };
+  take(entry);
+  files.set('package.json', Buffer.from('{"type":"module","imports":{"#core/*":"./core/*"}}'));
+  return files;
+}
+
+/** The entries of a tar file with them, without its end. */
+export function* programArchive(files: ReadonlyMap<string, Buffer>): Generator<Buffer> {
+  for (const [file, bytes] of files) yield* [tarHeader(file, bytes.length), bytes, Buffer.alloc(padding(bytes.length))];
+}
