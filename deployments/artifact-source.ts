@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PlatformError } from '#core/errors.ts';
 import { artifactId, hashOf } from '#core/artifact-id.ts';
+import { toWorkerText, type WorkerText } from '#core/worker-text.ts';
 import type { DatabaseMigrations, Manifest } from '#core/manifest.ts';
 import { isArtifactId } from '#core/names.ts';
 
@@ -12,8 +13,11 @@ export interface OpenArtifact {
   readonly manifest: Manifest;
   /** Characters of its manifest. */
   readonly size: number;
-  /** The bundle, checked; null for static projects. @throws {PlatformError} `artifact_corrupt` */
-  workerCode(): string | null;
+  /**
+   * The bundle, checked; null for static projects. The same one for as long as anything holds it. @throws
+   * {PlatformError} `artifact_corrupt`
+   */
+  workerText(): WorkerText | null;
   /** Its source map; null where there is none or it cannot be read. */
   sourceMap(): string | null;
   /** Migrations of its databases, checked. @throws {PlatformError} `artifact_corrupt` */
@@ -63,7 +67,7 @@ export function openArtifact(folder: string, id: string): OpenArtifact {
   if (!isArtifactId(id)) throw new PlatformError('artifact_corrupt', { artifact: id, reason: 'its id is not a hash' });
   const root = join(folder, 'artifacts', id);
   const { manifest, size } = readManifest(root, id);
-  const read = (name: string, hash: string): string => {
+  const read = (name: string, hash: string): Buffer => {
     let content: Buffer;
     try {
       content = readFileSync(join(root, name));
@@ -72,17 +76,25 @@ export function openArtifact(folder: string, id: string): OpenArtifact {
     }
     if (hashOf(content) !== hash)
       throw new PlatformError('artifact_corrupt', { artifact: id, reason: `${name} does not match its hash` });
-    return content.toString('utf8');
+    return content;
   };
+  let text: WeakRef<WorkerText> | null = null;
   return {
     id,
     manifest,
     size,
-    workerCode: () => (manifest.worker === null ? null : read('worker.js', manifest.worker.hash)),
+    workerText() {
+      if (manifest.worker === null) return null;
+      const held = text?.deref();
+      if (held !== undefined) return held;
+      const made = toWorkerText(read('worker.js', manifest.worker.hash));
+      text = new WeakRef(made);
+      return made;
+    },
     sourceMap() {
       const hash = manifest.worker?.mapHash ?? null;
       try {
-        return hash === null ? null : read('worker.js.map', hash);
+        return hash === null ? null : read('worker.js.map', hash).toString('utf8');
       } catch {
         return null;
       }
@@ -90,7 +102,7 @@ export function openArtifact(folder: string, id: string): OpenArtifact {
     migrations: () =>
       manifest.migrations === undefined
         ? []
-        : (JSON.parse(read('migrations.json', manifest.migrations.hash)) as DatabaseMigrations[]),
+        : (JSON.parse(read('migrations.json', manifest.migrations.hash).toString('utf8')) as DatabaseMigrations[]),
     assetFile: (path) => join(root, 'assets', path),
     serverFile: () => join(root, 'server.tar'),
     encodedFile(hash) {

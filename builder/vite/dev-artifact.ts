@@ -2,6 +2,7 @@
 // to serve there, so that it lists none.
 import { artifactId } from '#core/artifact-id.ts';
 import type { Manifest } from '#core/manifest.ts';
+import { toWorkerText, type WorkerText } from '#core/worker-text.ts';
 import { defaultAssets, toManifest } from '../build.ts';
 import { adaptedAssetsBinding } from '../frameworks/adapters.ts';
 import type { BuildConfig } from '../project.ts';
@@ -12,7 +13,7 @@ interface DevArtifact {
   readonly id: string;
   readonly manifest: Manifest;
   readonly size: number;
-  workerCode(): string;
+  workerText(): WorkerText;
   sourceMap(): string;
   migrations(): [];
   assetFile(path: string): string;
@@ -31,7 +32,7 @@ export function openDevArtifact(config: BuildConfig, { code, map }: DevWorker): 
     id: artifactId(manifest),
     manifest,
     size: 0,
-    workerCode: () => code,
+    workerText: () => toWorkerText(Buffer.from(code)),
     sourceMap: map,
     // They are applied by who deploys.
     migrations: () => [],

@@ -130,7 +130,7 @@ function checkArtifact(folder: string, { artifact }: Row): { readonly manifest: 
   try {
     if (artifact === null) throw new Error('The build left no artifact');
     const opened = openArtifact(folder, artifact);
-    opened.workerCode();
+    opened.workerText();
     opened.migrations();
     return opened;
   } catch (error) {

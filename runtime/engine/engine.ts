@@ -82,8 +82,10 @@ export interface Engine {
 export async function createEngine(options: EngineOptions): Promise<Engine> {
   const snapshot = await loadSnapshot(options.cacheFolder);
   const compiledForms = new CompiledForms({ folder: options.cacheFolder, key: snapshot.key, limits: options.limits });
+  const native = loadNative();
   const compileAhead = new CompileAhead({
     snapshot,
+    native,
     forms: compiledForms,
     memoryLimitMb: options.limits.isolateMemoryMb,
   });
@@ -95,7 +97,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const pool = new Pool(
     {
       snapshot,
-      native: loadNative(),
+      native,
       scheduler,
       counters,
       compiledForms,

@@ -169,7 +169,7 @@ export function createHandler(parts: HandlerParts): Handler {
     parts.engine.compileAhead.add(() => {
       const artifact = parts.openArtifact(route.artifact);
       const { worker } = artifact.manifest;
-      return worker === null ? null : { owner: keyOf(route), ...worker, code: () => artifact.workerCode() ?? '' };
+      return worker === null ? null : { owner: keyOf(route), ...worker, text: () => artifact.workerText() };
     });
   }
 

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultLimits } from '#core/limits.ts';
+import { toWorkerText } from '#core/worker-text.ts';
 import { EngineMemory } from '#runtime/engine/bridge/host-memory.ts';
 import { FIELD, RECORD, toHost } from '#runtime/engine/bridge/protocol.ts';
 import { Deployment, type DeploymentParts } from '#runtime/engine/deployments/deployment.ts';
@@ -123,7 +124,7 @@ test('whatever a guest says, the host goes on and every request ends once', asyn
     plan: 'free',
     vars: {},
     bindings: {},
-    code: () => ({ code: '', hash: '' }),
+    code: () => ({ text: toWorkerText(Buffer.alloc(0)), hash: '' }),
     sourceMap: () => null,
   } as const;
   const deployment = new Deployment(config, parts);

@@ -240,7 +240,8 @@ export async function startHandler(
       const app = { PLATFORM_APP_URL: `http://127.0.0.1:${processOf.port(project)}`, PLATFORM_APP_TOKEN: token };
       server!.show({ ...route, vars: { ...route.vars, ...app } }, artifact, null);
       const file = join(folder, `${project}.mjs`);
-      await writeFile(file, artifact.workerCode()!);
+      const { bytes, isWide } = artifact.workerText()!;
+      await writeFile(file, Buffer.from(bytes).toString(isWide ? 'utf16le' : 'latin1'));
       await processOf.serve({ project, file, url, token });
     }
     return processOf;

@@ -3,6 +3,7 @@
 import { hashOf } from '#core/artifact-id.ts';
 import type { Limits } from '#core/limits.ts';
 import { defaultLimits } from '#core/limits.ts';
+import { toWorkerText } from '#core/worker-text.ts';
 import { Deployment, type DeploymentParts } from '#runtime/engine/deployments/deployment.ts';
 import { createEngine } from '#runtime/engine/engine.ts';
 import { CHECK_MS } from '#runtime/engine/deployments/stuck-entry.ts';
@@ -72,7 +73,11 @@ export async function openIsolateSide(folder: string, origin: string, cache: str
         bindings: {},
       };
       const deployment = new Deployment(
-        { ...config, code: () => ({ code, hash: hashOf(code) }), sourceMap: () => null },
+        {
+          ...config,
+          code: () => ({ text: toWorkerText(Buffer.from(code)), hash: hashOf(code) }),
+          sourceMap: () => null,
+        },
         parts,
       );
       live.add(deployment);

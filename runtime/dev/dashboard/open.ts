@@ -8,6 +8,7 @@ import { hashOf } from '#core/artifact-id.ts';
 import type { Limits } from '#core/limits.ts';
 import { createBearerCheck } from '#core/process/bearer.ts';
 import { rpcWorkerCode } from '#core/rpc/worker-code.ts';
+import { toWorkerText } from '#core/worker-text.ts';
 import type { ResourceParts } from '../../engine/resources/asked.ts';
 import type { Activity } from './activity.ts';
 import type { ShownDeployment } from './api.ts';
@@ -53,8 +54,9 @@ export interface LocalDashboard {
 /** Opens it; null, and a warning, where its port cannot be had: a project can be worked on without. */
 export async function openLocalDashboard(parts: LocalDashboardParts): Promise<LocalDashboard | null> {
   const { project, limits, activity, address, url } = parts;
-  const ownCode = rpcWorkerCode(limits.dashboardBodyBytesMax);
-  const ownWorker = { hash: hashOf(ownCode), bytes: Buffer.byteLength(ownCode), mapHash: null };
+  const ownCode = Buffer.from(rpcWorkerCode(limits.dashboardBodyBytesMax));
+  const ownText = toWorkerText(ownCode);
+  const ownWorker = { hash: hashOf(ownCode), bytes: ownCode.byteLength, mapHash: null };
   let shown: ShownDeployment | null = null;
   let own: { readonly route: Route; readonly artifact: OpenArtifact } | null = null;
   let served: { readonly route: Route; readonly artifact: OpenArtifact } | null = null;
@@ -106,7 +108,7 @@ export async function openLocalDashboard(parts: LocalDashboardParts): Promise<Lo
         ...artifact,
         id: `${id}${ownSuffix}`,
         manifest: { ...manifest, worker: ownWorker },
-        workerCode: () => ownCode,
+        workerText: () => ownText,
         sourceMap: () => null,
       };
       own = {

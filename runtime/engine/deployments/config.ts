@@ -2,6 +2,7 @@
 import type { Limits } from '#core/limits.ts';
 import type { Plan } from '#core/plans.ts';
 import type { ServerSpec } from '#core/ssr/protocol.ts';
+import type { WorkerText } from '#core/worker-text.ts';
 import type { HostFunctions } from '../bridge/host-calls.ts';
 import type { HostMemory } from '../bridge/host-memory.ts';
 import type { Exchange } from '../http/listener.ts';
@@ -19,7 +20,7 @@ export interface DeploymentConfig {
   /** Binding name -> kind. */
   readonly bindings: Readonly<Record<string, string>>;
   /** The bundle and its hash. */
-  readonly code: () => { readonly code: string; readonly hash: string };
+  readonly code: () => { readonly text: WorkerText; readonly hash: string };
   readonly sourceMap: () => string | null;
   /**
    * To be done before its worker is loaded: its migrations. Null when there is nothing, or no more. It rejects with a

@@ -6,6 +6,7 @@ import type { ServerRules } from '#core/manifest.ts';
 import type { ServerSpec } from '#core/ssr/protocol.ts';
 import { AI_TOKEN_VARIABLE, LOCAL_ORGANIZATION } from '#core/ai-caller.ts';
 import { ofPreview } from '#core/preview.ts';
+import { toWorkerText } from '#core/worker-text.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
 import type { AssetServer } from '../assets/assets.ts';
 import { createAiCalls } from '../bindings/ai.ts';
@@ -28,6 +29,9 @@ import type { DeploymentConfig, ServingParts } from './config.ts';
 import { prepareDatabases, type ProjectDatabases } from './database-preparation.ts';
 import { noServers, type ServerLink } from '../servers/server-link.ts';
 import { Deployment, type DeploymentParts, type Explain, type RequestRecord } from './deployment.ts';
+
+/** Of a deployment without a worker. */
+const NO_TEXT = toWorkerText(Buffer.alloc(0));
 
 /** What deployments are made with. */
 export interface RouteDeploymentParts {
@@ -200,7 +204,7 @@ function configOf(
     plan: route.plan,
     vars,
     bindings,
-    code: () => ({ code: artifact.workerCode() ?? '', hash: manifest.worker?.hash ?? '' }),
+    code: () => ({ text: artifact.workerText() ?? NO_TEXT, hash: manifest.worker?.hash ?? '' }),
     sourceMap: () => artifact.sourceMap(),
     server: server === undefined ? null : serverOf({ ...route, vars }, server),
   };

@@ -20,7 +20,8 @@ export interface Native {
   readonly run: unknown;
   /** Compiles a worker, runs its top level: `[state, error or specifier, line, column]` (native/guest/guest.cc). */
   load(
-    code: string,
+    text: unknown,
+    isWide: boolean,
     form: unknown,
     context: Context,
     memoryBytesMax: number,

@@ -163,12 +163,12 @@ scope['connect'] = (
   return {
     run: native.run,
     /** Compiles the worker and runs its top level. Variables, bindings and CPU limits in ms (0 = none) come with it. */
-    load: (config: EnvironmentConfig & WorkerConfig, code: string, form: unknown) => {
+    load: (config: EnvironmentConfig & WorkerConfig, text: unknown, isWide: boolean, form: unknown) => {
       native.own(config.owner, config.crashDescriptor);
       startup.account.limit = config.startupCpuMs;
       limitCpu(native, config.cpuLimitMs, config.startupCpuMs);
       environment = createEnvironment(config);
-      loaded = native.load(code, form, startup, limits.memoryBytesMax);
+      loaded = native.load(text, isWide, form, startup, limits.memoryBytesMax);
     },
     compiledForm: () => native.compiledForm(),
     trim: () => native.trim(),

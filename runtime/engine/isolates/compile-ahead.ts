@@ -3,6 +3,7 @@
 // thrown away. handler.ts adds deployments when routes change.
 import type ivm from 'isolated-vm';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { WorkerText } from '#core/worker-text.ts';
 import type { CompiledForms } from './compiled-forms.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -13,13 +14,14 @@ export interface AheadWorker {
   /** Of the code. */
   readonly hash: string;
   readonly bytes: number;
-  /** @throws when it cannot be read. */
-  code(): string;
+  /** Null where there is none. @throws when it cannot be read. */
+  text(): WorkerText | null;
 }
 
 /** What compiling ahead needs. */
 interface CompileAheadOptions {
   readonly snapshot: Snapshot;
+  readonly native: ivm.NativeModule;
   readonly forms: CompiledForms;
   readonly memoryLimitMb: number;
 }
@@ -28,6 +30,8 @@ interface CompileAheadOptions {
 const WAITING_MAX = 2000;
 /** Larger workers are compiled when they are asked for, on their own account. */
 const CODE_MAX = 4 * 1024 * 1024;
+/** Of larger ones the functions that run are compiled when they do: a form with all of them takes longer to read. */
+const EAGER_MAX = 1024 * 1024;
 /** V8's parser cannot be ended: after one that takes so long no more are compiled. */
 const COMPILE_MS_MAX = 10_000;
 
@@ -71,25 +75,26 @@ export class CompileAhead {
   }
 
   async #compile(find: () => AheadWorker | null): Promise<void> {
-    const { snapshot, forms, memoryLimitMb } = this.#options;
+    const { snapshot, native, forms, memoryLimitMb } = this.#options;
     const worker = find();
     if (worker === null || worker.bytes > CODE_MAX || forms.has(worker.owner, worker.hash, worker.bytes)) return;
-    const code = worker.code();
-    const { isolate } = snapshot.open({ memoryLimit: memoryLimitMb, onCatastrophicError: () => this.close() });
+    const text = worker.text();
+    if (text === null) return;
+    const { isolate, context } = snapshot.open({ memoryLimit: memoryLimitMb, onCatastrophicError: () => this.close() });
     const settled = new AbortController();
     try {
-      const compiled = isolate.compileModule(code, {
-        filename: 'worker.js',
-        produceCachedData: true,
-      } as ivm.ScriptInfo);
+      const functions = native.createSync(context) as ivm.Reference<Record<string, unknown>>;
+      const compile = functions.getSync('compileAhead', { reference: true }) as unknown as ivm.Reference<
+        (bytes: SharedArrayBuffer, isWide: boolean, isEager: boolean) => ArrayBuffer | undefined
+      >;
+      const compiled = compile.apply(undefined, [text.bytes, text.isWide, text.length <= EAGER_MAX], {
+        arguments: { copy: true },
+        result: { copy: true },
+      }) as Promise<ArrayBuffer | undefined>;
       const late = delay(COMPILE_MS_MAX, null, { ref: false, signal: settled.signal }).catch(() => null);
-      const module = await Promise.race([compiled, late]);
-      if (module === null) this.close();
-      else {
-        const { cachedData } = module as unknown as { readonly cachedData: ivm.ExternalCopy<ArrayBuffer> };
-        await forms.keep(worker.owner, worker.hash, cachedData.copy());
-        cachedData.release();
-      }
+      const form = await Promise.race([compiled, late]);
+      if (form === null) this.close();
+      else if (form !== undefined) await forms.keep(worker.owner, worker.hash, form);
     } finally {
       settled.abort();
       if (!isolate.isDisposed) isolate.dispose();

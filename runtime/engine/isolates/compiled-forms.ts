@@ -10,8 +10,27 @@ import { join } from 'node:path';
 
 /** What forms are taken from: an isolate that runs the worker. */
 export interface FormSource {
-  /** Null when it is gone, or was started from a form itself. */
+  /** Null when it is gone. */
   compiledForm(): Promise<ArrayBuffer | null>;
+}
+
+/** How much a worker had served when its form was taken: the later, the more of what it needs is in it. */
+export type FormStage = 'ahead' | 'first' | 'later';
+
+/** `mark`: in a form's file; `next`, from how many requests on. Two are taken of each code, so that this ends. */
+export const formStages: Readonly<
+  Record<FormStage, { readonly mark: number; readonly requestsMin: number; readonly next?: FormStage }>
+> = {
+  ahead: { mark: 0, requestsMin: 0, next: 'first' },
+  first: { mark: 1, requestsMin: 1, next: 'later' },
+  later: { mark: 2, requestsMin: 100 },
+};
+const STAGES = Object.keys(formStages) as FormStage[];
+
+/** A compiled form. */
+export interface CompiledForm {
+  readonly bytes: SharedArrayBuffer;
+  readonly stage: FormStage;
 }
 
 /** What forms are kept with. */
@@ -31,10 +50,13 @@ const QUIET_MS = 1000;
 /** Isolates whose form is still to be taken. Those that started first are forgotten first. */
 const WAITING_MAX = 128;
 const HASH_BYTES = 32;
+/** Of the files. */
+const FORMAT = 2;
 
 interface Waiting {
   readonly name: string;
-  readonly source: FormSource;
+  stage: FormStage;
+  source: FormSource;
 }
 
 /** The forms of one engine. */
@@ -42,7 +64,7 @@ export class CompiledForms {
   #options: CompiledFormsOptions;
   #folder: string;
   /** In the order of their last use. */
-  #forms = new Map<string, SharedArrayBuffer>();
+  #forms = new Map<string, CompiledForm>();
   #formsBytes = 0;
   #writtenBytes = 0;
   #waiting: Waiting[] = [];
@@ -61,7 +83,7 @@ export class CompiledForms {
   /**
    * The form of this code; null where there is none. @param owner `<project>/<deployment id>`. @param hash of the code.
    */
-  find(owner: string, hash: string, length: number): SharedArrayBuffer | null {
+  find(owner: string, hash: string, length: number): CompiledForm | null {
     this.#startedAt = performance.now();
     if (length < CODE_MIN) return null;
     const name = this.#nameOf(owner, hash);
@@ -80,12 +102,13 @@ export class CompiledForms {
     return read;
   }
 
-  /** An isolate that starts without a form: its own is taken when the engine has nothing to start for a while. */
-  offer(owner: string, hash: string, length: number, source: FormSource): void {
+  /** An isolate that has served enough for a stage: its form is taken when the engine has nothing to start. */
+  offer(owner: string, hash: string, length: number, stage: FormStage, source: FormSource): void {
     if (this.#closed || length < CODE_MIN) return;
     const name = this.#nameOf(owner, hash);
-    if (this.#waiting.some((other) => other.name === name)) return;
-    this.#waiting.push({ name, source });
+    const waiting = this.#waiting.find((other) => other.name === name);
+    if (waiting !== undefined) Object.assign(waiting, { stage, source });
+    else this.#waiting.push({ name, stage, source });
     if (this.#waiting.length > WAITING_MAX) this.#waiting.shift();
     this.#wait();
   }
@@ -103,7 +126,7 @@ export class CompiledForms {
 
   /** A form that was made by compiling alone (compile-ahead.ts). Settles when it is kept, or cannot be. */
   async keep(owner: string, hash: string, form: ArrayBuffer): Promise<void> {
-    await this.#store(this.#nameOf(owner, hash), form).catch(() => {});
+    await this.#store(this.#nameOf(owner, hash), 'ahead', form).catch(() => {});
   }
 
   /** Ends after what is being written. */
@@ -116,7 +139,7 @@ export class CompiledForms {
 
   #nameOf(owner: string, hash: string): string {
     return createHash('sha256')
-      .update(`${this.#options.key}\0${owner.slice(0, owner.indexOf('/'))}\0${hash}`)
+      .update(`${FORMAT}\0${this.#options.key}\0${owner.slice(0, owner.indexOf('/'))}\0${hash}`)
       .digest('hex');
   }
 
@@ -142,33 +165,37 @@ export class CompiledForms {
 
   async #takeNext(): Promise<void> {
     const next = this.#waiting.shift();
-    const form = await next?.source.compiledForm();
-    if (next !== undefined && form !== null && form !== undefined) await this.#store(next.name, form);
+    if (next === undefined) return;
+    const form = await next.source.compiledForm();
+    if (form === null) return;
+    const before = this.#forms.get(next.name);
+    // V8 forgets what was not used for long.
+    const isLess = before?.stage === 'first' && before.bytes.byteLength > form.byteLength;
+    await this.#store(next.name, next.stage, isLess ? before.bytes : form);
   }
 
-  async #store(name: string, form: ArrayBuffer): Promise<void> {
+  async #store(name: string, stage: FormStage, form: ArrayBufferLike): Promise<void> {
     if (this.#closed) return;
-    const shared = new SharedArrayBuffer(form.byteLength);
-    const bytes = new Uint8Array(shared);
-    bytes.set(new Uint8Array(form));
-    this.#keep(name, shared);
+    const content = Buffer.concat([Buffer.from([formStages[stage].mark]), new Uint8Array(form)]);
+    const kept = toForm(content)!;
+    this.#keep(name, kept);
     const file = join(this.#folder, name);
     const partial = `${file}.${randomBytes(4).toString('hex')}`;
-    const hash = createHash('sha256').update(bytes).digest();
-    await writeFile(partial, Buffer.concat([hash, bytes]), { mode: 0o600 });
+    const hash = createHash('sha256').update(content).digest();
+    await writeFile(partial, Buffer.concat([hash, content]), { mode: 0o600 });
     await rename(partial, file);
-    this.#writtenBytes += bytes.byteLength;
+    this.#writtenBytes += content.byteLength;
     if (this.#writtenBytes > this.#options.limits.compiledFormsDiskBytesMax / 10) await this.#prune();
   }
 
-  #keep(name: string, form: SharedArrayBuffer): void {
-    this.#formsBytes -= this.#forms.get(name)?.byteLength ?? 0;
+  #keep(name: string, form: CompiledForm): void {
+    this.#formsBytes -= this.#forms.get(name)?.bytes.byteLength ?? 0;
     this.#forms.set(name, form);
-    this.#formsBytes += form.byteLength;
-    for (const [oldest, { byteLength }] of this.#forms) {
+    this.#formsBytes += form.bytes.byteLength;
+    for (const [oldest, { bytes }] of this.#forms) {
       if (this.#formsBytes <= this.#options.limits.compiledFormsMemoryBytesMax) break;
       this.#forms.delete(oldest);
-      this.#formsBytes -= byteLength;
+      this.#formsBytes -= bytes.byteLength;
     }
   }
 
@@ -190,17 +217,23 @@ export class CompiledForms {
 }
 
 /** A file's form; null where there is none, or it is not what it was. */
-function readForm(file: string): SharedArrayBuffer | null {
+function readForm(file: string): CompiledForm | null {
   let content: Buffer;
   try {
     content = readFileSync(file);
   } catch {
     return null;
   }
-  const form = content.subarray(HASH_BYTES);
-  if (form.byteLength === 0 || !createHash('sha256').update(form).digest().equals(content.subarray(0, HASH_BYTES)))
-    return null;
-  const shared = new SharedArrayBuffer(form.byteLength);
-  new Uint8Array(shared).set(form);
-  return shared;
+  const marked = content.subarray(HASH_BYTES);
+  if (!createHash('sha256').update(marked).digest().equals(content.subarray(0, HASH_BYTES))) return null;
+  return toForm(marked);
+}
+
+/** Of a mark and the bytes; null where it is neither. */
+function toForm(marked: Buffer): CompiledForm | null {
+  const stage = STAGES.find((name) => formStages[name].mark === marked[0]);
+  if (stage === undefined || marked.byteLength < 2) return null;
+  const bytes = new SharedArrayBuffer(marked.byteLength - 1);
+  new Uint8Array(bytes).set(marked.subarray(1));
+  return { bytes, stage };
 }

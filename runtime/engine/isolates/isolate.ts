@@ -1,7 +1,8 @@
 // One V8 isolate with the guest in it: made blank from the snapshot, given a worker, entered with batches, disposed. It
 // knows nothing of requests; what comes out goes to the `IsolateEvents` it was given.
 import ivm from 'isolated-vm';
-import type { CompiledForms } from './compiled-forms.ts';
+import type { WorkerText } from '#core/worker-text.ts';
+import { formStages, type CompiledForms, type FormStage } from './compiled-forms.ts';
 import type { Conduct, Enterable, EntryScheduler, EntryState } from './entry.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -77,7 +78,7 @@ export interface IsolateEvents {
 
 /** A worker as it is loaded. */
 interface WorkerCode {
-  readonly code: string;
+  readonly text: WorkerText;
   readonly vars: Readonly<Record<string, string>>;
   readonly bindings: Readonly<Record<string, string>>;
   readonly cpuLimitMs: number;
@@ -114,8 +115,13 @@ export class WorkerIsolate implements Enterable {
   #batch: Batch | null = null;
   #gone = false;
   #owner = '';
-  /** Until the first entry. */
   #worker: WorkerCode | null = null;
+  /** The first entry has loaded it. */
+  #isLoaded = false;
+  /** Requests and other events that came. */
+  #served = 0;
+  /** Of the form that is known of its worker; null: none is ever taken. */
+  #formStage: FormStage | null = null;
   #leaves = 0;
   #checkedLeaves = 0;
   #checks = 0;
@@ -174,7 +180,7 @@ export class WorkerIsolate implements Enterable {
     this.#worker = worker;
   }
 
-  #enterWorker({ code, hash, owner, vars, bindings, cpuLimitMs }: WorkerCode): void {
+  #enterWorker({ text, hash, owner, vars, bindings, cpuLimitMs }: WorkerCode): void {
     const { limits, compiledForms, crashDescriptor } = this.#parts;
     const config = {
       vars,
@@ -187,12 +193,22 @@ export class WorkerIsolate implements Enterable {
     // V8 checks a form against the length of the source only: without a hash of the code there is no telling what is in
     // it.
     const forms = hash === '' ? null : compiledForms;
-    const form = forms?.find(owner, hash, code.length) ?? null;
-    this.#connection.load.applyIgnored(undefined, [config, code, form], COPY);
-    if (form === null) forms?.offer(owner, hash, code.length, this);
+    const form = forms?.find(owner, hash, text.length) ?? null;
+    this.#connection.load.applyIgnored(undefined, [config, text.bytes, text.isWide, form?.bytes ?? null], COPY);
+    if (forms !== null) this.#formStage = form?.stage ?? 'ahead';
   }
 
-  /** V8's compiled form of the worker with all functions that ran so far; null where it cannot be had. */
+  /** Its form is worth to be taken once it has served: V8 has compiled then what serving takes. */
+  #offerForm(requests: number): void {
+    this.#served += requests;
+    const next = this.#formStage === null ? undefined : formStages[this.#formStage].next;
+    if (next === undefined || this.#served < formStages[next].requestsMin) return;
+    const { owner, hash, text } = this.#worker as WorkerCode;
+    this.#formStage = next;
+    this.#parts.compiledForms?.offer(owner, hash, text.length, next, this);
+  }
+
+  /** V8's compiled form of the worker with all functions that it has compiled; null where it cannot be had. */
   async compiledForm(): Promise<ArrayBuffer | null> {
     if (this.#gone) return null;
     return (
@@ -216,11 +232,12 @@ export class WorkerIsolate implements Enterable {
   enter(): void {
     const batch = this.#batch as Batch;
     const { meta, text, bytes } = batch;
-    if (this.#worker !== null) {
+    if (!this.#isLoaded && this.#worker !== null) {
+      this.#isLoaded = true;
       this.#enterWorker(this.#worker);
-      this.#worker = null;
     }
     this.#parts.counters.entered(batch.requests);
+    if (batch.requests > 0 && this.#formStage !== null) this.#offerForm(batch.requests);
     batch.requests = 0;
     batch.meta = '';
     batch.text = '';

@@ -48,7 +48,7 @@ function warmUp(meta: string, text: string): () => void {
     owner: '',
     crashDescriptor: -1,
   };
-  connection['load']!(config, '', undefined);
+  connection['load']!(config, undefined, false, undefined);
   processBatch(meta, text);
   return () => flush(0, 0);
 }

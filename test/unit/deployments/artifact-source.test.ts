@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { artifactId, hashOf } from '#core/artifact-id.ts';
 import type { Manifest } from '#core/manifest.ts';
+import { toWorkerText } from '#core/worker-text.ts';
 import { createArtifactSource, openArtifact } from '#deployments/artifact-source.ts';
 
 const code = 'export default {}';
@@ -42,7 +43,7 @@ test('a good artifact gives its manifest, its code, its source map and the place
   });
   const opened = openArtifact(folder, id);
   assert.deepEqual(opened.manifest, manifest);
-  assert.equal(opened.workerCode(), code);
+  assert.deepEqual(opened.workerText(), toWorkerText(Buffer.from(code)));
   assert.equal(opened.sourceMap(), '{}');
   assert.equal(opened.assetFile('a/b.txt'), join(folder, 'artifacts', id, 'assets', 'a', 'b.txt'));
 });
@@ -55,12 +56,12 @@ test('the order of the keys in manifest.json does not matter', async (t) => {
 
 test('a worker that is not what the manifest says is corrupt, and so is one that is missing', async (t) => {
   const changed = await artifact(t, { 'manifest.json': JSON.stringify(manifest), 'worker.js': `${code} ` });
-  assert.throws(() => openArtifact(changed.folder, changed.id).workerCode(), {
+  assert.throws(() => openArtifact(changed.folder, changed.id).workerText(), {
     code: 'artifact_corrupt',
     message: /worker\.js does not match its hash/,
   });
   const missing = await artifact(t, { 'manifest.json': JSON.stringify(manifest) });
-  assert.throws(() => openArtifact(missing.folder, missing.id).workerCode(), {
+  assert.throws(() => openArtifact(missing.folder, missing.id).workerText(), {
     code: 'artifact_corrupt',
     message: /worker\.js cannot be read/,
   });

@@ -41,16 +41,19 @@ constexpr GuestFunction kFunctions[] = {
     {"own", Own},
 
     // modules.cc
-    // load(code, cache, context, bytes): compiles a worker, from V8's code cache where there is one, and runs its top
-    // level to the end of its microtasks, watched; `bytes` bounds what it holds outside its heap. [0] it ran, [1] over
-    // its CPU limit, [2] over that bound, [3, error, line, column] it does not compile, [4, specifier] it imports, [5,
-    // error] it threw.
+    // load(text, wide, cache, context, bytes): compiles a worker, from V8's code cache where there is one, and runs its
+    // top level to the end of its microtasks, watched. `text` is a SharedArrayBuffer of one byte a character, of two
+    // where it is `wide`, and is read where it lies; `bytes` bounds what the worker holds outside its heap. [0] it ran,
+    // [1] over its CPU limit, [2] over that bound, [3, error, line, column] it does not compile, [4, specifier] it
+    // imports, [5, error] it threw.
     {"load", Load},
     // settled(): [0] the top level is waiting, [1, namespace] it has run, [2, error] it threw.
     {"settled", Settled},
-    // compiledForm(): V8's code cache of the worker with all functions compiled so far, as an ArrayBuffer; once, and
-    // only where it was loaded without one.
+    // compiledForm(): V8's code cache of the worker with all functions that it has compiled now, as an ArrayBuffer.
     {"compiledForm", CompiledForm},
+    // compileAhead(text, wide, eager): the code cache of a text that is not run, with all its functions where it is
+    // `eager`; undefined where it does not compile.
+    {"compileAhead", CompileAhead},
 
     // memory.cc
     // trim(): collects garbage and returns memory that an idle isolate does not need.

@@ -13,7 +13,7 @@ struct ModuleState {
   // The worker and what its top level resolves to, until `settled` has answered.
   Global<Module> module;
   Global<Promise> evaluated;
-  // What the code cache is made of, until `compiledForm` has taken it.
+  // What the code cache is made of.
   Global<UnboundModuleScript> script;
 };
 
@@ -21,5 +21,6 @@ struct ModuleState {
 void Load(const FunctionCallbackInfo<Value>& info);
 void Settled(const FunctionCallbackInfo<Value>& info);
 void CompiledForm(const FunctionCallbackInfo<Value>& info);
+void CompileAhead(const FunctionCallbackInfo<Value>& info);
 
 }  // namespace native

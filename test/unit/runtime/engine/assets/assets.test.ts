@@ -62,7 +62,7 @@ async function site(
     id: 'a'.repeat(64),
     manifest: { assets } as unknown as Manifest,
     size: 0,
-    workerCode: () => null,
+    workerText: () => null,
     sourceMap: () => null,
     migrations: () => [],
     assetFile: (path) => join(folder, path),

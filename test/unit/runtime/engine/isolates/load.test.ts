@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type ivm from 'isolated-vm';
 import { defaultLimits } from '#core/limits.ts';
+import { toWorkerText } from '#core/worker-text.ts';
 import { EngineMemory } from '#runtime/engine/bridge/host-memory.ts';
 import { HostRecords } from '#runtime/engine/bridge/host-records.ts';
 import { RecordReader, toGuest, toHost } from '#runtime/engine/bridge/protocol.ts';
-import type { CompiledForms } from '#runtime/engine/isolates/compiled-forms.ts';
+import type { CompiledForm, CompiledForms } from '#runtime/engine/isolates/compiled-forms.ts';
 import { EntryScheduler } from '#runtime/engine/isolates/entry.ts';
 import { WorkerIsolate } from '#runtime/engine/isolates/isolate.ts';
 import { loadNative } from '#runtime/engine/isolates/native.ts';
@@ -12,7 +14,7 @@ import { Pool, type Tenant } from '#runtime/engine/isolates/pool.ts';
 import { cacheFolder } from '#core/process/cache-folder.ts';
 import { loadSnapshot } from '#runtime/engine/isolates/snapshot.ts';
 
-const kept = new Map<string, SharedArrayBuffer>();
+const kept = new Map<string, CompiledForm>();
 const offered: string[] = [];
 const parts = {
   snapshot: await loadSnapshot(cacheFolder(process.env)),
@@ -21,20 +23,22 @@ const parts = {
   counters: { isolatesStarted: 0, isolatesEvicted: 0, entered: () => {} },
   compiledForms: {
     find: (_owner: string, hash: string) => kept.get(hash) ?? null,
-    offer: (_owner: string, hash: string) => void offered.push(hash),
+    offer: (_owner: string, hash: string, _length: number, stage: string) => void offered.push(`${hash} ${stage}`),
   } as unknown as CompiledForms,
   limits: { ...defaultLimits, startupCpuMs: 100 },
   onParked: () => {},
 };
 
 /** Starts a worker with one entry, and reads what it says of its start. */
-async function start(code: string): Promise<{ isolate: WorkerIsolate; state: string; reason: string }> {
+async function start(code: string, requests = 0): Promise<{ isolate: WorkerIsolate; state: string; reason: string }> {
   const isolate = new WorkerIsolate(parts);
   const batch = new HostRecords(new EngineMemory(defaultLimits).open('p/d'));
   batch.record(toGuest.start);
+  batch.requests = requests;
   return new Promise((resolve, reject) => {
     const unexpected = (): never => assert.fail('nothing else is said');
-    isolate.load({ code, hash: 'h', vars: {}, bindings: {}, cpuLimitMs: 0, owner: 'shop/d1' }, batch, {
+    const text = toWorkerText(Buffer.from(code));
+    isolate.load({ text, hash: 'h', vars: {}, bindings: {}, cpuLimitMs: 0, owner: 'shop/d1' }, batch, {
       left(meta, text, _shareMs, _cpuMs, bytes) {
         const reader = new RecordReader(meta, text, bytes);
         for (let letter = reader.next(); letter !== ''; letter = reader.next()) {
@@ -87,25 +91,76 @@ for (const [what, code, state, reason] of [
   });
 }
 
-test('a worker starts from its compiled form, and one that V8 refuses is compiled', async () => {
-  const code = `const rows = [${'function () { return 1; },'.repeat(1000)}];\nexport default { fetch: () => new Response(rows[0]()) };`;
-  offered.length = 0;
-  const { isolate: first } = await start(code);
-  const form = await first.compiledForm();
-  assert.ok(form !== null && form.byteLength > 1000);
-  assert.equal(await first.compiledForm(), null);
-  kept.set('h', new SharedArrayBuffer(form.byteLength));
-  new Uint8Array(kept.get('h')!).set(new Uint8Array(form));
-  const { isolate: second, state } = await start(code);
-  assert.equal(state, 'ready');
-  // Only an isolate that had to compile has a form to give.
-  assert.equal(await second.compiledForm(), null);
-  assert.deepEqual(offered, ['h']);
-  kept.set('h', new SharedArrayBuffer(500));
-  const { isolate: third } = await start(code);
-  assert.notEqual(await third.compiledForm(), null);
-  for (const isolate of [first, second, third]) isolate.dispose();
-  kept.clear();
+/** 1,000 functions of which none runs, so that only who took a form with all of them has them. */
+const rows = `const rows = [${'function () { return 1; },'.repeat(1000)}];\nexport default { fetch: () => new Response(rows[0]()) };`;
+const ALL_ROWS_BYTES = 1000 * 100;
+
+/** V8's form of all functions of a worker, none of which has run. */
+async function formOf(code: string): Promise<SharedArrayBuffer> {
+  const { isolate, context } = parts.snapshot.open({ memoryLimit: 64, onCatastrophicError: () => {} });
+  const functions = parts.native.createSync(context) as ivm.Reference<Record<string, unknown>>;
+  const compile = functions.getSync('compileAhead', { reference: true }) as unknown as ivm.Reference<
+    (...parts: unknown[]) => ArrayBuffer
+  >;
+  const { bytes, isWide } = toWorkerText(Buffer.from(code));
+  const copy = { arguments: { copy: true }, result: { copy: true } } as const;
+  const form = (await compile.apply(undefined, [bytes, isWide, true], copy)) as ArrayBuffer;
+  isolate.dispose();
+  const shared = new SharedArrayBuffer(form.byteLength);
+  new Uint8Array(shared).set(new Uint8Array(form));
+  return shared;
+}
+
+for (const [what, code] of [
+  ['', rows],
+  [' with characters beyond ASCII', `/* \u{1F600} */ ${rows}`],
+] as const) {
+  test(`a worker${what} starts from its compiled form, and one that V8 refuses is compiled`, async () => {
+    const heldBytes = async (): Promise<number> => {
+      const { isolate, state } = await start(code);
+      assert.equal(state, 'ready');
+      const held = (await isolate.compiledForm())!.byteLength;
+      isolate.dispose();
+      return held;
+    };
+    assert.ok((await heldBytes()) < ALL_ROWS_BYTES);
+    kept.set('h', { bytes: await formOf(code), stage: 'later' });
+    assert.ok((await heldBytes()) > ALL_ROWS_BYTES);
+    kept.set('h', { bytes: new SharedArrayBuffer(500), stage: 'later' });
+    assert.ok((await heldBytes()) < ALL_ROWS_BYTES);
+    kept.clear();
+  });
+}
+
+test('a form is offered after the first request and after the hundredth, where it is not of that stage already', async () => {
+  const offers = async (stage: CompiledForm['stage'] | null, requests: number): Promise<string[]> => {
+    offered.length = 0;
+    if (stage !== null) kept.set('h', { bytes: await formOf(rows), stage });
+    const { isolate } = await start(rows, requests);
+    kept.clear();
+    isolate.dispose();
+    return [...offered];
+  };
+  assert.deepEqual(await offers(null, 0), []);
+  assert.deepEqual(await offers(null, 1), ['h first']);
+  assert.deepEqual(await offers('ahead', 3), ['h first']);
+  assert.deepEqual(await offers('first', 99), []);
+  assert.deepEqual(await offers('first', 100), ['h later']);
+  assert.deepEqual(await offers('later', 1000), []);
+});
+
+test('a worker whose text is in one byte a character says where it fails as the one in two does', async () => {
+  const reasons = await Promise.all(
+    ['', '\u{1F600}\u00e9'].map(async (beyond) => {
+      const { isolate, reason } = await start(`const text = '${beyond}';\nthrow new Error(text + text.length);`);
+      isolate.dispose();
+      return reason.split('\n').slice(0, 2);
+    }),
+  );
+  assert.deepEqual(reasons, [
+    ['Error: 0', '    at worker.js:2:7'],
+    ['Error: \u{1F600}\u00e93', '    at worker.js:2:7'],
+  ]);
 });
 
 test('an idle isolate gives back what it does not need', async () => {
