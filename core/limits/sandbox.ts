@@ -16,6 +16,7 @@ export const sandboxBounds = {
   ],
   temporaryMb: ['SANDBOX_TMP_MB', 256, 'What a sandbox may have in `/tmp`, which lies in its memory'],
   perProjectMax: ['SANDBOX_PER_PROJECT_MAX', 50, 'Sandboxes of a project, those that sleep too'],
+  callsMax: ['SANDBOX_CALLS_MAX', 200, 'Calls of the sandboxes of one project at a time'],
   idleMs: [
     'SANDBOX_IDLE_MS',
     600_000,

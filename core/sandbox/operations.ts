@@ -5,7 +5,7 @@
 // bearer. At the agent: `POST /{operation}`, for whoever reaches its socket. Arguments are JSON: the body, or where
 // that is bytes (`raw`) the header `sandbox-arguments`, encoded by encodeURIComponent. Answers are JSON, server-sent
 // events, or bytes. A failure before the first byte is `{"error": {"code", "message"}}` with the status of
-// core/errors.ts; after it the connection is cut, or the last event is an `error`.
+// core/errors.ts; after it the connection is cut.
 
 /** How an operation's request and answer are formed. */
 interface Shape {

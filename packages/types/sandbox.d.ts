@@ -1,22 +1,32 @@
 // Sandboxes: `sandbox` in platform.yaml.
 
-/** What a command in a sandbox gave. */
+/** What a command in a sandbox gave. One that fails is a result as well: errors are for sandboxes that fail. */
 export interface SandboxExecResult {
   readonly stdout: string;
   readonly stderr: string;
+  /** 124 of a command that took too long; 128 and the signal's number of one that a signal ended. */
   readonly exitCode: number;
   /** Whether the exit code is 0. */
   readonly success: boolean;
+  readonly durationMs: number;
+  /** Whether more than 10 MiB were written to stdout or stderr: the rest is missing. */
+  readonly truncated: boolean;
+  /** Whether it was ended at `timeoutMs`. */
+  readonly timedOut: boolean;
 }
 
 /** Where and how a command runs. */
 export interface SandboxExecOptions {
-  /** Working directory. */
+  /** Working directory; `/workspace` by default. */
   cwd?: string;
   /** Variables besides those of the sandbox. */
   env?: Record<string, string>;
-  /** At most 600,000: start a process for longer work. */
+  /** 60,000 by default, at most 600,000: start a process for longer work. */
   timeoutMs?: number;
+  /** What the command reads, at most 1 MiB. */
+  stdin?: string | Uint8Array;
+  /** Ends the command with all that it started. */
+  signal?: AbortSignal;
 }
 
 /** A background process in a sandbox. */
@@ -35,50 +45,133 @@ export interface SandboxProcess {
 export interface SandboxFile {
   readonly name: string;
   readonly path: string;
-  readonly type: 'file' | 'directory';
+  readonly type: 'file' | 'directory' | 'symlink' | 'other';
   /** Bytes, of a file. */
   readonly size?: number;
 }
 
-/** Commands and files of a sandbox. */
+/** A sandbox as it is. */
+export interface SandboxInfo {
+  readonly id: string;
+  /** `suspended` and `stopped` ones run again with the next call; a stopped one has its files, and no processes. */
+  readonly state: 'creating' | 'running' | 'suspended' | 'stopped' | 'error';
+  readonly provider: string;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  readonly lastActiveAt: number;
+}
+
+/**
+ * Why a call of a sandbox failed, by `code`: `invalid_argument`; `file_not_found`, `file_exists`, `file_type`,
+ * `file_forbidden`, `sandbox_disk_full`; `process_not_found`, `process_exists`; `port_unreachable`; `git_failed`;
+ * `sandbox_limit`; `sandbox_unavailable` and `sandbox_lost` (try again), `sandbox_destroyed`.
+ */
+export interface SandboxError extends Error {
+  readonly name: 'SandboxError';
+  readonly code: string;
+}
+
+/** Commands and files of a sandbox. Paths that do not begin with `/` are below the working directory. */
 export interface SandboxSession {
-  /** Runs a command and waits for it. */
-  exec(command: string, options?: SandboxExecOptions): Promise<SandboxExecResult>;
-  /** Runs a command and streams its output as server-sent events. */
-  execStream(command: string, options?: SandboxExecOptions): Promise<ReadableStream<Uint8Array>>;
-  readFile(path: string): Promise<{ content: string }>;
-  writeFile(path: string, content: string): Promise<void>;
-  deleteFile(path: string): Promise<void>;
+  /**
+   * Runs a command and waits for it: a text in a shell, a list as a program with its arguments. With `onOutput` what it
+   * writes comes as it is written.
+   */
+  exec(
+    command: string | readonly string[],
+    options?: SandboxExecOptions & { onOutput?: (stream: 'stdout' | 'stderr', data: string) => void },
+  ): Promise<SandboxExecResult>;
+  /**
+   * Runs a command and streams its output as server-sent events, JSON with a `type`: `start`, `stdout` and `stderr`
+   * (`data`), at last `complete` (`exitCode`, `success`, `timedOut`, `durationMs`).
+   */
+  execStream(command: string | readonly string[], options?: SandboxExecOptions): Promise<ReadableStream<Uint8Array>>;
+  /** A file as text, or in base64. */
+  readFile(path: string, options?: { encoding?: 'utf8' | 'base64' }): Promise<{ content: string }>;
+  readFileBytes(path: string): Promise<Uint8Array>;
+  readFileStream(path: string): Promise<ReadableStream<Uint8Array>>;
+  /** Replaces a file as a whole; folders on the way are made. */
+  writeFile(
+    path: string,
+    content: string | Uint8Array | ReadableStream<Uint8Array>,
+    options?: { mode?: number },
+  ): Promise<void>;
+  /** A folder only with `recursive`. */
+  deleteFile(path: string, options?: { recursive?: boolean }): Promise<void>;
+  moveFile(from: string, to: string): Promise<void>;
   mkdir(path: string, options?: { recursive?: boolean }): Promise<void>;
-  listFiles(path: string): Promise<SandboxFile[]>;
-  /** Clones a Git repository into `targetDir`. */
+  /** Sorted by path, at most 10,000; those whose names begin with a dot with `includeHidden`. */
+  listFiles(path: string, options?: { recursive?: boolean; includeHidden?: boolean }): Promise<SandboxFile[]>;
+  exists(path: string): Promise<{ exists: boolean }>;
+  /**
+   * What changes in a file or folder, as server-sent events: `watching` once it is watched, then `event` with
+   * `eventType` (`create`, `modify`, `delete`), `path` and `isDirectory`, until the stream is cancelled.
+   */
+  watch(path: string, options?: { recursive?: boolean }): Promise<ReadableStream<Uint8Array>>;
+  /**
+   * Clones a Git repository into `targetDir`. Credentials in the address reach git alone: neither its configuration
+   * nor a list of processes has them.
+   */
   gitCheckout(url: string, options?: { branch?: string; depth?: number; targetDir?: string }): Promise<void>;
-  /** Sets variables for later commands. */
+  /** Sets variables for later commands, until the sandbox is stopped. */
   setEnvVars(variables: Record<string, string>): Promise<void>;
-  /** Starts a process that goes on after the call. */
-  startProcess(command: string, options?: Omit<SandboxExecOptions, 'timeoutMs'>): Promise<SandboxProcess>;
+  /** Starts a process that goes on after the call. @param options `processId`: an id of your choosing. */
+  startProcess(
+    command: string | readonly string[],
+    options?: Pick<SandboxExecOptions, 'cwd' | 'env'> & { processId?: string },
+  ): Promise<SandboxProcess>;
   listProcesses(): Promise<SandboxProcess[]>;
   /** A process by its id; null when there is none. */
   getProcess(id: string): Promise<SandboxProcess | null>;
-  getProcessLogs(id: string): Promise<{ logs: string }>;
-  /** The output of a process as server-sent events, from its start. */
+  /** What it wrote, the last million characters. */
+  getProcessLogs(id: string): Promise<{ logs: string; truncated: boolean }>;
+  /**
+   * The output of a process as server-sent events, from its start: `stdout` and `stderr` (`data`), `dropped` (`chars`)
+   * for what is not kept any more, at last `exit` (`exitCode`).
+   */
   streamProcessLogs(id: string): Promise<ReadableStream<Uint8Array>>;
-  killProcess(id: string): Promise<void>;
+  /** Ends a process and all that it started; one that ignores SIGTERM after two seconds. A signal is sent as it is. */
+  killProcess(id: string, signal?: string): Promise<void>;
+  /** Resolves when something listens on a port. @param options `timeoutMs`: 60,000 by default, at most 600,000. */
+  waitForPort(port: number, options?: { timeoutMs?: number }): Promise<void>;
+  /**
+   * Sends a request to a server in the sandbox.
+   *
+   * @example const page = await sandbox.fetch(8080, '/health');
+   */
+  fetch(port: number, input: string | URL | Request, init?: RequestInit): Promise<Response>;
 }
 
 /** A sandbox. It starts, or wakes up, with the first call. */
 export interface Sandbox extends SandboxSession {
+  readonly id: string;
   /** A session with a working directory and variables of its own. */
   createSession(options?: {
     cwd?: string;
     env?: Record<string, string>;
   }): Promise<SandboxSession & { readonly sessionId: string }>;
+  /** Null: it does not exist. */
+  info(): Promise<SandboxInfo | null>;
+  /** Its processes stand still until the next call. It is done by itself when nobody has called for a while. */
+  suspend(): Promise<void>;
+  resume(): Promise<void>;
   /** Deletes the sandbox and everything in it. */
   destroy(): Promise<void>;
 }
 
 /** Sandboxes (`sandbox` in platform.yaml). */
 export interface SandboxBinding {
-  /** The sandbox with an id of your choosing; one that does not exist is made with the first call. */
+  /**
+   * The sandbox with an id of your choosing; one that does not exist is made with the first call.
+   *
+   * @param id at most 63 letters, digits, `.`, `_` and `-`, the first one a letter or a digit.
+   * @throws {TypeError} for another one.
+   */
   get(id: string): Sandbox;
+  /** The sandboxes that there are, by id. @param options `limit`: 100 by default, at most 1,000. */
+  list(options?: {
+    prefix?: string;
+    limit?: number;
+    cursor?: string;
+  }): Promise<{ items: SandboxInfo[]; cursor: string | null }>;
 }

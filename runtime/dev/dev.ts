@@ -27,6 +27,7 @@ import { cacheFolder } from '#core/process/cache-folder.ts';
 import { openArtifact, type OpenArtifact } from '#deployments/artifact-source.ts';
 import type { Route } from '../engine/router/route-table.ts';
 import { createAssetServer } from '../engine/assets/assets.ts';
+import { openLocalSandboxes } from './services/sandboxes.ts';
 import { createServedAssets, type ServedFiles } from './services/served-assets.ts';
 import type { Exchange } from '../engine/http/listener.ts';
 import { openNodeListener } from '../engine/http/listener-node.ts';
@@ -182,6 +183,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
   const aiUrl = (): string => ai?.url ?? `${dashboard?.url ?? NO_DASHBOARD}/ai`;
   const changes = createChangeStream();
   const failures = createDevFailures(options.host, changes);
+  const project = options.project ?? 'dev';
   const engine = await createEngine({
     work,
     limits,
@@ -189,8 +191,14 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     cacheFolder: cacheFolder(process.env),
     blanks: 2,
     ...(ai === undefined ? {} : { ai: { transport: createAiFunction(ai.fetch), url: aiUrl } }),
+    sandboxes: openLocalSandboxes({
+      // Unlike what projects of a workspace share: one process has them.
+      folder: join(options.stateFolder, 'sandboxes', project),
+      limits: limits.sandbox,
+      environment: process.env,
+      log,
+    }),
   });
-  const project = options.project ?? 'dev';
   const cache = createMemoryCache({ bytesMax: limits.cacheBytesMax });
   const events = openLocalEvents({
     folder: options.stateFolder,

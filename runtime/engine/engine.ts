@@ -10,6 +10,7 @@ import { createCryptoCalls } from './bindings/crypto.ts';
 import { createFetch } from './bindings/fetch.ts';
 import { guardedLookup } from './bindings/host-names.ts';
 import { OpenFetches } from './bindings/open-fetches.ts';
+import type { SandboxTransport } from './bindings/sandbox-transport.ts';
 import type { OwnHosts } from './bindings/own-hosts.ts';
 import { createNodeCryptoCalls } from './bindings/node-crypto.ts';
 import { createNodeZlibCalls } from './bindings/node-zlib.ts';
@@ -39,6 +40,8 @@ interface EngineOptions {
   readonly ownHosts?: OwnHosts;
   /** The AI gateway; absent: there is none. */
   readonly ai?: AiAddress;
+  /** The sandbox service; absent: there is none. Closed with the engine. */
+  readonly sandboxes?: SandboxTransport | null;
   /** Private folder for the snapshot. */
   readonly cacheFolder: string;
   /** Isolates kept ready for the next deployment that starts. */
@@ -57,7 +60,8 @@ export interface Engine {
   readonly hostFunctions: HostFunctions;
   readonly work: HostWork;
   readonly ai: AiTransport;
-  /** Places of fetches and of calls of the AI gateway. */
+  readonly sandboxes: SandboxTransport | null;
+  /** Places of fetches, and of calls of the AI gateway and of sandboxes. */
   readonly openFetches: OpenFetches;
   readonly scheduler: EntryScheduler;
   readonly counters: EngineCounters;
@@ -150,6 +154,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     },
     work,
     ai: ai.transport,
+    sandboxes: options.sandboxes ?? null,
     openFetches,
     scheduler,
     counters,
@@ -169,6 +174,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       await compiledForms.close();
       await fetch.close();
       await ai.transport.close();
+      await options.sandboxes?.close();
       await work.close();
     },
   };

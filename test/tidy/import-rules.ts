@@ -148,6 +148,7 @@ const zones: readonly Zone[] = [
       'runtime/stores/',
       'runtime/broker/',
       'runtime/databases/service/',
+      'runtime/sandbox/',
       'runtime/dev/dashboard/',
       'runtime/supervisor/data-folder/',
     ],

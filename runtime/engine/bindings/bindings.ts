@@ -13,6 +13,7 @@ import { createCacheValueCalls } from './cache-values.ts';
 import { createDatabaseCalls, type DatabaseStore } from './database.ts';
 import type { Outbox } from './outbox.ts';
 import { createFileCalls, type FileStore, type SignUrl } from './files.ts';
+import { createSandboxCalls, type SandboxAccess } from './sandbox.ts';
 import { createScope, type BindingOwner, type BindingScope } from './scope.ts';
 import { createQueueCalls, type QueueStore } from './queue.ts';
 import { createStateCalls, type StateStore } from './state.ts';
@@ -50,6 +51,8 @@ export interface BindingTools {
   readonly work?: HostWork;
   readonly cache: CacheStore;
   readonly cacheEntryBytesMax: number;
+  /** Absent or null: there is no sandbox service. */
+  readonly sandboxes?: SandboxAccess | null;
 }
 
 /** What a deployment says of its bindings. */
@@ -79,6 +82,7 @@ const kinds: Readonly<
   fs: (scope, { files }, { signUrl }) => files && createFileCalls(renamed(scope), files, signUrl),
   queue: (scope, { events }, _tools, _queues, { queues }) =>
     events ? createQueueCalls(apart(scope), events.queue, events.limits, queues) : null,
+  sandbox: (scope, _stores, { sandboxes }) => (sandboxes ? createSandboxCalls(renamed(scope), sandboxes) : null),
   state: (scope, { state }, { work }) => state && createStateCalls(renamed(scope), state, Date.now, work ?? null),
   timer: (scope, { events }) => (events ? createTimerCalls(apart(scope), events.timer, events.limits) : null),
   workflow: (scope, { events }) => (events ? createWorkflowCalls(apart(scope), events.workflow, events.limits) : null),

@@ -253,6 +253,7 @@ export const bindingNames = {
   db: 'database',
   fs: 'files',
   queue: 'queue',
+  sandbox: 'sandbox',
   state: 'state',
   timer: 'timer',
   workflow: 'workflow',
@@ -306,6 +307,11 @@ export const hostCalls = {
   'cache.remove': 'async',
   /** The AI binding: `{model, method, url, headers}` and the body as a part -> as fetch. */
   'ai.fetch': 'async',
+  /**
+   * Sandboxes: `{binding, method, url, headers, stream}` and the body as for fetch -> as fetch; the path of the url is
+   * the service's, from the sandbox's id on.
+   */
+  'sandbox.call': 'async',
   /** Bindings (bindings/<kind>.ts has the shapes); every one takes `{binding, ...}`. */
   /** `{op, transaction}` and the request as a part -> the answer as a part (core/database-request.ts). */
   'database.run': 'async',

@@ -117,6 +117,7 @@ export function createRouteDeployments(
       work,
       cache: parts.cache,
       cacheEntryBytesMax: parts.limits.cacheEntryBytesMax,
+      sandboxes: engine.sandboxes === null ? null : { transport: engine.sandboxes, places: engine.openFetches },
     });
     const own = counters.calls.count({ ...cache, ...bindings, ...assetCalls(artifact), ...aiCalls(route, artifact) });
     return { ...hostFunctions, async: { ...hostFunctions.async, ...own } };

@@ -13,9 +13,14 @@ export function createMemoryRows(given: {
   readonly perProjectMax: number;
   readonly times: IdleTimes;
   readonly now?: () => number;
+  /** Those of before. */
+  readonly initial?: readonly SandboxRow[];
+  /** Gets all rows after each change. */
+  readonly onChange?: (rows: readonly SandboxRow[]) => void;
 }): SandboxRows {
-  const { provider, perProjectMax, times, now = Date.now } = given;
-  const rows = new Map<string, SandboxRow>();
+  const { provider, perProjectMax, times, now = Date.now, initial = [], onChange } = given;
+  const rows = new Map<string, SandboxRow>(initial.map((row) => [row.key, row]));
+  const changed = (): void => onChange?.([...rows.values()]);
   const at = ({ project, resource, id }: SandboxPlace): SandboxRow | null =>
     [...rows.values()].find(
       ({ place }) => place.project === project && place.resource === resource && place.id === id,
@@ -30,6 +35,7 @@ export function createMemoryRows(given: {
       const key = newKey();
       const row: SandboxRow = { key, place, provider, state: 'creating', createdAt: now(), lastActiveAt: now() };
       rows.set(key, row);
+      changed();
       return { is: 'ours', row };
     },
     claimKey: async (key) => rows.get(key) ?? null,
@@ -37,11 +43,14 @@ export function createMemoryRows(given: {
       const row = rows.get(key);
       if (row === undefined) return false;
       rows.set(key, { ...row, state, lastActiveAt });
+      if (row.state !== state || row.lastActiveAt !== lastActiveAt) changed();
       return true;
     },
     renew: async (keys) => keys.filter((key) => rows.has(key)),
     release: async () => {},
-    remove: async (key) => void rows.delete(key),
+    async remove(key) {
+      if (rows.delete(key)) changed();
+    },
     find: async (place) => at(place),
     async list({ project, resource }, { prefix, cursor, limit }) {
       return [...rows.values()]

@@ -114,6 +114,7 @@ async function assertCommand(where: string, words: readonly string[]): Promise<v
 const before: Readonly<Record<string, string>> = {
   'docs/add-a-binding.md': 'declare const env: { VISITS: { add(by?: number): Promise<number> } };',
   'docs/database.md': 'declare const id: number, mail: string;',
+  'docs/sandboxes.md': 'declare const userInput: string, key: string;',
   'docs/framework.md': `import { middleware, platform } from '@platform-run/worker';
 import { createClient } from '@platform-run/worker/client';
 import { integer, sqliteTable } from 'drizzle-orm/sqlite-core';
@@ -149,6 +150,7 @@ queue: { MAIL: mail }
 timer: { REMIND: reminders }
 workflow: { ORDER: order }
 cache: { CACHE: pages }
+sandbox: { BOX: workshop }
 auth: { binding: PLATFORM_AUTH }
 cron: { NIGHTLY: '0 3 * * *' }
 ai: true

@@ -1,0 +1,57 @@
+// The way to the sandbox service: over HTTP to its process, or over a private socket where `platform dev` runs it. The
+// token is said here and nowhere nearer to a worker.
+import type { Readable } from 'node:stream';
+import type { Agent } from 'undici';
+import { loadFetchLibrary } from './fetch-agent.ts';
+import { requestOf, type FetchedResponse } from './fetched-response.ts';
+
+/** A request to the service. */
+export interface SandboxRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** From `/v1` on. */
+  readonly path: string;
+  /** Names and values, in turn. */
+  readonly headers: readonly string[];
+  readonly body: Uint8Array | string | Readable | null;
+  readonly signal: AbortSignal | null;
+}
+
+export interface SandboxTransport {
+  /** @throws {PlatformError} `fetch_failed`: the service cannot be reached. */
+  request(request: SandboxRequest): Promise<FetchedResponse>;
+  close(): Promise<void>;
+}
+
+/** Answers of servers in sandboxes have their heads in a header. */
+const HEADERS_BYTES_MAX = 64 * 1024;
+
+/** @param address `socketPath`: instead of the origin's host. */
+export function createSandboxTransport(address: {
+  readonly origin: string;
+  readonly socketPath?: string;
+  readonly token: string;
+}): SandboxTransport {
+  const { origin, socketPath, token } = address;
+  let library: Promise<Agent> | null = null;
+  const connect = (): Promise<Agent> =>
+    (library ??= loadFetchLibrary().then(
+      ({ Agent: Connections, buildConnector }) =>
+        new Connections({
+          connect: buildConnector({ ...(socketPath === undefined ? {} : { socketPath }), allowH2: false }),
+          allowH2: false,
+          bodyTimeout: 0,
+          headersTimeout: 0,
+          maxHeaderSize: HEADERS_BYTES_MAX,
+        }),
+    ));
+  return {
+    async request({ method, path, headers, body, signal }) {
+      const agent = await connect();
+      const sent = [...headers, 'authorization', `Bearer ${token}`];
+      return requestOf(agent, { origin, path, method }, { headers: sent, body, signal }, 'the sandbox service');
+    },
+    async close() {
+      await (await library)?.destroy();
+    },
+  };
+}

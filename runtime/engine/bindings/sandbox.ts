@@ -1,0 +1,84 @@
+// The host half of sandboxes: a request to the sandbox service, for a sandbox of the deployment's own project and
+// resource, which the host says and the worker cannot. What is asked of it the service checks; here it only passes.
+import { isSandboxId, ARGUMENTS_HEADER, SANDBOX_BOUNDS } from '#core/sandbox/operations.ts';
+import { PassThrough, type Readable } from 'node:stream';
+import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
+import { invalid, toRecord } from './arguments.ts';
+import { reply, signalOf } from './fetched-response.ts';
+import type { OpenFetches } from './open-fetches.ts';
+import type { SandboxTransport } from './sandbox-transport.ts';
+import type { BindingScope } from './scope.ts';
+import { receiveBody } from './streamed-body.ts';
+
+/** Where sandboxes are asked for. */
+export interface SandboxAccess {
+  readonly transport: SandboxTransport;
+  readonly places: OpenFetches;
+}
+
+const OPERATION = /^[A-Za-z]{1,32}$/;
+
+/** The handlers of one deployment's sandboxes. Arguments: see `sandbox.call` in bridge/protocol.ts. */
+export function createSandboxCalls(scope: BindingScope, access: SandboxAccess): Readonly<Record<string, HostFunction>> {
+  return {
+    'sandbox.call'(call) {
+      const { stream } = toRecord(call.args);
+      // Before anything is awaited: the stream's first chunk may come in the same answer of the isolate.
+      const body = typeof stream === 'number' ? receiveBody(call, stream) : (call.parts[0] ?? null);
+      const answer = run(scope, access, call, body);
+      // Where it failed before anybody read it.
+      if (body instanceof PassThrough) answer.catch(() => body.destroy());
+      return answer;
+    },
+  };
+}
+
+async function run(
+  scope: BindingScope,
+  { transport, places }: SandboxAccess,
+  call: HostCall,
+  body: Uint8Array | string | Readable | null,
+): Promise<HostReply> {
+  const { binding, method, url, headers } = toRecord(call.args);
+  if (method !== 'GET' && method !== 'POST') throw invalid('The method must be GET or POST');
+  const target = typeof url === 'string' ? URL.parse(url) : null;
+  if (target === null || typeof headers !== 'string') throw invalid('The request to the sandbox service is not valid');
+  const resource = scope.resource(binding);
+  const { span, owner } = call;
+  owner.countSubrequest();
+  const base = `/v1/projects/${encodeURIComponent(scope.namespace)}/sandboxes/${encodeURIComponent(resource)}`;
+  const [id = '', operation = ''] = target.pathname.slice(1).split('/');
+  let path = `${base}${target.search}`;
+  if (method === 'POST') {
+    if (!isSandboxId(id) || !OPERATION.test(operation))
+      throw invalid('The request to the sandbox service is not valid');
+    span?.set('sandbox.operation', operation);
+    path = `${base}/${id}/${operation}`;
+  }
+  const list = argumentsOf(headers);
+  const leave = places.take(call.isolate);
+  const response = await transport
+    // A command that goes on for nobody would cost memory and time.
+    .request({ method, path, headers: list, body, signal: signalOf(call) })
+    .catch((error: unknown) => {
+      leave();
+      throw error;
+    });
+  response.body.once('close', leave);
+  return reply(call, response, target, false);
+}
+
+/** Of the headers that a worker's half sends the one with arguments. */
+function argumentsOf(block: string): string[] {
+  const fields = block.split('\0');
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    if (fields[at] !== ARGUMENTS_HEADER) continue;
+    const value = fields[at + 1]!;
+    if (value.length > SANDBOX_BOUNDS.headerArgumentsCharsMax)
+      throw invalid(
+        `Path, headers and the like have ${value.length} characters, and may have ${SANDBOX_BOUNDS.headerArgumentsCharsMax}`,
+      );
+    return [ARGUMENTS_HEADER, value];
+  }
+  return [];
+}

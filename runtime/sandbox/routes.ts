@@ -1,0 +1,233 @@
+// The HTTP routes of the sandbox service, for its process and for `platform dev`: finds who is meant, holds the
+// sandbox, and passes request and answer between caller and agent. What the agent says is a tenant's word: only what an
+// operation's answer may be goes on.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { errorTable, isErrorCode, PlatformError, type ErrorCode } from '#core/errors.ts';
+import {
+  agentOperations,
+  ARGUMENTS_HEADER,
+  isAgentOperation,
+  isSandboxId,
+  isServiceOperation,
+  RESPONSE_HEADER,
+  SANDBOX_BOUNDS,
+  type AgentOperation,
+  type SandboxPlace,
+  type ServiceOperation,
+} from '#core/sandbox/operations.ts';
+import { askAgent } from './agent-request.ts';
+import type { Sandboxes } from './sandboxes.ts';
+
+/** What they are made of. */
+export interface SandboxRoutesParts {
+  readonly sandboxes: Sandboxes;
+  /** Whether a request's `authorization` has the token. */
+  readonly isAuthorized: (authorization: string | undefined) => boolean;
+  /** Calls of one project at a time. */
+  readonly callsMax: number;
+  readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
+}
+
+/** After what an agent may do at most, for the answer's head to come. */
+const HEAD_MS_MAX = SANDBOX_BOUNDS.commandMsMax + 60_000;
+const ERROR_BYTES_MAX = 64 * 1024;
+const ERROR_CHARS_MAX = 4000;
+const LIST_MAX = 1000;
+const NAME = /^[a-z0-9][a-z0-9_~-]{0,127}$/;
+
+const contentTypes = {
+  json: 'application/json',
+  events: 'text/event-stream',
+  bytes: 'application/octet-stream',
+  forwarded: 'application/octet-stream',
+} as const;
+
+export function createSandboxRoutes(
+  parts: SandboxRoutesParts,
+): (request: IncomingMessage, response: ServerResponse) => void {
+  const { sandboxes, isAuthorized, callsMax, log } = parts;
+  /** Calls that run, by project. */
+  const calls = new Map<string, number>();
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = URL.parse(request.url ?? '', 'http://sandboxes');
+    if (url === null) throw invalid('The address is none');
+    if (url.pathname === '/healthz') return sendJson(response, { status: 'ok' });
+    if (!isAuthorized(request.headers.authorization)) throw new PlatformError('sandbox_unauthorized');
+    const [version, projects, project = '', kind, resource, id, operation, ...rest] = url.pathname
+      .slice(1)
+      .split('/')
+      .map(decoded);
+    if (version !== 'v1' || projects !== 'projects' || kind !== 'sandboxes' || rest.length > 0)
+      throw new PlatformError('sandbox_operation_unknown', { operation: url.pathname.slice(0, 100) });
+    if (!NAME.test(project)) throw invalid('The project is not a name');
+    if (resource === undefined && request.method === 'DELETE') {
+      await sandboxes.destroyProject(project);
+      return sendJson(response, {});
+    }
+    if (resource === undefined || !NAME.test(resource)) throw invalid('The resource is not a name');
+    if (id === undefined && request.method === 'GET') return list({ project, resource }, url.searchParams, response);
+    if (!isSandboxId(id))
+      throw invalid(
+        'The id of a sandbox has at most 63 letters, digits, ".", "_" and "-", and begins with a letter or a digit',
+      );
+    const place = { project, resource, id };
+    if (request.method !== 'POST' || operation === undefined)
+      throw new PlatformError('sandbox_operation_unknown', { operation: (operation ?? '').slice(0, 100) });
+    if (isServiceOperation(operation)) return sendJson(response, await serve(operation, place));
+    if (!isAgentOperation(operation))
+      throw new PlatformError('sandbox_operation_unknown', { operation: operation.slice(0, 100) });
+    const running = calls.get(project) ?? 0;
+    if (running >= callsMax)
+      throw new PlatformError('sandbox_limit', { what: 'One more call of this project at a time', limit: callsMax });
+    calls.set(project, running + 1);
+    try {
+      await forward(operation, place, request, response);
+    } finally {
+      const left = calls.get(project)! - 1;
+      if (left > 0) calls.set(project, left);
+      else calls.delete(project);
+    }
+  }
+
+  async function list(
+    within: Omit<SandboxPlace, 'id'>,
+    search: URLSearchParams,
+    response: ServerResponse,
+  ): Promise<void> {
+    const limit = Number(search.get('limit') ?? 100);
+    if (!Number.isInteger(limit) || limit < 1 || limit > LIST_MAX)
+      throw invalid(`limit must be a whole number from 1 to ${LIST_MAX}`);
+    const prefix = search.get('prefix') ?? '';
+    const cursor = search.get('cursor') ?? '';
+    for (const value of [prefix, cursor])
+      if (value !== '' && !isSandboxId(value))
+        throw invalid('prefix and cursor must be ids of sandboxes or their beginnings');
+    sendJson(response, await sandboxes.list(within, { prefix, cursor, limit }));
+  }
+
+  async function serve(operation: ServiceOperation, place: SandboxPlace): Promise<unknown> {
+    switch (operation) {
+      case 'info':
+        return sandboxes.info(place);
+      case 'suspend':
+        await sandboxes.suspend(place);
+        return null;
+      case 'resume':
+        await sandboxes.resume(place);
+        return null;
+      case 'destroy':
+        await sandboxes.destroy(place);
+        return null;
+    }
+  }
+
+  async function forward(
+    operation: AgentOperation,
+    place: SandboxPlace,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    const held = await sandboxes.hold(place);
+    try {
+      if (gone.signal.aborted) return;
+      const { answer: shape } = agentOperations[operation];
+      const late = new AbortController();
+      const timer = setTimeout(() => late.abort(), HEAD_MS_MAX);
+      const given = request.headers[ARGUMENTS_HEADER];
+      const head = await askAgent(await held.connect(), {
+        operation,
+        args: typeof given === 'string' ? given : null,
+        body: request,
+        signal: AbortSignal.any([gone.signal, late.signal]),
+      }).finally(() => clearTimeout(timer));
+      // What was not read by then is not wanted; the connection ends with the answer.
+      if (!request.complete) response.shouldKeepAlive = false;
+      if (head.statusCode !== 200) throw await refusalOf(head);
+      const headers: Record<string, string> = { 'content-type': contentTypes[shape] };
+      if (shape === 'forwarded') headers[RESPONSE_HEADER] = headOf(head);
+      response.writeHead(200, headers);
+      response.flushHeaders();
+      await pipeline(head, response);
+    } finally {
+      held.release();
+    }
+  }
+
+  return (request, response) => {
+    request.on('error', () => {});
+    response.on('error', () => {});
+    answer(request, response).catch((error: unknown) => {
+      if (response.headersSent || response.destroyed) {
+        response.destroy();
+        return;
+      }
+      const known = isErrorCode((error as { code?: unknown }).code);
+      if (!known) log('error', `a call of a sandbox failed: ${(error as Error).stack ?? String(error)}`);
+      const code: ErrorCode = known ? (error as PlatformError).code : 'internal';
+      const message = known ? (error as PlatformError).message : errorTable.internal.message;
+      const text = JSON.stringify({ error: { code, message } });
+      response
+        .writeHead(errorTable[code].status, {
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(text),
+          ...(request.complete ? {} : { connection: 'close' }),
+        })
+        .end(text);
+    });
+  };
+}
+
+function invalid(reason: string): PlatformError {
+  return new PlatformError('invalid_argument', { reason });
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function sendJson(response: ServerResponse, value: unknown): void {
+  const text = JSON.stringify(value ?? null);
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }).end(text);
+}
+
+/** Of a server in the sandbox: texts that a header may have, since an agent may say anything. */
+function headOf({ headers }: IncomingMessage): string {
+  const value = headers[RESPONSE_HEADER];
+  if (typeof value !== 'string' || !/^[\x21-\x7e]+$/.test(value))
+    throw new PlatformError('sandbox_lost', { reason: 'its agent does not answer as it should' });
+  return value;
+}
+
+/** What the agent refused with, as far as it is one of the errors that there are. */
+async function refusalOf(answer: IncomingMessage): Promise<Error> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    bytes += chunk.byteLength;
+    if (bytes > ERROR_BYTES_MAX) break;
+    chunks.push(chunk);
+  }
+  const { code, message } = errorIn(Buffer.concat(chunks).toString());
+  if (!isErrorCode(code))
+    return new PlatformError('sandbox_lost', { reason: 'its agent does not answer as it should' });
+  const refusal = new PlatformError(code);
+  refusal.message = String(message).slice(0, ERROR_CHARS_MAX);
+  return refusal;
+}
+
+/** Anything, since an agent may say anything. */
+function errorIn(text: string): { readonly code?: unknown; readonly message?: unknown } {
+  try {
+    return (JSON.parse(text) as { error?: object } | null)?.error ?? {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,280 @@
+// Sandboxes from inside a worker, in `platform dev`: the binding, the engine, the service's routes and an agent.
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { startDev, type TestDev } from '#test/setup/dev.ts';
+
+const worker = `
+const seen = (stream) => new Response(stream).text().then((text) =>
+  text.trim().split('\\n\\n').map((line) => JSON.parse(line.slice('data: '.length))));
+export default {
+  async fetch(request, { BOX, OTHER }) {
+    const run = new Function('BOX', 'OTHER', 'seen', 'return (async () => {' + (await request.text()) + '})()');
+    try { return Response.json((await run(BOX, OTHER, seen)) ?? null); }
+    catch (error) { return Response.json({ error: error.name + ': ' + error.message, code: error.code }); }
+  },
+};`;
+
+let folder: string;
+let dev: TestDev;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sandbox-dev-'));
+  await mkdir(join(folder, 'src'));
+  await writeFile(join(folder, 'package.json'), '{"name":"boxes","type":"module"}');
+  await writeFile(join(folder, 'src/index.js'), worker);
+  await writeFile(join(folder, 'platform.yaml'), 'kind: worker\nsandbox:\n  BOX: boxes\n  OTHER: others\n');
+  dev = await startDev(folder);
+});
+after(async () => {
+  await dev.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function run(code: string): Promise<unknown> {
+  return (await dev.fetch('/', { method: 'POST', body: code })).json();
+}
+
+test('a command gives its output and exit code, and the developer is told that nothing isolates', async () => {
+  const result = await run(`
+    const { durationMs, ...result } = await BOX.get('one').exec('echo out; echo err >&2; exit 3');
+    return { ...result, took: durationMs >= 0 };`);
+  assert.deepEqual(result, {
+    stdout: 'out\n',
+    stderr: 'err\n',
+    exitCode: 3,
+    success: false,
+    truncated: false,
+    timedOut: false,
+    took: true,
+  });
+  await dev.printed(/sandboxes are processes of this machine here and do NOT isolate/);
+});
+
+test('a handle is there at once, and an odd id is refused', async () => {
+  assert.deepEqual(
+    await run(`return [BOX.get('user-1.a_B').id, ...['', 'a/b', '../x', 'ü', 7, 'x'.repeat(64)].map((id) => {
+      try { return BOX.get(id); } catch (error) { return error.name; } })];`),
+    ['user-1.a_B', ...Array.from({ length: 6 }, () => 'TypeError')],
+  );
+});
+
+test('commands take programs with arguments, input, variables and a folder', async () => {
+  assert.deepEqual(
+    await run(`
+      const box = BOX.get('one');
+      await box.mkdir('sub');
+      return [
+        (await box.exec(['printf', '%s|', '$HOME', 'a b'])).stdout,
+        (await box.exec('cat', { stdin: 'text' })).stdout,
+        (await box.exec('od -An -tu1', { stdin: new Uint8Array([0, 254]) })).stdout.trim().split(/ +/).join(),
+        (await box.exec('echo $A; basename "$PWD"', { env: { A: '1' }, cwd: 'sub' })).stdout,
+      ];`),
+    ['$HOME|a b|', 'text', '0,254', '1\nsub\n'],
+  );
+});
+
+test('output comes as it is written, by a callback or as server-sent events', async () => {
+  assert.deepEqual(
+    await run(`
+      const box = BOX.get('one');
+      const pieces = [];
+      const { stdout, stderr, exitCode } = await box.exec('echo one; echo two >&2; exit 5', {
+        onOutput: (stream, data) => pieces.push(stream + ':' + data) });
+      const events = await seen(await box.execStream('echo three'));
+      return { pieces: pieces.sort(), stdout, stderr, exitCode, types: events.map(({ type }) => type), data: events[1].data };`),
+    {
+      pieces: ['stderr:two\n', 'stdout:one\n'],
+      stdout: 'one\n',
+      stderr: 'two\n',
+      exitCode: 5,
+      types: ['start', 'stdout', 'complete'],
+      data: 'three\n',
+    },
+  );
+});
+
+test('a time limit and a signal end a command', async () => {
+  assert.deepEqual(
+    await run(`
+      const box = BOX.get('one');
+      const late = await box.exec('sleep 4801', { timeoutMs: 50 });
+      const aborted = new AbortController();
+      const pending = box.exec('echo $$ > pid; exec sleep 4802', { signal: aborted.signal });
+      pending.catch(() => {});
+      await box.exec('until test -s pid; do sleep 0.01; done');
+      aborted.abort();
+      const name = await pending.catch((error) => error.name);
+      const ended = await box.exec('while kill -0 $(cat pid) 2>/dev/null; do sleep 0.01; done; echo ended');
+      return [late.timedOut, late.exitCode, name, ended.stdout];`),
+    [true, 124, 'AbortError', 'ended\n'],
+  );
+  assert.deepEqual(await run(`return BOX.get('one').exec('true', { timeoutMs: 600001 });`), {
+    error:
+      'SandboxError: timeoutMs is 600001, and may be 600000 (10 minutes): start longer work with startProcess, and wait for its end',
+    code: 'invalid_argument',
+  });
+});
+
+test('files are texts, bytes and streams', async () => {
+  assert.deepEqual(
+    await run(`
+      const box = BOX.get('one');
+      await box.writeFile('/workspace/f/text', 'grüße');
+      await box.writeFile('f/bytes', new Uint8Array([0, 1, 255]));
+      await box.writeFile('f/stream', new Blob(['stream', 'ed'.repeat(100000)]).stream());
+      const big = await box.readFileStream('f/stream');
+      return [
+        (await box.readFile('f/text')).content,
+        (await box.readFile('f/bytes', { encoding: 'base64' })).content,
+        [...await box.readFileBytes('f/bytes')],
+        (await new Response(big).text()).length,
+        (await box.listFiles('f')).map(({ name, type, size }) => [name, type, size]),
+        await box.exists('f/none'),
+        await box.deleteFile('f', { recursive: true }),
+        await box.exists('f'),
+      ];`),
+    [
+      'grüße',
+      'AAH/',
+      [0, 1, 255],
+      200_006,
+      [
+        ['bytes', 'file', 3],
+        ['stream', 'file', 200_006],
+        ['text', 'file', 7],
+      ],
+      { exists: false },
+      null,
+      { exists: false },
+    ],
+  );
+  assert.deepEqual(await run(`return BOX.get('one').readFile('none');`), {
+    error: 'SandboxError: There is no file or folder /workspace/none',
+    code: 'file_not_found',
+  });
+  assert.deepEqual(await run(`return BOX.get('one').readFile('/etc/hostname');`), {
+    error:
+      'SandboxError: /etc/hostname may not be used: these sandboxes do not isolate, so that their files are those below /workspace',
+    code: 'file_forbidden',
+  });
+});
+
+test('a folder is watched until the reader goes', async () => {
+  assert.deepEqual(
+    await run(`
+      const box = BOX.get('one');
+      await box.mkdir('watched');
+      const reader = (await box.watch('watched')).pipeThrough(new TextDecoderStream()).getReader();
+      let text = '';
+      while (!text.includes('watching')) text += (await reader.read()).value;
+      await box.writeFile('watched/new', 'x');
+      while (!text.includes('/workspace/watched/new"')) text += (await reader.read()).value;
+      await reader.cancel();
+      return text.includes('"eventType":"create"');`),
+    true,
+  );
+});
+
+test('a server in the background is asked, its log read, and it is ended', async () => {
+  const server = `require('http').createServer((q, s) => { let body = ''; q.on('data', (c) => body += c).on('end', () => {
+    console.log(q.url); s.writeHead(201, 'Made', { 'x-seen': q.headers['x-mine'] ?? '', 'set-cookie': ['a=1', 'b=2'] });
+    s.end(q.method + ' ' + body); }); }).listen(18481, '127.0.0.1')`;
+  assert.deepEqual(
+    await run(`
+      const box = BOX.get('one');
+      await box.writeFile('server.cjs', ${JSON.stringify(server)});
+      const { id, status } = await box.startProcess(['node', 'server.cjs'], { processId: 'web' });
+      await box.waitForPort(18481);
+      const answer = await box.fetch(18481, '/a?b=c', { method: 'POST', body: 'hello', headers: { 'x-mine': 'yes' } });
+      const said = [answer.status, answer.statusText, answer.headers.get('x-seen'), answer.headers.getSetCookie(), await answer.text()];
+      const { logs } = await box.getProcessLogs(id);
+      await box.killProcess(id);
+      const refused = await box.fetch(18481, '/').catch(({ code }) => code);
+      return [id, status, said, logs, (await box.getProcess(id)).status, refused, await box.getProcess('none')];`),
+    [
+      'web',
+      'running',
+      [201, 'Made', 'yes', ['a=1', 'b=2'], 'POST hello'],
+      '/a?b=c\n',
+      'failed',
+      'port_unreachable',
+      null,
+    ],
+  );
+});
+
+test('a session has a folder and variables of its own', async () => {
+  assert.deepEqual(
+    await run(`
+      const box = BOX.get('sessions');
+      await box.mkdir('app');
+      await box.setEnvVars({ SHARED: 'all' });
+      const session = await box.createSession({ cwd: 'app', env: { OWN: '1' } });
+      await session.setEnvVars({ LATER: '2' });
+      await session.writeFile('here.txt', 'x');
+      return [
+        (await session.exec('basename "$PWD"; echo $SHARED $OWN $LATER')).stdout,
+        (await box.exec('echo [$OWN$LATER]')).stdout,
+        await box.exists('app/here.txt'),
+        /^[0-9a-f-]{36}$/.test(session.sessionId),
+      ];`),
+    ['app\nall 1 2\n', '[]\n', { exists: true }, true],
+  );
+});
+
+test('sandboxes are told apart by id and by resource, listed, suspended and destroyed', async () => {
+  assert.deepEqual(
+    await run(`
+      const a = BOX.get('list-a');
+      await a.writeFile('mine', 'a');
+      const others = [await BOX.get('list-b').exists('mine'), await OTHER.get('list-a').exists('mine')];
+      const ids = async () => (await BOX.list({ prefix: 'list-' })).items.map(({ id, state }) => id + ' ' + state);
+      const before = await ids();
+      await a.suspend();
+      const { state, provider } = await a.info();
+      const content = (await a.readFile('mine')).content;
+      await a.destroy();
+      const gone = await a.info();
+      return [others, before, state, provider, content, gone, await ids(), await a.exists('mine')];`),
+    [
+      [{ exists: false }, { exists: false }],
+      ['list-a running', 'list-b running'],
+      'suspended',
+      'local',
+      'a',
+      null,
+      ['list-b running'],
+      { exists: false },
+    ],
+  );
+});
+
+test('a call that runs while the sandbox is destroyed is told so', async () => {
+  assert.deepEqual(
+    await run(`
+      const box = BOX.get('doomed');
+      const pending = box.exec('touch begun; sleep 4803').catch((error) => error);
+      await box.exec('until test -e begun; do sleep 0.01; done');
+      await box.destroy();
+      const { name, code } = await pending;
+      return [name, code];`),
+    ['SandboxError', 'sandbox_destroyed'],
+  );
+});
+
+test('files outlast a restart of dev, and no process does', async () => {
+  await run(
+    `const box = BOX.get('kept'); await box.writeFile('a', 'still here'); await box.startProcess('sleep 4804');`,
+  );
+  await dev.close();
+  dev = await startDev(folder);
+  assert.deepEqual(
+    await run(`
+      const box = BOX.get('kept');
+      return [(await box.readFile('a')).content, await box.listProcesses(), (await box.exec('pgrep -f "sleep 480[4]" || echo none')).stdout];`),
+    ['still here', [], 'none\n'],
+  );
+});
