@@ -66,6 +66,7 @@ async function start(): Promise<() => Promise<void>> {
     // The API's own origin takes tokens alone; that of AUTH_URL finds sessions itself (sign-in/ui.ts).
     findSession: () => Promise.resolve(null),
     uploadLimits: limits,
+    migrationsExecutor: config.migrationsExecutor,
     turns: createTurns(),
     async onNotify(channel, heard) {
       const { unlisten } = await sql.listen(channel, heard);

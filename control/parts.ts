@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { EdgeState } from '#core/edge-state.ts';
 import type { EncryptionKeys } from '#core/encryption.ts';
 import type { GitConfiguration } from '#git/configuration.ts';
+import type { MigrationsExecutor } from '#core/migrations-executor.ts';
 import type { ControlLimits, CpuLimits, TelemetryLimits } from '#core/limits.ts';
 import type { Sql } from '#postgres/sql.ts';
 import type { UploadLimits } from './deployments/uploads.ts';
@@ -45,6 +46,8 @@ export interface Parts {
   readonly uploadLimits: UploadLimits;
   /** Has work of one project, or on one record, done in turn. */
   readonly turns: Turns;
+  /** `DB_MIGRATIONS_EXECUTOR`: who applies migrations. */
+  readonly migrationsExecutor: MigrationsExecutor;
   /** Runs work beside requests; it is waited for when the process ends. */
   readonly background: (what: string, work: () => Promise<void>) => void;
   /** Aborts when the process is to end. */
@@ -52,7 +55,7 @@ export interface Parts {
 }
 
 /** Channels of NOTIFY. Payloads: kind of job; project; deployment; deployment; `delivery` or `report`; nothing;
- * projects by comma, or `*`; project; nothing. */
+ * projects by comma, or `*`; project; nothing; run of migrations. */
 export type Channel =
   | 'control_job'
   | 'control_route'
@@ -62,7 +65,8 @@ export type Channel =
   | 'control_webhook'
   | 'control_telemetry'
   | 'control_collector'
-  | 'control_alert';
+  | 'control_alert'
+  | 'control_migration';
 
 /** Where things are, as seen from outside; none ends with a slash. */
 export interface Addresses {

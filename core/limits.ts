@@ -9,6 +9,7 @@ import { edgeBounds } from './limits/edge.ts';
 import { engineBounds } from './limits/engine.ts';
 import { gatewayBounds } from './limits/gateway.ts';
 import { sandboxBounds } from './limits/sandbox.ts';
+import { migratorBounds } from './limits/migrator.ts';
 import { ssrBounds } from './limits/ssr.ts';
 import { webBounds } from './limits/web.ts';
 import { telemetryBounds } from './limits/telemetry.ts';
@@ -36,6 +37,9 @@ export type GatewayLimits = Values<typeof gatewayBounds>;
 /** Bounds of sandboxes: the process that runs them keeps to them. */
 export type SandboxLimits = Values<typeof sandboxBounds>;
 
+/** Bounds of the process that applies migrations. */
+export type MigratorLimits = Values<typeof migratorBounds>;
+
 /** Bounds of server processes of ssr projects: the process that runs them keeps to them. */
 export type SsrLimits = Values<typeof ssrBounds>;
 
@@ -58,6 +62,7 @@ export interface Limits extends Values<typeof engineBounds> {
   readonly edge: EdgeLimits;
   readonly gateway: GatewayLimits;
   readonly sandbox: SandboxLimits;
+  readonly migrator: MigratorLimits;
   readonly ssr: SsrLimits;
   readonly web: WebLimits;
   readonly telemetry: TelemetryLimits;
@@ -103,6 +108,7 @@ export function limitsFrom(environment: Environment): Limits {
     edge: readBounds(edgeBounds, environment),
     gateway: readBounds(gatewayBounds, environment),
     sandbox: readBounds(sandboxBounds, environment),
+    migrator: readBounds(migratorBounds, environment),
     ssr: readBounds(ssrBounds, environment),
     web: readBounds(webBounds, environment),
     telemetry: readBounds(telemetryBounds, environment),
@@ -122,6 +128,7 @@ export const limitVariables: readonly string[] = [
     edgeBounds,
     gatewayBounds,
     sandboxBounds,
+    migratorBounds,
     ssrBounds,
     webBounds,
     telemetryBounds,
@@ -139,6 +146,7 @@ export const limitRows: readonly (readonly [variable: string, value: number, wha
   edgeBounds,
   gatewayBounds,
   sandboxBounds,
+  migratorBounds,
   ssrBounds,
   webBounds,
   telemetryBounds,

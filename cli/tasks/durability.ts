@@ -12,6 +12,7 @@ export async function run(words: readonly string[]): Promise<number> {
     'test/durability/kill-9.test.ts',
     'test/durability/agent.test.ts',
     'test/durability/deploys.test.ts',
+    'test/durability/migrator.test.ts',
     'test/durability/restore.test.ts',
   ];
   const env = { ...process.env, DURABILITY_ROUNDS: words[0] ?? '20' };

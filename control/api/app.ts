@@ -13,6 +13,7 @@ import { gitHost } from './routes/git-host.ts';
 import { health } from './routes/health.ts';
 import { oauth } from './routes/oauth.ts';
 import { projects } from './routes/projects.ts';
+import { migrations } from './routes/migrations.ts';
 import { releases } from './routes/releases.ts';
 import { invocations } from './routes/invocations.ts';
 import { logs } from './routes/logs.ts';
@@ -73,6 +74,7 @@ export function createApi() {
     .route('/', organizations)
     .route('/', members)
     .route('/', projects)
+    .route('/', migrations)
     .route('/', releases)
     .route('/', uploads)
     .route('/', deployments(createEventStreams('build logs')))

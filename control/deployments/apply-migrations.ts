@@ -3,6 +3,7 @@
 import type { Parts } from '../parts.ts';
 import { addLogLines } from './deployment-log.ts';
 import { EngineRefusal, migrate, snapshot } from './engines.ts';
+import { runByMigrator, type EndedRun } from './migration-runs.ts';
 
 /** A migration failed; the message names its file. The databases stay as the last one that succeeded left them. */
 export class MigrationFailure extends Error {
@@ -21,6 +22,8 @@ interface MigratedDeployment {
   /** Of its project. */
   readonly name: string;
   readonly artifact: string;
+  /** Account that wants it released or promoted; null: a push, or the platform. */
+  readonly requestedBy: string | null;
 }
 
 /**
@@ -31,13 +34,13 @@ interface MigratedDeployment {
  */
 export async function applyMigrations(
   parts: Parts,
-  { id, name, artifact }: MigratedDeployment,
+  { id, name, artifact, requestedBy }: MigratedDeployment,
   branch: string | null,
 ): Promise<readonly RanMigrations[]> {
   const { sql } = parts;
   const on = branch === null ? 'production' : 'preview';
   let plan;
-  let done;
+  let ended: EndedRun;
   try {
     plan = await migrate(parts, name, artifact, branch, true);
     const pending = plan.flatMap(({ resource, pending: files }) => (files.length > 0 ? [{ resource, files }] : []));
@@ -47,11 +50,15 @@ export async function applyMigrations(
       const resources = pending.map(({ resource }) => resource);
       if (plan.some(({ present }) => present.length > 0)) await snapshot(parts, name, id, resources);
     }
-    done = await migrate(parts, name, artifact, branch, false);
+    ended =
+      parts.migrationsExecutor === 'migrator'
+        ? await runByMigrator(parts, { deploymentId: id, artifact, branch, requestedBy })
+        : { databases: await migrate(parts, name, artifact, branch, false), error: null };
   } catch (error) {
     if (!(error instanceof EngineRefusal)) throw error;
     throw new MigrationFailure(error.message);
   }
+  const { databases: done } = ended;
   for (const { resource, copied, applied, error } of done) {
     const lines: (readonly ['info' | 'error', string])[] = [];
     if (copied) lines.push(['info', `${resource}: copied from production`]);
@@ -60,7 +67,7 @@ export async function applyMigrations(
     await addLogLines(sql, id, 'migrate', lines);
   }
   const failed = done.find(({ error }) => error !== null);
-  if (failed === undefined)
+  if (failed === undefined && ended.error === null)
     return done.flatMap(({ resource, applied: files }) => (files.length > 0 ? [{ resource, files }] : []));
   await sql`UPDATE control.deployment SET migrations = '[]' WHERE id = ${id}`;
   const applied = done.filter(({ applied: files }) => files.length > 0);
@@ -71,6 +78,7 @@ export async function applyMigrations(
       on,
       applied.map(({ resource, applied: files }) => ({ resource, files })),
     );
+  if (failed === undefined) throw new MigrationFailure(ended.error!);
   const { file, line, message } = failed.error!;
   const where = file === undefined ? failed.resource : `${file}${line === undefined ? '' : `:${line}`}`;
   throw new MigrationFailure(message.includes(where) ? message : `${where}: ${message}`);

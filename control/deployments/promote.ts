@@ -54,7 +54,13 @@ interface Candidate {
  */
 export function promote(
   parts: Parts,
-  given: { readonly projectId: string; readonly deploymentId: string; readonly confirm: boolean },
+  given: {
+    readonly projectId: string;
+    readonly deploymentId: string;
+    readonly confirm: boolean;
+    /** Account that asks. */
+    readonly requestedBy: string | null;
+  },
   audit: Audit,
 ): Promise<Promoted> {
   return withProject(parts, given.projectId, LOCK_WAIT_MS, async () => {
@@ -65,7 +71,7 @@ export function promote(
       const routed = await untilRouted(parts, project.id);
       return { productionDeploymentId: previous, previousDeploymentId: previous, migrations: [], warnings: [], routed };
     }
-    const ready = await readyForProduction(parts, project, candidate, given.confirm);
+    const ready = await readyForProduction(parts, project, candidate, given);
     await move(parts, project, audit, 'deployment.promote', candidate.id, async (tx, before) => {
       await pointProduction(tx, project.id, before, candidate.id);
       await pointBranch(tx, project.id, candidate.branch, candidate.id);
@@ -145,6 +151,7 @@ export function split(
     readonly deploymentId: string;
     readonly percent: number;
     readonly confirm: boolean;
+    readonly requestedBy: string | null;
   },
   audit: Audit,
 ): Promise<Promoted> {
@@ -156,9 +163,7 @@ export function split(
     if (production === null || production === candidate.id)
       throw new ApiError('conflict', { reason: 'A split needs a production deployment, and another one beside it' });
     const isEnd = given.percent === 0;
-    const ready = isEnd
-      ? { migrations: [], warnings: [] }
-      : await readyForProduction(parts, project, candidate, given.confirm);
+    const ready = isEnd ? { migrations: [], warnings: [] } : await readyForProduction(parts, project, candidate, given);
     await move(parts, project, audit, 'deployment.split', candidate.id, async (tx) => {
       const next = isEnd ? null : { deploymentId: candidate.id, percent: given.percent };
       await tx`UPDATE control.project SET split = ${next === null ? null : tx.json(next)} WHERE id = ${project.id}`;
@@ -206,7 +211,7 @@ async function readyForProduction(
   parts: Parts,
   project: ProjectRow,
   candidate: Candidate,
-  confirm: boolean,
+  { confirm, requestedBy }: { readonly confirm: boolean; readonly requestedBy: string | null },
 ): Promise<Pick<Promoted, 'migrations' | 'warnings'>> {
   const { sql, keys } = parts;
   const frozen = unsealFrozen(keys, candidate.id, candidate.variables);
@@ -232,7 +237,11 @@ async function readyForProduction(
   try {
     const migrations = hasDatabases(parts, candidate.artifact)
       ? await asked(() =>
-          applyMigrations(parts, { id: candidate.id, name: project.name, artifact: candidate.artifact }, null),
+          applyMigrations(
+            parts,
+            { id: candidate.id, name: project.name, artifact: candidate.artifact, requestedBy },
+            null,
+          ),
         )
       : [];
     if (frozen.production === null)

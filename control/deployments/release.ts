@@ -45,6 +45,7 @@ interface Row {
   readonly artifact: string | null;
   readonly variables: Uint8Array | null;
   readonly is_fork: boolean;
+  readonly created_by: string | null;
   readonly created_at: Date;
   readonly name: string;
   readonly deleted_at: Date | null;
@@ -101,7 +102,7 @@ function isProduction({ target, branch, production_branch: production }: Row): b
 async function readDeployment({ sql }: Parts, { deploymentId }: ReleaseJob): Promise<Row | null> {
   const [row] = await sql<Row[]>`
     SELECT d.id, d.project_id, d.organization_id, d.status, d.target, d.branch, d.artifact, d.variables, d.is_fork,
-      d.created_at, p.name, p.deleted_at, now_live.branch AS production_branch,
+      d.created_by, d.created_at, p.name, p.deleted_at, now_live.branch AS production_branch,
       (b.deployment_id IS NOT DISTINCT FROM d.id
         AND (d.target = 'preview' OR p.production_deployment_id IS NOT DISTINCT FROM d.id)) AS is_pointed
     FROM control.deployment d JOIN control.project p ON p.id = d.project_id
@@ -192,7 +193,8 @@ async function migrateDatabases(parts: Parts, job: ReleaseJob, row: Row): Promis
     await tell(tx, row.id);
   });
   try {
-    await applyMigrations(parts, { id: row.id, name: row.name, artifact }, isProduction(row) ? null : row.branch);
+    const deployment = { id: row.id, name: row.name, artifact, requestedBy: row.created_by };
+    await applyMigrations(parts, deployment, isProduction(row) ? null : row.branch);
   } catch (error) {
     if (error instanceof MigrationFailure) throw new ReleaseEnd('failure', 'migration_failed', error.message);
     throw error;

@@ -5,6 +5,7 @@ import { isIP } from 'node:net';
 import { isHttpsOn } from '#core/public-https.ts';
 import { encryptionKeys, type EncryptionKeys } from '#core/encryption.ts';
 import { encryptionKeyProblem, secretProblem } from '#core/process/generated-secrets.ts';
+import { migrationsExecutorFrom, type MigrationsExecutor } from '#core/migrations-executor.ts';
 import { parseInteger, parsePort } from '#core/parse-integer.ts';
 import { parseHandlerUrls } from '#core/process/handler-addresses.ts';
 import { gitConfigurationFrom, type GitConfiguration } from '#git/configuration.ts';
@@ -40,6 +41,8 @@ export interface Configuration {
   readonly edgeToken: string;
   /** `API_DNS_SERVERS`: whom custom domains are looked up at; '': the system's. */
   readonly dnsServers: string;
+  /** `DB_MIGRATIONS_EXECUTOR`: who applies migrations. */
+  readonly migrationsExecutor: MigrationsExecutor;
   /** `AUTH_MAIL_URL`: takes letters; null: no mail is sent. */
   readonly mailUrl: string | null;
   /** `WORKER_CONCURRENCY`: null where it is not set. */
@@ -148,6 +151,7 @@ export function readConfiguration(environment: Environment): Configuration {
     dnsServers: get('API_DNS_SERVERS'),
     edgeToken: get('EDGE_TOKEN'),
     mailUrl: get('AUTH_MAIL_URL') || null,
+    migrationsExecutor: checked(() => migrationsExecutorFrom(environment), 'engine'),
     workerConcurrency:
       get('WORKER_CONCURRENCY') === ''
         ? null

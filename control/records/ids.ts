@@ -20,6 +20,7 @@ const prefixes = {
   aiProvider: 'aip',
   invitation: 'inv',
   upload: 'upl',
+  migrationRun: 'mgr',
 } as const;
 
 const text = (length: number): string => Array.from({ length }, () => randomInt(36).toString(36)).join('');

@@ -27,6 +27,7 @@ import { keepPrivate } from '../supervisor/data-folder/private-folders.ts';
 import { ConfigurationError, engineConfig, type EngineConfig } from './process/configuration.ts';
 import { createAppEvents } from './servers/app-events.ts';
 import { openBindingCalls } from './servers/binding-calls.ts';
+import { preparedByMigrator } from './deployments/database-preparation.ts';
 import { ServerLink } from './servers/server-link.ts';
 import { superviseEngine } from './cluster/supervised.ts';
 import { TelemetryRecorder } from './telemetry/recorder.ts';
@@ -177,7 +178,8 @@ async function start(): Promise<void> {
     assets: createAssetServer(),
     stores,
     cache,
-    databases,
+    databases:
+      databases !== null && config.migrationsExecutor === 'migrator' ? preparedByMigrator(databases) : databases,
     authRoutes,
     signedFiles,
     // Of requests that come straight here, the port is known.

@@ -9,6 +9,7 @@ import type { Logger } from 'pino';
 import { logFormatFrom, logLevelFrom } from '#core/log/log-level.ts';
 import { lastBackup } from '#core/process/backup-runs.ts';
 import { cacheFolder } from '#core/process/cache-folder.ts';
+import { migrationsExecutorFrom } from '#core/migrations-executor.ts';
 import { engineUrlOf } from '#postgres/engine-role.ts';
 import { homes } from '../engine/cluster/homes.ts';
 import { openLog } from '#core/log/log.ts';
@@ -23,6 +24,7 @@ import { controlService, hasControl, type ControlState } from './services/contro
 import { edgeService, edgeToken } from './services/edge-service.ts';
 import { eventServices } from './services/event-services.ts';
 import { engineAi, gatewayService, gatewaySockets, hasGateway } from './services/gateway-service.ts';
+import { migratorService } from './services/migrator-service.ts';
 import { privatePortToken } from './data-folder/private-port-token.ts';
 import { removeLocalRecord, writeLocalRecord } from './data-folder/local-record.ts';
 import { checkDataFolder, leaveRecord as leavePlatformRecord } from './data-folder/platform-record.ts';
@@ -223,6 +225,9 @@ async function start(config: SupervisorConfig): Promise<void> {
   const services = new Services(specs, hooks);
   // Started last, and stopped first: requests are answered without it.
   const runsControl = settings !== null && parts.has('api') && (parts.isChosen || hasControl(process.env, folder));
+  // Its releases wait for it.
+  const runsMigrator =
+    migrationsExecutorFrom(process.env) === 'migrator' && parts.has('migrator') && (parts.isChosen || runsControl);
   const runsBuilder = parts.has('builder') && (parts.isChosen || runsControl);
   const webHop = { socket: join(sockets, 'api'), token: randomBytes(32).toString('hex') };
   // With an API of this supervisor, or with that of another one.
@@ -273,6 +278,16 @@ async function start(config: SupervisorConfig): Promise<void> {
                 // A builder elsewhere hears of builds by itself.
                 if (runsBuilder && !control.want(service)) log.warn({ service }, 'Service unknown');
               },
+            }),
+          ]
+        : []),
+      ...(runsMigrator
+        ? [
+            migratorService({
+              environment: process.env,
+              folder,
+              sockets: parts.has('databases') ? databaseSockets(process.env, sockets) : {},
+              databaseUrl: () => ownerUrl || (process.env['DATABASE_URL'] ?? ''),
             }),
           ]
         : []),

@@ -21,7 +21,7 @@ const IMAGES = [
   'platform-builder',
   'platform-edge',
 ];
-const PROFILES = ['redis', 'https', 'operator'].flatMap((name) => ['--profile', name]);
+const PROFILES = ['redis', 'https', 'operator', 'migrator'].flatMap((name) => ['--profile', name]);
 
 let engine: DockerEngine;
 let folder: string;

@@ -91,6 +91,7 @@ export async function startControl(overrides: Partial<Parts> = {}): Promise<Test
       signUp: 'invited',
     },
     uploadLimits: defaultLimits,
+    migrationsExecutor: 'engine',
     turns: createTurns(),
     async onNotify(channel, heard) {
       const { unlisten } = await sql.listen(channel, heard);

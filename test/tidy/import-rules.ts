@@ -102,6 +102,16 @@ const zones: readonly Zone[] = [
   { prefix: 'runtime/databases/', may: ['core/'] },
   { prefix: 'runtime/databases/main.ts', may: ['core/', 'runtime/databases/', 'runtime/stores/'] },
   {
+    prefix: 'runtime/migrator/',
+    may: [
+      'core/',
+      'deployments/artifact-source.ts',
+      'postgres/',
+      'runtime/stores/database-service.ts',
+      'runtime/engine/process/migrations.ts',
+    ],
+  },
+  {
     prefix: 'runtime/broker/',
     may: ['core/', 'postgres/'],
     mayTypes: ['runtime/engine/bindings/', 'runtime/engine/invocation/'],

@@ -76,9 +76,10 @@ export const releases = platform<Parts, RequestState>()
       response: Promoted,
     },
     async (ctx) => {
-      const { projectId } = await ctx.state.access.project('deployment:promote', ctx.params.id);
+      const { projectId, actor } = await ctx.state.access.project('deployment:promote', ctx.params.id);
       const { deploymentId, confirm: isConfirmed = false } = ctx.body;
-      return toJson(await promote(ctx.env, { projectId, deploymentId, confirm: isConfirmed }, ctx.state.audit));
+      const asked = { projectId, deploymentId, confirm: isConfirmed, requestedBy: actor.accountId };
+      return toJson(await promote(ctx.env, asked, ctx.state.audit));
     },
   )
   .post(
@@ -91,10 +92,9 @@ export const releases = platform<Parts, RequestState>()
     },
     async (ctx) => {
       const deploymentId = ctx.params.id;
-      const { projectId } = await ctx.state.access.deployment('deployment:promote', deploymentId);
-      return toJson(
-        await promote(ctx.env, { projectId, deploymentId, confirm: ctx.body.confirm ?? false }, ctx.state.audit),
-      );
+      const { projectId, actor } = await ctx.state.access.deployment('deployment:promote', deploymentId);
+      const asked = { projectId, deploymentId, confirm: ctx.body.confirm ?? false, requestedBy: actor.accountId };
+      return toJson(await promote(ctx.env, asked, ctx.state.audit));
     },
   )
   .post(
@@ -136,9 +136,9 @@ export const releases = platform<Parts, RequestState>()
       response: Promoted,
     },
     async (ctx) => {
-      const { projectId } = await ctx.state.access.project('deployment:promote', ctx.params.id);
+      const { projectId, actor } = await ctx.state.access.project('deployment:promote', ctx.params.id);
       const { deploymentId, percent, confirm: isConfirmed = false } = ctx.body;
-      const asked = { projectId, deploymentId, percent, confirm: isConfirmed };
+      const asked = { projectId, deploymentId, percent, confirm: isConfirmed, requestedBy: actor.accountId };
       return toJson(await split(ctx.env, asked, ctx.state.audit));
     },
   )

@@ -17,6 +17,29 @@ export interface ProjectDatabases {
 }
 
 /**
+ * Databases that the migrator prepares: a deployment is served once it has, and nothing is changed here.
+ *
+ * @param databases of the service.
+ */
+export function preparedByMigrator(databases: {
+  migrations(
+    place: DatabasePlace,
+    files: DatabaseMigrations['files'],
+  ): Promise<{ readonly there: boolean; readonly pending: readonly string[] }>;
+}): ProjectDatabases {
+  return {
+    async migrate(place, files) {
+      const { pending } = await databases.migrations(place, files);
+      if (pending.length > 0) throw new Error(`the migrator has not applied ${pending[0]} yet`);
+    },
+    async branch({ namespace }, resource) {
+      const { there } = await databases.migrations({ namespace, resource }, []);
+      if (!there) throw new Error('the migrator has not made it yet');
+    },
+  };
+}
+
+/**
  * The migrations of what production serves, and of a preview, in copies of production's databases made when it is first
  * asked for. Null where there is nothing to do.
  *

@@ -123,6 +123,7 @@ export const families = {
   platform_broker_deliveries_in_flight: { type: 'gauge', help: 'Events that a broker is delivering, by kind' },
   platform_database_shards: { type: 'gauge', help: 'Processes of the database service' },
   platform_builds_running: { type: 'gauge', help: 'Builds that run in the builder' },
+  platform_migrations_running: { type: 'gauge', help: 'Deployments whose migrations the migrator applies' },
   platform_api_requests_total: { type: 'counter', help: 'Requests that the API has answered, by class of status' },
   platform_api_milliseconds_total: { type: 'counter', help: 'Time that the requests of the API took, added up' },
   platform_api_requests_in_flight: { type: 'gauge', help: 'Requests of the API that are under way' },

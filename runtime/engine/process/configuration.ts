@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import type { EgressPolicy } from '#core/egress.ts';
 import { isHttpsOn } from '#core/public-https.ts';
 import { limitsFrom, type Limits } from '#core/limits.ts';
+import { migrationsExecutorFrom, type MigrationsExecutor } from '#core/migrations-executor.ts';
 import { parsePort } from '#core/parse-integer.ts';
 import { proxyProblem } from '../http/client-address.ts';
 
@@ -29,6 +30,8 @@ export interface EngineConfig {
   readonly nameServers: readonly string[];
   /** `TRUSTED_PROXIES`: addresses and CIDR ranges whose word on their clients' addresses is taken. */
   readonly trustedProxies: readonly string[];
+  /** `DB_MIGRATIONS_EXECUTOR`: who applies the migrations of deployments. */
+  readonly migrationsExecutor: MigrationsExecutor;
   /** `TRACE_SAMPLE_RATE`: share of invocations that are sampled, 0 to 1. */
   readonly traceSampleRate: number;
   /** `EDGE_TOKEN`: by it requests over the edge are known; '': there is none. */
@@ -103,6 +106,7 @@ export function engineConfig(environment: Readonly<Record<string, string | undef
     egress: { loopback: allowed.includes('loopback'), private: allowed.includes('private') },
     nameServers,
     trustedProxies,
+    migrationsExecutor: checked(() => migrationsExecutorFrom(environment)),
     traceSampleRate: rate('TRACE_SAMPLE_RATE', get('TRACE_SAMPLE_RATE')),
     edgeToken: get('EDGE_TOKEN'),
     ssrSocket: get('ENGINE_SSR_SOCKET'),

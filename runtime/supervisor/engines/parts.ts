@@ -1,11 +1,12 @@
 // Which parts of the platform one supervisor runs (`PLATFORM_PARTS`), so that they can run apart, in containers or on
 // machines of their own. What a part needs of one that runs elsewhere is demanded here by name, before anything starts.
 
+import { migrationsExecutorFrom } from '#core/migrations-executor.ts';
 import { isHttpsOn } from '#core/public-https.ts';
 import { MAKE_SECRETS, weakSecrets } from '#core/process/secret-variables.ts';
 
-/** What `PLATFORM_PARTS` may name; all of them where it is not set, the last five as the other variables say. */
-const names = ['handler', 'databases', 'broker', 'api', 'builder', 'web', 'edge'] as const;
+/** What `PLATFORM_PARTS` may name; all of them where it is not set, the last ones as the other variables say. */
+const names = ['handler', 'databases', 'broker', 'api', 'builder', 'migrator', 'web', 'edge'] as const;
 
 /** One part of the platform. */
 export type Part = (typeof names)[number];
@@ -47,10 +48,10 @@ export function partsFrom(environment: Environment): Parts {
     get(name).length >= TOKEN_CHARS_MIN
       ? []
       : [`${name} must have at least ${TOKEN_CHARS_MIN} characters: ${why}; ${SAME_FOR_ALL}`];
-  const isAlone = names.some((name) => name !== 'edge' && !has(name));
+  const isAlone = names.some((name) => name !== 'edge' && name !== 'migrator' && !has(name));
   const asksHandlers = (has('api') || has('broker')) && !has('handler');
   const isAsked = has('handler') && !(has('api') && has('broker'));
-  const needsOwner = has('api') || has('broker') || has('builder');
+  const needsOwner = has('api') || has('broker') || has('builder') || has('migrator');
   const problems = [
     ...(has('handler') || needsOwner ? missing('FS_PATH', 'name the folder that all parts share') : []),
     ...(asksHandlers
@@ -76,6 +77,16 @@ export function partsFrom(environment: Environment): Parts {
           ...missing('DB_URL', 'name the database service, such as http://internal'),
           ...secret('DB_SERVICE_TOKEN', 'handlers and the database service know each other by it'),
         ]
+      : []),
+    ...(has('migrator') && !has('databases') && !has('handler')
+      ? [
+          ...missing('DB_URL', 'name the database service, such as tcp://internal:80'),
+          ...secret('DB_SERVICE_TOKEN', 'the migrator and the database service know each other by it'),
+        ]
+      : []),
+    // Beside others it just does not run.
+    ...(has('migrator') && chosen.size === 1 && migrationsExecutorFrom(environment) !== 'migrator'
+      ? ['DB_MIGRATIONS_EXECUTOR must be migrator: say so to the migrator, the API and the handlers alike']
       : []),
     ...(has('databases') && !has('handler')
       ? [

@@ -33,6 +33,26 @@ test('parts that have what they need run apart', () => {
   assert.equal(partsFrom({ ...api, PLATFORM_PARTS: 'builder', API_HANDLER_URL: '' }).isChosen, true);
 });
 
+test('a migrator apart needs the database service, and runs where it is asked for', () => {
+  const migrator = {
+    ...api,
+    PLATFORM_PARTS: 'migrator',
+    API_HANDLER_URL: '',
+    DB_URL: 'tcp://internal:80',
+    DB_SERVICE_TOKEN: token,
+  };
+  assert.throws(() => partsFrom(migrator), {
+    message: 'DB_MIGRATIONS_EXECUTOR must be migrator: say so to the migrator, the API and the handlers alike',
+  });
+  const asked = { ...migrator, DB_MIGRATIONS_EXECUTOR: 'migrator' };
+  assert.equal(partsFrom(asked).has('migrator'), true);
+  assert.throws(() => partsFrom({ ...asked, DB_URL: '', DB_SERVICE_TOKEN: '' }), {
+    message:
+      'DB_URL is not set: name the database service, such as tcp://internal:80\n' +
+      'DB_SERVICE_TOKEN must have at least 16 characters: the migrator and the database service know each other by it; run `platform secrets init`, and give all parts the same .env',
+  });
+});
+
 test('with certificates of the platform, handlers and the API apart from the edge need its token', () => {
   for (const part of [handler, api]) {
     assert.throws(() => partsFrom({ ...part, PUBLIC_HTTPS: 'on' }), {
@@ -46,7 +66,7 @@ test('with certificates of the platform, handlers and the API apart from the edg
 test('what is missing is named, all of it at once', () => {
   assert.throws(() => partsFrom({ PLATFORM_PARTS: 'handler,pages' }), {
     message:
-      'PLATFORM_PARTS must be some of handler, databases, broker, api, builder, web, edge, with commas between, but is "handler,pages"',
+      'PLATFORM_PARTS must be some of handler, databases, broker, api, builder, migrator, web, edge, with commas between, but is "handler,pages"',
   });
   const missing = (environment: Record<string, string>): string[] => {
     try {

@@ -1,0 +1,76 @@
+// What became of a project's migrations, as the migrator wrote it down.
+import Type from 'typebox';
+import { platform } from '#packages/worker/index.ts';
+import type { Parts } from '../../parts.ts';
+import { readMigrations, type AuditedMigration } from '../../records/migrations.ts';
+import type { RequestState } from '../app.ts';
+import { ApiError } from '../errors.ts';
+import { needs } from '../needs.ts';
+import { pageOf, pageQuery, readPage, toPage } from '../page.ts';
+import { nullable, Timestamp } from '../schemas.ts';
+
+const Text = nullable(Type.String());
+const results = ['running', 'applied', 'failed', 'changed'] as const;
+const Migration = Type.Object({
+  id: Type.String(),
+  deploymentId: Type.String(),
+  // As platform.yaml names it.
+  database: Type.String(),
+  // Whose database; null: production's.
+  branch: Text,
+  file: Type.String(),
+  // Of the file that the deployment brings.
+  sha256: Type.String(),
+  // `changed`: it was applied with another text, and is left alone.
+  result: Type.Enum(results),
+  errorMessage: Text,
+  requestedBy: Type.Object({ accountId: Text, login: Text, author: Text }),
+  // The process that applied it.
+  appliedBy: Type.String(),
+  // Above 1: processes before it were interrupted.
+  attempt: Type.Integer(),
+  startedAt: Timestamp,
+  finishedAt: nullable(Timestamp),
+  // Null where the process that applied it ended before it could say.
+  durationMs: nullable(Type.Integer()),
+});
+
+export const migrations = platform<Parts, RequestState>().get(
+  '/projects/:id/migrations',
+  {
+    ...needs('deployment:read', 'project'),
+    tags: ['deployments'],
+    summary: 'Read what the migrator applied to the databases of a project, the newest first',
+    query: Type.Object({
+      ...pageQuery,
+      deploymentId: Type.Optional(Type.String({ pattern: '^d[0-9a-z]{12}$' })),
+      database: Type.Optional(Type.String({ maxLength: 100, description: 'As platform.yaml names it' })),
+      branch: Type.Optional(
+        Type.String({ maxLength: 255, description: 'Whose databases; empty: those of production' }),
+      ),
+      result: Type.Optional(Type.Enum(results)),
+    }),
+    response: pageOf(Migration),
+  },
+  async (ctx) => {
+    const { projectId } = await ctx.state.access.project('deployment:read', ctx.params.id);
+    const { branch, ...filters } = ctx.query;
+    const { count, after } = readPage(ctx.query);
+    const before = after === null ? null : Number(after.id);
+    if (before !== null && !Number.isSafeInteger(before))
+      throw new ApiError('bad_request', { reason: 'query.cursor: is no cursor of this list' });
+    const wanted = { ...filters, ...(branch !== undefined && { branch: branch === '' ? null : branch }) };
+    const rows = await readMigrations(ctx.env.sql, projectId, wanted, count, before);
+    return toPage(rows, count, toJson, ({ id }) => ({ order: '', id: String(id) }));
+  },
+);
+
+function toJson({ id, requestedBy, login, author, startedAt, finishedAt, ...row }: AuditedMigration) {
+  return {
+    ...row,
+    id: String(id),
+    requestedBy: { accountId: requestedBy, login, author },
+    startedAt: startedAt.toISOString(),
+    finishedAt: finishedAt?.toISOString() ?? null,
+  };
+}

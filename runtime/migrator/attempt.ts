@@ -1,0 +1,194 @@
+// One attempt at a run: opens the artifact, brings each of its databases up to date one migration after the other, and
+// writes down each. None is applied twice: a database remembers its migrations in the transaction of each, and is asked
+// before every one. Called by migrator.ts.
+import { pendingMigrations } from '#core/database-migrations.ts';
+import type { MigratorLimits } from '#core/limits.ts';
+import { branchSlug } from '#core/names.ts';
+import { ofPreview, withoutPreview } from '#core/preview.ts';
+import { copiesDatabases } from '#core/preview-settings.ts';
+import type { OpenArtifact } from '#deployments/artifact-source.ts';
+import type { Sql } from '#postgres/sql.ts';
+import { migrateArtifact, type MigratedDatabase, type MigratedDatabases } from '../engine/process/migrations.ts';
+import {
+  beginMigration,
+  endMigration,
+  giveUpMigrations,
+  noteChange,
+  settleMigrations,
+  type AuditedMigration,
+} from './audit.ts';
+import { endRun, releaseRun, type ClaimedRun } from './claims.ts';
+
+/** What an attempt works with. */
+export interface AttemptParts {
+  readonly sql: Sql;
+  readonly databases: MigratedDatabases;
+  readonly openArtifact: (id: string) => OpenArtifact;
+  readonly limits: MigratorLimits;
+  /** This process, as the audit names it. */
+  readonly member: string;
+  /** The process is to end: nothing more is begun. */
+  readonly stopping: AbortSignal;
+}
+
+type Files = readonly (readonly [name: string, sql: string])[];
+
+/** What ended an attempt and says nothing about the migrations: it is made again, and not counted. */
+class Interruption extends Error {
+  readonly isAway: boolean;
+
+  constructor(message: string, isAway: boolean) {
+    super(message);
+    this.isAway = isAway;
+  }
+}
+
+/** @throws {Error} `LeaseLost`, to be left alone; whatever Postgres says: the lease ends by itself. */
+export async function attemptRun(parts: AttemptParts, run: ClaimedRun): Promise<void> {
+  const { sql, limits } = parts;
+  const fail = (error: string, databases: readonly MigratedDatabase[] = []): Promise<void> =>
+    endRun(sql, run, { status: 'failure', error, databases });
+  if (run.obsolete !== null) return endRun(sql, run, { status: 'canceled', error: run.obsolete, databases: [] });
+  let opened: OpenArtifact;
+  try {
+    opened = parts.openArtifact(run.artifact);
+    opened.migrations();
+  } catch (error) {
+    return fail((error as Error).message);
+  }
+  // One more than there may be: it looks what the others have left, and begins nothing.
+  const isOver = run.attempt > limits.attemptsMax;
+  const preview = run.branch === null ? null : branchSlug(run.branch, run.projectName);
+  const audited = auditedDatabases(parts, run, preview);
+  const copies = run.branch !== null && copiesDatabases(opened.manifest, run.branch);
+  const order = { namespace: run.projectName, preview, copies, dryRun: isOver };
+  const databases = await migrateArtifact(audited.databases, order, opened);
+  const interruption = audited.interruption();
+  if (interruption !== null && !(interruption instanceof Interruption)) throw interruption;
+  if (isOver || (interruption?.isAway === true && run.ageMs > limits.awayMs)) {
+    const reason = isOver
+      ? `The migrations were interrupted ${limits.attemptsMax} times (MIGRATOR_MAX_ATTEMPTS)`
+      : interruption!.message;
+    await giveUpMigrations(sql, run, `${reason}; whether this one was applied is not known`);
+    return fail(reason, databases);
+  }
+  if (interruption !== null) return releaseRun(sql, run);
+  const failed = databases.find(({ error }) => error !== null)?.error ?? null;
+  await endRun(sql, run, {
+    status: failed === null ? 'success' : 'failure',
+    error: failed === null ? null : failed.message,
+    databases,
+  });
+}
+
+/** Databases whose migrations are applied one at a time, each with its row. */
+function auditedDatabases(
+  { sql, databases, limits, member, stopping }: AttemptParts,
+  run: ClaimedRun,
+  preview: string | null,
+): { readonly databases: MigratedDatabases; interruption(): Error | null } {
+  /** By database: its changed files are written down once. */
+  const compared = new Set<string>();
+  let interruption: Error | null = null;
+
+  /** Bookkeeping that fails, or a service that is away, ends the attempt and says nothing of a migration. */
+  async function keeping<Result>(work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      interruption ??= error as Error;
+      throw error;
+    }
+  }
+  async function asking<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (interruption !== null) throw interruption;
+    try {
+      return await work();
+    } catch (error) {
+      const { code, message } = error as { code?: unknown; message: string };
+      if (code === 'database_unavailable') interruption ??= new Interruption(message, true);
+      throw error;
+    }
+  }
+
+  const audited: MigratedDatabases = {
+    branch: (place, resource, options) => asking(() => databases.branch(place, resource, options)),
+    async migrations(place, files) {
+      const resource = withoutPreview(place.resource);
+      try {
+        const known = await asking(() => databases.migrations(place, files));
+        if (place.resource === ofPreview(resource, preview))
+          await keeping(() => settleMigrations(sql, run, resource, known.applied));
+        return known;
+      } catch (error) {
+        if ((error as { code?: unknown }).code === 'migration_changed' && !compared.has(resource)) {
+          compared.add(resource);
+          await compare(place, files, resource);
+        }
+        throw error;
+      }
+    },
+    async migrate(place, files) {
+      const resource = withoutPreview(place.resource);
+      const { pending } = await audited.migrations(place, files);
+      const applied: string[] = [];
+      for (const migration of toAudited(resource, files).filter(({ file }) => pending.includes(file))) {
+        if (stopping.aborted) interruption ??= new Interruption('The migrator was stopped', false);
+        await apply(place, files, migration);
+        applied.push(migration.file);
+      }
+      return applied;
+    },
+  };
+  return { databases: audited, interruption: () => interruption };
+
+  async function apply(
+    place: Parameters<MigratedDatabases['migrate']>[0],
+    files: Files,
+    migration: AuditedMigration,
+  ): Promise<void> {
+    const alone = files.filter(([name]) => name === migration.file);
+    if (interruption !== null) throw interruption;
+    await keeping(() => beginMigration(sql, run, migration, member, limits.leaseMs));
+    const began = performance.now();
+    try {
+      const done = await asking(() => databases.migrate(place, alone));
+      const ms = done.length === 0 ? null : performance.now() - began;
+      await keeping(() => endMigration(sql, run, migration, { error: null, ms }));
+    } catch (error) {
+      // Its row stays open: the next attempt finds out.
+      if (interruption !== null) throw error;
+      // An attempt that was cut off may have been at it still, in a database far away.
+      const known = await asking(() => databases.migrations(place, alone)).catch(() => null);
+      const isThere = known?.applied.includes(migration.file) === true;
+      if (interruption !== null) throw interruption;
+      const end = isThere
+        ? { error: null, ms: null }
+        : { error: (error as Error).message, ms: performance.now() - began };
+      await keeping(() => endMigration(sql, run, migration, end));
+      if (!isThere) throw error;
+    }
+  }
+
+  /** Writes down each file that the database has with another text. */
+  async function compare(
+    place: Parameters<MigratedDatabases['migrations']>[0],
+    files: Files,
+    resource: string,
+  ): Promise<void> {
+    for (const migration of toAudited(resource, files)) {
+      const alone = files.filter(([name]) => name === migration.file);
+      try {
+        await asking(() => databases.migrations(place, alone));
+      } catch (error) {
+        const { code, message } = error as { code?: unknown; message: string };
+        if (code === 'migration_changed') await keeping(() => noteChange(sql, run, migration, message, member));
+      }
+    }
+  }
+}
+
+/** Files with their hashes, in the order in which they are applied. */
+function toAudited(resource: string, files: Files): AuditedMigration[] {
+  return pendingMigrations(files, new Map()).map(({ file, hash }) => ({ resource, file, hash }));
+}

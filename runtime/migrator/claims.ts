@@ -1,0 +1,94 @@
+// Rows of `control.migration_run`: which one is claimed next, how long it is held, how it ends. A run whose holder went
+// silent is due again when its lease ends. No database of a project is touched here.
+import type { Sql } from '#postgres/sql.ts';
+
+/** A claimed run. */
+export interface ClaimedRun {
+  readonly id: string;
+  readonly deploymentId: string;
+  readonly projectId: string;
+  /** Of the project: the namespace of its databases. */
+  readonly projectName: string;
+  readonly artifact: string;
+  /** Whose databases; null: production's. */
+  readonly branch: string | null;
+  /** Account whose wish it is. */
+  readonly requestedBy: string | null;
+  /** From 1. */
+  readonly attempt: number;
+  readonly lease: string;
+  /** Since it was asked for. */
+  readonly ageMs: number;
+  /** Why nobody wants it any more. */
+  readonly obsolete: string | null;
+}
+
+/** How a run ends. */
+export interface RunEnd {
+  readonly status: 'success' | 'failure' | 'canceled';
+  readonly error: string | null;
+  /** What became of each database. */
+  readonly databases: readonly object[];
+}
+
+/** Tells who waits, and migrators that there is room. */
+export const CHANNEL = 'control_migration';
+const AGAIN_MS = 1000;
+const UNIQUE_VIOLATION = '23505';
+
+/** The next one that is due; of a project with one under way, that one alone. */
+export async function claimRun(sql: Sql, lease: string, leaseMs: number): Promise<ClaimedRun | null> {
+  try {
+    const [row] = await sql<ClaimedRun[]>`
+      UPDATE control.migration_run r SET status = 'running', attempt = r.attempt + 1, lease = ${lease},
+        lease_until = now() + ${leaseMs} * interval '1 ms', started_at = coalesce(r.started_at, now())
+      FROM control.project p
+      WHERE p.id = r.project_id AND r.id = (
+        SELECT due.id FROM control.migration_run due
+        WHERE due.status IN ('queued', 'running') AND due.due_at <= now()
+          AND (due.lease_until IS NULL OR due.lease_until <= now())
+          AND NOT EXISTS (SELECT FROM control.migration_run other
+            WHERE other.project_id = due.project_id AND other.status = 'running' AND other.id <> due.id)
+        ORDER BY due.created_at, due.id LIMIT 1 FOR UPDATE SKIP LOCKED)
+      RETURNING r.id, r.deployment_id AS "deploymentId", r.project_id AS "projectId", p.name AS "projectName",
+        r.artifact, r.branch, r.requested_by AS "requestedBy", r.attempt, r.lease,
+        (extract(epoch FROM now() - r.created_at) * 1000)::float8 AS "ageMs",
+        CASE WHEN p.deleted_at IS NOT NULL THEN 'The project was deleted'
+          WHEN EXISTS (SELECT FROM control.branch b WHERE b.project_id = r.project_id AND b.name = r.branch
+            AND b.removed_at IS NOT NULL) THEN 'The branch was removed' END AS obsolete`;
+    return row ?? null;
+  } catch (error) {
+    // Another migrator has begun one of the same project at this very moment.
+    if ((error as { code?: unknown }).code === UNIQUE_VIOLATION) return null;
+    throw error;
+  }
+}
+
+/** Moves the end of the leases of what is under way. */
+export async function renewRuns(sql: Sql, member: string, ids: readonly string[], leaseMs: number): Promise<void> {
+  await sql`
+    UPDATE control.migration_run SET lease_until = now() + ${leaseMs} * interval '1 ms'
+    WHERE id = ANY(${[...ids]}) AND status = 'running' AND starts_with(lease, ${`${member}.`})`;
+}
+
+/** Ends it, if it is still held. */
+export async function endRun(sql: Sql, { id, lease }: ClaimedRun, { status, error, databases }: RunEnd): Promise<void> {
+  await sql.begin(async (tx) => {
+    await tx`
+      UPDATE control.migration_run SET status = ${status}, error_message = ${error}, lease = NULL, lease_until = NULL,
+        databases = ${tx.json(databases as never)}, finished_at = now()
+      WHERE id = ${id} AND lease = ${lease} AND status = 'running'`;
+    await tx`SELECT pg_notify(${CHANNEL}, ${id})`;
+  });
+}
+
+/** Lets it go, for another attempt that is not counted: what stood in its way is none of its own. */
+export async function releaseRun(sql: Sql, { id, lease }: ClaimedRun): Promise<void> {
+  await sql.begin(async (tx) => {
+    await tx`
+      UPDATE control.migration_run SET status = 'queued', lease = NULL, lease_until = NULL, attempt = attempt - 1,
+        due_at = now() + ${AGAIN_MS} * interval '1 ms'
+      WHERE id = ${id} AND lease = ${lease} AND status = 'running'`;
+    await tx`SELECT pg_notify(${CHANNEL}, ${id})`;
+  });
+}

@@ -1,0 +1,72 @@
+// Root of the migrator's process (DB_MIGRATIONS_EXECUTOR=migrator): reads the environment, has the migrations that
+// releases ask for applied to the databases of projects, writes down each. Started by the supervisor; SQL of tenants
+// runs in the database service, none here.
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import { limitsFrom } from '#core/limits.ts';
+import { openLog } from '#core/log/log.ts';
+import { tellFigures } from '#core/process/figures.ts';
+import { createArtifactSource } from '#deployments/artifact-source.ts';
+import { openSql } from '#postgres/sql.ts';
+import { createDatabaseClient, databaseAddress } from '../stores/database-service.ts';
+import { startMigrator, type Migrator } from './migrator.ts';
+
+const EXIT_CONFIGURATION = 78;
+/** A statement takes half a minute at most (DB_STATEMENT_MS); what is not over by then ends with its lease. */
+const CLOSE_MS_MAX = 8000;
+
+const log = openLog('migrator', process.env);
+let close: (() => Promise<void>) | null = null;
+
+async function start(): Promise<() => Promise<void>> {
+  const get = (name: string): string => process.env[name]?.trim() ?? '';
+  const limits = limitsFrom(process.env);
+  const [databaseUrl, folder] = [get('DATABASE_URL'), get('FS_PATH')];
+  if (databaseUrl === '') throw new Error('DATABASE_URL is not set: name the Postgres of the platform');
+  if (folder === '') throw new Error('FS_PATH is not set: name the folder that all parts share');
+  const address = databaseAddress(process.env);
+  if (address === null) throw new Error('DB_URL is not set: name the database service, such as tcp://internal:80');
+  if (get('MIGRATOR_WORK_DIR') !== '')
+    log.warn('MIGRATOR_WORK_DIR has no effect: an artifact brings its migrations, nothing is checked out');
+  const sql = openSql({
+    url: databaseUrl,
+    name: 'platform migrator',
+    connectionsMax: 2 + limits.migrator.concurrency,
+  });
+  const databases = createDatabaseClient(address, limits.database);
+  const member = `${hostname()}.${process.pid}.${randomBytes(4).toString('hex')}`;
+  const migrator: Migrator = await startMigrator({
+    sql,
+    log,
+    databases,
+    openArtifact: createArtifactSource(folder),
+    limits: limits.migrator,
+    member,
+  });
+  process.send?.({ type: 'ready' });
+  tellFigures(() => [['platform_migrations_running', {}, migrator.running]]);
+  return async () => {
+    await migrator.close();
+    databases.close();
+    await sql.end({ timeout: 1 });
+  };
+}
+
+let isStopping = false;
+async function stop(): Promise<void> {
+  if (isStopping) return;
+  isStopping = true;
+  setTimeout(() => process.exit(0), CLOSE_MS_MAX).unref();
+  await close?.().catch((error: unknown) => log.warn({ err: error }, 'Not stopped as it should be'));
+  process.exit(0);
+}
+
+process.on('SIGTERM', () => void stop());
+process.on('SIGINT', () => {});
+process.on('disconnect', () => void stop());
+try {
+  close = await start();
+} catch (error) {
+  log.fatal((error as Error).message);
+  process.exit(EXIT_CONFIGURATION);
+}
