@@ -25,6 +25,7 @@ const steps: readonly Step[] = [
   { name: 'types of packages/agent', program: tool('tsc'), args: ['-p', 'packages/agent/tsconfig.json'] },
   { name: 'types of examples/guest-book', program: tool('tsc'), args: ['-p', 'examples/guest-book/tsconfig.json'] },
   { name: 'types of examples/chat', program: tool('tsc'), args: ['-p', 'examples/chat/tsconfig.json'] },
+  { name: 'types of examples/coder', program: tool('tsc'), args: ['-p', 'examples/coder/tsconfig.json'] },
   { name: 'types of the dashboard', program: tool('tsc'), args: ['-p', 'dashboard/tsconfig.json'] },
   { name: 'lint', program: tool('oxlint'), args: ['--deny-warnings'] },
   { name: 'format', program: tool('oxfmt'), args: ['--check'] },
