@@ -99,14 +99,15 @@ export async function startHostedProvider(): Promise<HostedProviderDouble> {
       };
       stream.on('error', end).on('close', end);
       child.on('error', () => stream.destroy());
-      // What nobody reads any more would hold up the end of the connection.
-      child.stdin.on('error', () => {}).once('close', () => void stream.resume());
+      child.stdin.on('error', () => {});
       stream.pipe(child.stdin);
       child.stdout.on('data', (chunk) => void stream.write(chunk));
       child.stderr.resume();
       child.once('close', () => {
         programs.delete(child);
-        stream.end();
+        // What nobody reads any more would hold up the end of the connection.
+        stream.unpipe();
+        stream.resume().end();
       });
     });
   });

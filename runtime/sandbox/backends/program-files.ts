@@ -7,8 +7,8 @@ import { padding, tarHeader } from '#deployments/archive/tar-header.ts';
 const ROOT = path.join(import.meta.dirname, '../../..');
 /** Of our own modules: `.js` where they were packed. */
 export const SOURCE_SUFFIX = import.meta.filename.endsWith('.ts') ? '.ts' : '.js';
-/** `import ... from '<specifier>'` and `export ... from`, of values. */
-const IMPORTS = /^(?:import|export)\s+(?!type\s)(?:[^'";]*?\sfrom\s+)?['"]([^'"]+)['"]/gm;
+/** `import ... from '<specifier>'` and `export ... from`, of values, and `import('<specifier>')`. */
+const IMPORTS = /^(?:import|export)\s+(?!type\s)(?:[^'";]*?\sfrom\s+)?['"]([^'"]+)['"]|\bimport\('([^']+)'\)/gm;
 
 /**
  * @param entry path from the root.
@@ -21,7 +21,8 @@ export function readProgram(entry: string): ReadonlyMap<string, Buffer> {
     if (files.has(file)) return;
     const bytes = readFileSync(path.join(ROOT, file));
     files.set(file, bytes);
-    for (const [, specifier = ''] of bytes.toString().matchAll(IMPORTS)) {
+    for (const [, named, loaded] of bytes.toString().matchAll(IMPORTS)) {
+      const specifier = (named ?? loaded)!;
       if (specifier.startsWith('.')) take(path.posix.join(path.posix.dirname(file), specifier));
       else if (specifier.startsWith('#')) take(specifier.slice(1).replace(/\.ts$/, SOURCE_SUFFIX));
       else if (!specifier.startsWith('node:')) throw new Error(`${file} imports ${specifier}, which no sandbox has`);

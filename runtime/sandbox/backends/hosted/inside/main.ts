@@ -7,18 +7,21 @@ import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { homedir } from 'node:os';
 import path from 'node:path';
-import { WORKSPACE } from '#core/sandbox/operations.ts';
-import { createAgentServer } from '../../../agent/server.ts';
 
 const FOLDER = path.join(homedir(), '.platform-sandbox');
 const SOCKET = path.join(FOLDER, 'agent.sock');
 /** What commands get of the machine's environment. */
 const PASSED = ['PATH', 'HOME', 'USER', 'SHELL', 'LANG', 'LC_ALL', 'TERM', 'TZ'];
 
-if (process.argv[2] === 'serve') serve();
+if (process.argv[2] === 'serve') await serve();
 else await call();
 
-function serve(): void {
+async function serve(): Promise<void> {
+  // Not for every call: they are programs of their own.
+  const [{ createAgentServer }, { WORKSPACE }] = await Promise.all([
+    import('../../../agent/server.ts'),
+    import('#core/sandbox/operations.ts'),
+  ]);
   // Everything in the sandbox depends on this process: it outlives what it did not foresee.
   process.on('uncaughtException', () => {});
   process.on('SIGHUP', () => {});
