@@ -75,10 +75,18 @@ export function assetTarget(isFile: (key: string) => boolean, path: string): Ass
     return { file: key };
   }
   if (key === 'index' || key.endsWith('/index')) {
-    return has(`${key}.html`) ? { redirect: `/${key.slice(0, -'index'.length)}` } : null;
+    const above = key.slice(0, -'index'.length);
+    if (has(`${key}.html`)) return { redirect: `/${above}` };
+    return has(`${above.slice(0, -1)}.html`) ? { redirect: `/${above.slice(0, -1)}` } : null;
   }
   if (has(`${key}.html`)) return { file: `${key}.html` };
-  return has(`${key}/index.html`) ? { redirect: `/${key}/` } : null;
+  if (has(`${key}/index.html`)) return { redirect: `/${key}/` };
+  if (!key.endsWith('.html')) return null;
+  // The page has its other form: a folder's where a file was asked for, or the other way round.
+  const name = key.slice(0, -'.html'.length);
+  if (has(`${name}/index.html`)) return { redirect: `/${name}/` };
+  const above = name.endsWith('/index') ? name.slice(0, -'/index'.length) : '';
+  return above !== '' && has(`${above}.html`) ? { redirect: `/${above}` } : null;
 }
 
 /** The nearest `404.html` above a decoded path. */
