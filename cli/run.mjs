@@ -11,6 +11,8 @@ import { fileURLToPath } from 'node:url';
 import { nodeFlags } from '#core/node-flags.mjs';
 
 const self = fileURLToPath(import.meta.url);
+/** A process that is killed keeps nothing: it writes what it compiled once it has started, which takes it a moment. */
+const KEEP_AFTER_MS = 5000;
 
 // `npx` hands a signal to the shell between us and it, and that alone ends by it.
 if (process.env.npm_command === 'exec') {
@@ -73,23 +75,27 @@ function startAgain(binary) {
 }
 
 /**
- * Keeps what Node compiles of the platform's sources for the next start and for the processes of this one, in the
- * folder of core/process/cache-folder.ts: without it each of them holds the compiler of TypeScript. Nobody else may
- * write there.
+ * Keeps what Node compiles of the platform's sources for the next start, in the folder of core/process/cache-folder.ts:
+ * without it each process compiles them, and in the repository holds the compiler of TypeScript. Nobody else may write
+ * there.
+ *
+ * @returns the folder; null: there is none to trust, or Node has been told of one.
  */
 function keepCompiled() {
-  if (process.env.NODE_COMPILE_CACHE) return;
+  if (process.env.NODE_COMPILE_CACHE) return null;
   const folder =
     process.env.PLATFORM_CACHE_DIR ||
     path.join(process.env.XDG_CACHE_HOME || path.join(homedir(), '.cache'), 'platform');
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const { uid, mode } = statSync(folder);
-    if (uid !== process.getuid?.() || (mode & 0o022) !== 0) return;
-    process.env.NODE_COMPILE_CACHE = path.join(folder, 'node');
-    nodeModule.enableCompileCache(process.env.NODE_COMPILE_CACHE);
+    if (uid !== process.getuid?.() || (mode & 0o022) !== 0) return null;
+    const kept = path.join(folder, 'node');
+    nodeModule.enableCompileCache(kept);
+    return kept;
   } catch {
     // Everything is compiled at each start.
+    return null;
   }
 }
 
@@ -101,7 +107,12 @@ async function handOver(words) {
   // `platform ... | head` closes the pipe early: that is no failure.
   process.stdout.on('error', (error) => process.exit(error.code === 'EPIPE' ? 0 : 1));
   const first = words[0] ?? '';
-  if (first === 'start') keepCompiled();
+  if (first === 'start' || first === 'dev' || first === 'vite') {
+    const kept = keepCompiled();
+    // Its processes are the platform's own; those of the others run what a project has.
+    if (first === 'start' && kept !== null) process.env.NODE_COMPILE_CACHE = kept;
+    else setTimeout(nodeModule.flushCompileCache, KEEP_AFTER_MS).unref();
+  }
   const { run } = await import(first.startsWith(':') ? task(first.slice(1)) : source('./main'));
   process.exitCode = await run(first.startsWith(':') ? words.slice(1) : words);
 }

@@ -88,25 +88,3 @@ export async function joinPresence(url: string, onTrouble: (error: unknown) => v
     },
   };
 }
-
-/** Among the processes of one machine that share a file: whose process is not there any more is gone. */
-export function joinByProcess(): Presence {
-  // In a container, the next process has the same number.
-  const self = `p${process.pid}-${Math.round(performance.timeOrigin)}-`;
-  const id = `${self}${randomBytes(9).toString('base64url')}`;
-  return {
-    id,
-    isGone(other) {
-      const pid = Number(/^p(\d+)-/.exec(other)?.[1]);
-      if (!Number.isInteger(pid)) return false;
-      if (pid === process.pid) return !other.startsWith(self);
-      try {
-        process.kill(pid, 0);
-        return false;
-      } catch (error) {
-        return (error as NodeJS.ErrnoException).code === 'ESRCH';
-      }
-    },
-    close: async () => {},
-  };
-}

@@ -5,9 +5,8 @@ import { defineCommand } from 'citty';
 import type { DevEngine, DevOptions } from '#runtime/dev/dev.ts';
 import { wholeNumber } from '../terminal/arguments.ts';
 import { defaultLimits } from '#core/limits.ts';
-import { openAi } from '../dev/ai.ts';
+import { openAi, organizationAi } from '../dev/ai.ts';
 import { printLog, requestLine } from '../dev/lines.ts';
-import { findOrganizationAi } from '../dev/organization-ai.ts';
 import { readVariables } from '../project/variables.ts';
 import { chooseProjects, choiceFlags } from '../project/choose-projects.ts';
 import { freePort } from '../dev/server/listening.ts';
@@ -18,7 +17,7 @@ import { startSession, type SessionEvents } from '../dev/session.ts';
 import { isViteProject, runVite } from '../vite/run-vite.ts';
 import { CliError, formatFailure } from '../terminal/failure.ts';
 import { projectNameFrom } from '#packages/create/project.ts';
-import { agentPackage, lacksAgentFlag, loadProject, wantsAi, type Project } from '../project/project.ts';
+import { agentPackage, lacksAgentFlag, loadProject, type Project } from '../project/project.ts';
 import { workspaceFolder } from '../project/repository.ts';
 import type { Shell } from '../terminal/shell.ts';
 
@@ -138,7 +137,7 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
   const environment = { ...readVariables(folder), ...shell.env };
   const ai = openAi({
     environment,
-    organization: wantsAi(load) ? await findOrganizationAi(shell, folder, environment) : null,
+    organization: await organizationAi(load, shell, folder, environment),
     project: projectNameFrom(folder),
     limits: defaultLimits,
     log: (level, message) => printLog(shell, { level, message }, verbose),

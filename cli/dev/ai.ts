@@ -7,7 +7,9 @@ import { hashOf, isSame, newToken } from '#control/gateway/accounts/token.ts';
 import { aiSettingsFrom, type AiProvider, type AiSettings } from '#core/ai-settings.ts';
 import type { Limits } from '#core/limits.ts';
 import type { DevAi } from '#runtime/dev/dev.ts';
+import { wantsAi, type Project } from '../project/project.ts';
 import { CliError } from '../terminal/failure.ts';
+import type { Shell } from '../terminal/shell.ts';
 import type { OtherGateway } from './organization-ai.ts';
 
 /** The gateway of a session. */
@@ -29,6 +31,16 @@ interface AiParts {
 const MOCK: AiProvider = { name: 'mock', kind: 'mock', url: '', key: '', models: [] };
 const URL_VARIABLE = 'PLATFORM_DEV_AI_URL';
 const TOKEN_VARIABLE = 'PLATFORM_DEV_AI_TOKEN';
+
+/** The gateway of an organization, for a project that calls models: what looks for it is loaded for those alone. */
+export async function organizationAi(
+  load: () => Project,
+  ...where: readonly [shell: Shell, folder: string, environment: Readonly<Record<string, string | undefined>>]
+): Promise<OtherGateway | null> {
+  if (!wantsAi(load)) return null;
+  const { findOrganizationAi } = await import('./organization-ai.ts');
+  return findOrganizationAi(...where);
+}
 
 /** @throws {CliError} for variables that cannot be used. */
 export function openAi(parts: AiParts): SessionAi {

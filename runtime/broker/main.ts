@@ -8,7 +8,7 @@ import { tellFigures } from '#core/process/figures.ts';
 import { parseHandlerUrls } from '#core/process/handler-addresses.ts';
 import { openRouteFiles } from '#deployments/route-source-files.ts';
 import { nextTime } from '#core/schedules/timer-next.ts';
-import { openEventsPostgres } from '../stores/event-stores.ts';
+import { openEventsPostgres } from '../stores/event-stores-postgres.ts';
 import { startBroker } from './broker.ts';
 import { createEngineDelivery } from './delivery/engine-delivery.ts';
 import { createRecipients } from './delivery/recipients.ts';

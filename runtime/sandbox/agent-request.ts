@@ -1,8 +1,11 @@
 // One request to the agent of a sandbox over a connection to it. Used by routes.ts, and by tests of backends.
-import { request, type IncomingMessage, type RequestOptions } from 'node:http';
+import type { IncomingMessage, RequestOptions } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import { ARGUMENTS_HEADER, type AgentOperation } from '#core/sandbox/operations.ts';
+
+// An import reads all its exports, among them the getters that load Node's own HTTP client.
+const { request } = process.getBuiltinModule('node:http');
 
 /** Room for the heads of requests to and answers of servers in sandboxes. */
 export const HEADERS_BYTES_MAX = 64 * 1024;

@@ -1,14 +1,12 @@
-// All that waits for a moment, in one place: queues, timers, cron and workflows over one database. Opened by the roots:
-// the engine for what workers send and set, the broker for what it claims.
+// All that waits for a moment, in one place: queues, timers, cron and workflows over one database. Opened by the
+// roots, with event-stores-postgres.ts or event-stores-sqlite.ts: the engine for what workers send and set, the broker
+// for what it claims.
 import type { DeliveryLimits } from '#core/limits.ts';
-import { openListener } from '#postgres/listener.ts';
-import { joinByProcess, joinPresence, type Presence } from '#postgres/presence.ts';
-import { createLocalWake, createPostgresWake, type Wake } from '#postgres/wake.ts';
+import type { Presence } from '#postgres/presence.ts';
+import type { Wake } from '#postgres/wake.ts';
 import { createOutboxIndex, type OutboxIndex } from './outbox-index-sql.ts';
 import { createQueueStore } from './queue-sql.ts';
 import type { Sql } from './sql.ts';
-import { openPostgresSql } from './sql-postgres.ts';
-import { openSqliteSql } from './sql-sqlite.ts';
 import { createCronStore, createTimerStore } from './timer-sql.ts';
 import { createWorkflowStore } from './workflow-sql.ts';
 
@@ -31,44 +29,8 @@ export interface EventStores {
   close(): Promise<void>;
 }
 
-/** Over Postgres, migrated. @param options.url of the engines' role, or of the owner. */
-export function openEventsPostgres(options: {
-  url: string;
-  name: string;
-  limits: DeliveryLimits;
-  connectionsMax?: number;
-}): EventStores & { readonly sql: ReturnType<typeof openPostgresSql> } {
-  const sql = openPostgresSql(options);
-  // Of its own: it listens on, whatever becomes of the others.
-  const words = { url: options.url, name: `${options.name} words` };
-  const wake = createPostgresWake(
-    (channel, payload) => sql.all('SELECT pg_notify($1, $2)', channel, payload),
-    (channel, onPayload) => openListener(words, channel, onPayload),
-  );
-  return {
-    ...stores(sql, wake, options.limits),
-    sql,
-    join: (onTrouble) => joinPresence(options.url, onTrouble),
-    close: () => close(wake, sql),
-  };
-}
-
-/** Over a SQLite file, which processes of this machine may share; `:memory:` keeps nothing. */
-export function openEventsSqlite(options: {
-  file: string;
-  limits: DeliveryLimits;
-}): EventStores & { readonly sql: Sql } {
-  const sql = openSqliteSql(options.file);
-  const wake = createLocalWake();
-  return {
-    ...stores(sql, wake, options.limits),
-    sql,
-    join: async () => joinByProcess(),
-    close: () => close(wake, sql),
-  };
-}
-
-function stores(sql: Sql, wake: Wake, limits: DeliveryLimits): Omit<EventStores, 'join' | 'close'> {
+/** All but what the kinds of database have each. */
+export function eventStoresOver(sql: Sql, wake: Wake, limits: DeliveryLimits): Omit<EventStores, 'join' | 'close'> {
   return {
     queue: createQueueStore(sql, wake, limits),
     timer: createTimerStore(sql, wake, limits),
@@ -91,7 +53,7 @@ function stores(sql: Sql, wake: Wake, limits: DeliveryLimits): Omit<EventStores,
   };
 }
 
-async function close(wake: Wake, sql: { close(): Promise<void> }): Promise<void> {
+export async function closeEventStores(wake: Wake, sql: { close(): Promise<void> }): Promise<void> {
   await wake.close();
   await sql.close();
 }

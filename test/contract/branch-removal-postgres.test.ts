@@ -1,5 +1,5 @@
 // The removal of a branch over Postgres, as the role that engines have.
-import { openEventsPostgres } from '#runtime/stores/event-stores.ts';
+import { openEventsPostgres } from '#runtime/stores/event-stores-postgres.ts';
 import { createStatePostgres } from '#runtime/stores/state-postgres.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
 import { branchRemovalContract } from './branch-removal.ts';

@@ -1,5 +1,5 @@
 // The removal of a branch over the stores of SQLite.
-import { openEventsSqlite } from '#runtime/stores/event-stores.ts';
+import { openEventsSqlite } from '#runtime/stores/event-stores-sqlite.ts';
 import { openStateSqlite } from '#runtime/stores/state-sqlite.ts';
 import { branchRemovalContract } from './branch-removal.ts';
 

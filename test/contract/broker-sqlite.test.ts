@@ -1,5 +1,5 @@
 // The broker of `platform dev`.
-import { openEventsSqlite } from '#runtime/stores/event-stores.ts';
+import { openEventsSqlite } from '#runtime/stores/event-stores-sqlite.ts';
 import { brokerContract } from './broker.ts';
 
 brokerContract(async (limits) => {

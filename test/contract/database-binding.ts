@@ -6,7 +6,7 @@ import { defaultLimits } from '#core/limits.ts';
 import { noStores } from '#runtime/engine/bindings/bindings.ts';
 import type { DatabaseStore } from '#runtime/engine/bindings/database.ts';
 import type { DatabasePlace } from '#runtime/engine/bindings/scope.ts';
-import { openEventsSqlite } from '#runtime/stores/event-stores.ts';
+import { openEventsSqlite } from '#runtime/stores/event-stores-sqlite.ts';
 import type { RunningOutbox } from '#runtime/stores/outbox.ts';
 import { startHandler, type TestHandler } from '#test/setup/handler.ts';
 import { openOutbox } from '#test/setup/outbox.ts';

@@ -1,5 +1,5 @@
 // Queues, timers and workflows inside an isolate, as in `platform dev`.
-import { openEventsSqlite } from '#runtime/stores/event-stores.ts';
+import { openEventsSqlite } from '#runtime/stores/event-stores-sqlite.ts';
 import { eventBindingsContract } from './event-bindings.ts';
 
 eventBindingsContract(async (limits) => {

@@ -1,5 +1,5 @@
 // Queues, timers, cron and workflows of `platform dev`.
-import { openEventsSqlite } from '#runtime/stores/event-stores.ts';
+import { openEventsSqlite } from '#runtime/stores/event-stores-sqlite.ts';
 import { eventStoresContract } from './event-stores.ts';
 
 eventStoresContract(async (limits) => {

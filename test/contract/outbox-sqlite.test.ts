@@ -1,5 +1,5 @@
 // The outbox of `platform dev`.
-import { openEventsSqlite } from '#runtime/stores/event-stores.ts';
+import { openEventsSqlite } from '#runtime/stores/event-stores-sqlite.ts';
 import { outboxContract } from './outbox.ts';
 
 outboxContract(async (limits) => {

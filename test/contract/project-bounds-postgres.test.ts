@@ -1,6 +1,6 @@
 // What a project may keep in state and queues, over Postgres as the role that engines have.
 import { defaultLimits } from '#core/limits.ts';
-import { openEventsPostgres } from '#runtime/stores/event-stores.ts';
+import { openEventsPostgres } from '#runtime/stores/event-stores-postgres.ts';
 import { stateBytesOf } from '#runtime/stores/project-bounds.ts';
 import { createStatePostgres } from '#runtime/stores/state-postgres.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';

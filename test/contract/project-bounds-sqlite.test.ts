@@ -1,6 +1,6 @@
 // What a project may keep in state and queues, as in `platform dev`.
 import { defaultLimits } from '#core/limits.ts';
-import { openEventsSqlite } from '#runtime/stores/event-stores.ts';
+import { openEventsSqlite } from '#runtime/stores/event-stores-sqlite.ts';
 import { openStateSqlite } from '#runtime/stores/state-sqlite.ts';
 import { projectBoundsContract } from './project-bounds.ts';
 

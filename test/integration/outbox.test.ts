@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { defaultLimits } from '#core/limits.ts';
-import { openEventsSqlite } from '#runtime/stores/event-stores.ts';
+import { openEventsSqlite } from '#runtime/stores/event-stores-sqlite.ts';
 import { childOf } from '#test/setup/child-process.ts';
 import { startDatabases, type TestDatabases } from '#test/setup/databases.ts';
 import { openOutbox } from '#test/setup/outbox.ts';

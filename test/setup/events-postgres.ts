@@ -2,7 +2,8 @@
 import { after } from 'node:test';
 import type { DeliveryLimits } from '#core/limits.ts';
 import { openPostgres, type Postgres } from '#postgres/connection.ts';
-import { openEventsPostgres, type EventStores } from '#runtime/stores/event-stores.ts';
+import type { EventStores } from '#runtime/stores/event-stores.ts';
+import { openEventsPostgres } from '#runtime/stores/event-stores-postgres.ts';
 import { createTestDatabase } from './postgres.ts';
 
 /** Opens the stores of one database, one after the other for the whole file: closing them empties it. */

@@ -4,7 +4,7 @@
 import { databaseOps } from '#core/database-request.ts';
 import { defaultLimits } from '#core/limits.ts';
 import { createDatabaseClient } from '#runtime/stores/database-service.ts';
-import { openEventsSqlite } from '#runtime/stores/event-stores.ts';
+import { openEventsSqlite } from '#runtime/stores/event-stores-sqlite.ts';
 import { openOutbox } from './outbox.ts';
 
 const limits = defaultLimits.delivery;

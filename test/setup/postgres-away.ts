@@ -10,7 +10,7 @@ import { startEmbeddedPostgres } from '#postgres/embedded.ts';
 import { openEngineRole } from '#postgres/engine-role.ts';
 import { migrate } from '#postgres/migrate.ts';
 import { startBroker } from '#runtime/broker/broker.ts';
-import { openEventsPostgres } from '#runtime/stores/event-stores.ts';
+import { openEventsPostgres } from '#runtime/stores/event-stores-postgres.ts';
 import { until } from './until.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'platform-pg-'));

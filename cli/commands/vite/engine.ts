@@ -7,10 +7,9 @@ import { defaultLimits } from '#core/limits.ts';
 import type { FromEngine, ToEngine } from '#packages/vite/messages.ts';
 import { projectNameFrom } from '#packages/create/project.ts';
 import { startDev, type OpenDevEngine } from '#runtime/dev/dev.ts';
-import { openAi } from '../../dev/ai.ts';
+import { openAi, organizationAi } from '../../dev/ai.ts';
 import { printLog, requestLine } from '../../dev/lines.ts';
-import { findOrganizationAi } from '../../dev/organization-ai.ts';
-import { loadProject, wantsAi, type Project } from '../../project/project.ts';
+import { loadProject, type Project } from '../../project/project.ts';
 import { readVariables } from '../../project/variables.ts';
 import { workspaceFolder } from '../../project/repository.ts';
 import { failuresOf } from '../../terminal/failure.ts';
@@ -71,7 +70,7 @@ async function openEngine(shell: Shell, start: Start): Promise<OpenedEngine> {
   const log: Parameters<typeof startDev>[0]['log'] = (record) => printLog(shell, record, verbose);
   const ai = openAi({
     environment,
-    organization: wantsAi(load) ? await findOrganizationAi(shell, folder, environment) : null,
+    organization: await organizationAi(load, shell, folder, environment),
     project: projectNameFrom(folder),
     limits: defaultLimits,
     log: (level, message) => log({ level, message }),

@@ -1,10 +1,13 @@
 // The project as the dashboard shows it, and what happens in it: configuration, requests, logs, live events.
 import { once } from 'node:events';
-import { request as sendRequest, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { PlatformError } from '#core/errors.ts';
 import { invalid } from '../../engine/bindings/arguments.ts';
 import { answered, deploymentOf, notFound, type Asked, type DashboardParts, type Route } from './api.ts';
 import type { Noted } from './activity.ts';
+
+// An import reads all its exports, among them the getters that load Node's own HTTP client.
+const { request: sendRequest } = process.getBuiltinModule('node:http');
 
 /** Bytes that a listener has not taken: above it, it is cut off and comes again. */
 const BEHIND_BYTES_MAX = 4 * 1024 * 1024;

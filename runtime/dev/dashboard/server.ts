@@ -1,6 +1,6 @@
 // The dashboard of `platform dev`, and the mock server on the same port: the page, the API under /api/, and the routes
 // that do what bindings do. dev.ts opens it. Only this machine's own pages and programs may speak to it (guard.ts).
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { errorMessage, errorTable, isErrorCode, PlatformError } from '#core/errors.ts';
@@ -11,6 +11,9 @@ import { createPage } from './page.ts';
 import { createResourceApi, type ResourceApiParts } from './resource-api.ts';
 import { projectRoutes } from './project.ts';
 import { rpcRoutes } from './rpc.ts';
+
+// An import reads all its exports, among them the getters that load Node's own HTTP client.
+const { createServer } = process.getBuiltinModule('node:http');
 
 /** An open dashboard. */
 interface Dashboard {

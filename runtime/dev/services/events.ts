@@ -13,7 +13,8 @@ import { startBroker, type Broker } from '../../broker/broker.ts';
 import { toEventEnd } from '../../broker/delivery/delivery.ts';
 import type { EventContent, EventKind } from '#core/event.ts';
 import type { DeliveryEnd } from '../../engine/invocation/delivery.ts';
-import { openEventsSqlite, type EventStores } from '../../stores/event-stores.ts';
+import type { EventStores } from '../../stores/event-stores.ts';
+import { openEventsSqlite } from '../../stores/event-stores-sqlite.ts';
 import { boundQueue, queueBounds } from '../../stores/project-bounds.ts';
 
 /** What waits for a moment on a developer's machine. */

@@ -2,7 +2,6 @@
 // file, machines as processes of this computer. Started with the first call. dev.ts opens it.
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createBearerCheck } from '#core/process/bearer.ts';
@@ -15,6 +14,9 @@ import { createSandboxRoutes } from '../../sandbox/routes.ts';
 import { createMemoryRows } from '../../sandbox/service/rows-memory.ts';
 import type { SandboxRow } from '../../sandbox/service/rows.ts';
 import { startSandboxes } from '../../sandbox/service/sandboxes.ts';
+
+// An import reads all its exports, among them the getters that load Node's own HTTP client.
+const { createServer } = process.getBuiltinModule('node:http');
 
 /** What it is made of. */
 interface LocalSandboxesParts {

@@ -2,7 +2,17 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -120,4 +130,24 @@ test('the launcher itself needs nothing newer than Node 20', () => {
   const source = readFileSync(fileURLToPath(import.meta.resolve('#cli/run.mjs')), 'utf8');
   assert.doesNotMatch(source, /import\.meta\.(?:dirname|filename|main)|node:sqlite/);
   assert.match(source, /process\.execve !== undefined/);
+});
+
+test('dev and vite keep what Node compiled for their next start, where nobody else can write, and not for what they run', (t) => {
+  const launcher = installed(t, `export const run = () => { console.log(process.env.NODE_COMPILE_CACHE); return 0; };`);
+  const cache = path.join(path.dirname(launcher), 'cache');
+  const env: NodeJS.ProcessEnv = { ...process.env, PLATFORM_CACHE_DIR: cache };
+  delete env['NODE_COMPILE_CACHE'];
+  const start = (word: string): string =>
+    spawnSync(process.execPath, [launcher, word], { encoding: 'utf8', env }).stdout;
+  assert.equal(start('deploy'), 'undefined\n');
+  assert.ok(!existsSync(cache));
+  for (const word of ['dev', 'vite']) {
+    assert.equal(start(word), 'undefined\n');
+    assert.ok(readdirSync(path.join(cache, 'node')).length > 0, word);
+    rmSync(cache, { recursive: true });
+  }
+  mkdirSync(cache);
+  chmodSync(cache, 0o777);
+  start('dev');
+  assert.deepEqual(readdirSync(cache), []);
 });

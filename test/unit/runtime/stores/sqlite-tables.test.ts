@@ -7,7 +7,7 @@ import { test, type TestContext } from 'node:test';
 import Database from 'better-sqlite3';
 import { defaultLimits } from '#core/limits.ts';
 import { sqliteMigrations } from '#postgres/sqlite-migrations.ts';
-import { openEventsSqlite } from '#runtime/stores/event-stores.ts';
+import { openEventsSqlite } from '#runtime/stores/event-stores-sqlite.ts';
 import { openStateSqlite } from '#runtime/stores/state-sqlite.ts';
 
 function fileOf(t: TestContext, name: string, script: string): string {

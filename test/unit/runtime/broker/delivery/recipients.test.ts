@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import { defaultLimits } from '#core/limits.ts';
 import type { DeploymentRecord, Manifest } from '#core/manifest.ts';
 import { createRecipients, type Recipients } from '#runtime/broker/delivery/recipients.ts';
-import { openEventsSqlite, type EventStores } from '#runtime/stores/event-stores.ts';
+import type { EventStores } from '#runtime/stores/event-stores.ts';
+import { openEventsSqlite } from '#runtime/stores/event-stores-sqlite.ts';
 import { routeRecord } from '#test/setup/route-record.ts';
 
 type Declares = Pick<Manifest, 'bindings' | 'cron' | 'queues' | 'previews'>;

@@ -1,0 +1,34 @@
+// What `platform dev` and the engine behind Vite load before they serve: a start is mostly the loading of modules.
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { resolveOwn } from '#cli/tasks/import-graph.ts';
+import { readImports } from '#cli/tasks/imports.ts';
+import { root } from '#cli/tasks/processes.ts';
+
+/** Packages and modules of Node that a module loads as it is imported, each with who imports it. */
+function loadedBy(entry: string): Map<string, string> {
+  const loaded = new Map<string, string>();
+  const seen = new Set([entry]);
+  for (const file of seen) {
+    for (const { specifier, kind, typeOnly } of readImports(file, readFileSync(path.join(root, file), 'utf8'))) {
+      if (kind !== 'static' || typeOnly) continue;
+      const own = resolveOwn(file, specifier);
+      if (own === null) loaded.set(specifier, file);
+      else if (existsSync(path.join(root, own)) && own.endsWith('.ts')) seen.add(own);
+    }
+  }
+  return loaded;
+}
+
+for (const entry of ['cli/commands/vite/engine.ts', 'cli/commands/dev.ts', 'runtime/dev/dev.ts'])
+  test(`${entry} loads no library that only some projects or other processes need`, () => {
+    const loaded = loadedBy(entry);
+    assert.ok(loaded.size > 5);
+    const costly = /^(?:typebox|pg|postgres|redis|undici|better-auth|drizzle-orm|@aws-sdk\/.*|node:https?2?)(?:\/|$)/;
+    assert.deepEqual(
+      [...loaded].filter(([name]) => costly.test(name)),
+      [],
+    );
+  });
