@@ -16,6 +16,7 @@ export const elsewhere: Readonly<Record<string, string>> = {
   'test/edge/': 'npm run test:edge',
   'test/durability/': 'npm run test:durability',
   'test/compose/': 'npm run test:compose',
+  'test/sandbox/': 'npm run test:sandbox',
   'test/upgrade/': 'npm run test:upgrade',
   'test/frameworks/': 'npm run test:frameworks',
   'test/hostile/builds/': 'npm test -- hostile/builds',

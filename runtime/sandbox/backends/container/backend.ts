@@ -1,0 +1,278 @@
+// Sandboxes as containers of an engine of this machine (Docker, podman), for the service: each has a read-only system,
+// a disk of its own at /workspace, bounded processors, memory and processes, and no network at all. What it may reach
+// it reaches through the service (docs/decisions/90-sandboxes-have-no-network.md).
+import type { Duplex } from 'node:stream';
+import { PlatformError } from '#core/errors.ts';
+import type { MachineSpec, MachineState, SandboxBackend } from '../../backend.ts';
+import { openChannel, type Channel } from './channel.ts';
+import {
+  containerName,
+  containerSpec,
+  labelsOf,
+  ownerSpec,
+  SANDBOX_USER,
+  type ContainerSettings,
+} from './container-spec.ts';
+import { openDisks, type Disks } from './disks.ts';
+import type { SandboxEgress } from './egress.ts';
+import { EngineError, openEngineApi } from './engine-api.ts';
+import { openProgram } from './program.ts';
+
+/** What it takes. */
+export interface ContainerBackendParts extends ContainerSettings {
+  /** Socket of the engine. */
+  readonly socketPath: string;
+  /** Where the disks of sandboxes lie, and how large each is; 0: volumes of the engine, without a limit. */
+  readonly diskFolder: string;
+  readonly diskMb: number;
+  readonly egress: SandboxEgress;
+  /** How long the program in a sandbox may take to answer. */
+  readonly answerMs: number;
+  /** For operators: what the engine said. */
+  report(message: string): void;
+}
+
+const REMOVALS_MAX = 3;
+
+interface Inspected {
+  readonly State: { readonly Running: boolean; readonly Paused: boolean };
+}
+
+/** @throws {Error} with what to do, where the engine cannot be used. */
+export async function openContainerBackend(parts: ContainerBackendParts): Promise<SandboxBackend> {
+  const { egress, answerMs, report } = parts;
+  const api = openEngineApi(parts.socketPath);
+  const labels = labelsOf(parts);
+  const nameOf = (key: string): string => containerName(parts, key);
+  await checkEngine();
+  const disks: Disks | null = parts.diskMb === 0 ? null : await openDisks(parts.diskFolder, parts.diskMb, SANDBOX_USER);
+  const program = await openProgram(api, parts.image, parts.installation);
+  const channels = new Map<string, Promise<Channel>>();
+
+  async function checkEngine(): Promise<void> {
+    const { OSType, Architecture } = await api.call<{ OSType: string; Architecture: string }>('GET', '/info');
+    const architecture = { x64: /^(?:x86_64|amd64)$/, arm64: /^(?:aarch64|arm64)$/ }[process.arch as 'x64' | 'arm64'];
+    if (OSType !== process.platform || architecture?.test(Architecture) !== true)
+      throw new Error(
+        `The container engine runs ${OSType} on ${Architecture}, and this Node is for ${process.platform} on ${process.arch}: sandboxes run the same one. Run the sandbox service in a container (compose.split.yaml)`,
+      );
+    await api.call('GET', `/images/${encodeURIComponent(parts.image)}/json`).catch((error: unknown) => {
+      if (!isMissing(error)) throw error;
+      throw new Error(
+        `The container engine has no image ${parts.image}: build it with \`docker build -f Dockerfile.sandbox -t ${parts.image} .\`, or name another one in SANDBOX_DEFAULT_IMAGE`,
+      );
+    });
+  }
+
+  /** What the engine says goes to operators; its messages name paths of the machine. */
+  async function doing<Result>(what: string, work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof PlatformError) throw error;
+      report(`${what}: ${(error as Error).message}`);
+      const reason =
+        error instanceof EngineError && error.status === 0 ? 'the container engine does not answer' : `${what} failed`;
+      throw new PlatformError('sandbox_unavailable', { reason }, { cause: error });
+    }
+  }
+
+  async function inspect(key: string): Promise<Inspected['State'] | null> {
+    try {
+      return (await api.call<Inspected>('GET', `/containers/${nameOf(key)}/json`)).State;
+    } catch (error) {
+      if (isMissing(error)) return null;
+      throw error;
+    }
+  }
+
+  async function hasFiles(key: string): Promise<boolean> {
+    if (disks !== null) return disks.has(key);
+    return (await present(api.call('GET', `/volumes/${nameOf(key)}`))) !== null;
+  }
+
+  async function stateOf(key: string): Promise<MachineState> {
+    const state = await inspect(key);
+    if (state?.Running === true) return state.Paused ? 'suspended' : 'running';
+    return (await hasFiles(key)) ? 'stopped' : 'absent';
+  }
+
+  /** A container over the disk there is, or a new one. */
+  async function start({ key, place }: MachineSpec): Promise<void> {
+    const name = nameOf(key);
+    let device: string | null = null;
+    if (disks !== null) {
+      device = await disks.attach(key);
+      // Under the device it has now.
+      await present(api.call('DELETE', `/volumes/${name}`));
+      await api.call('POST', '/volumes/create', {
+        Name: name,
+        Labels: labels,
+        Driver: 'local',
+        DriverOpts: { type: 'ext4', device, o: 'nosuid,nodev' },
+      });
+    } else if (!(await hasFiles(key))) await makeVolume(name);
+    const spec = containerSpec(parts, { key, place }, { workspace: name, program });
+    await api.call('POST', `/containers/create?name=${name}`, spec);
+    const opening = openChannel({
+      api,
+      container: name,
+      egress,
+      answerMs,
+      async afterAttach() {
+        await api.call('POST', `/containers/${name}/start`);
+        if (device !== null) await disks!.release(device);
+      },
+    });
+    keep(key, opening);
+    await opening;
+  }
+
+  /** A volume is root's: a container that may do nothing but that gives it to the user of commands. */
+  async function makeVolume(name: string): Promise<void> {
+    await api.call('POST', '/volumes/create', { Name: name, Labels: labels });
+    const { Id } = await api.call<{ Id: string }>(
+      'POST',
+      '/containers/create',
+      ownerSpec(parts, { workspace: name, program }),
+    );
+    try {
+      await api.call('POST', `/containers/${Id}/start`);
+      const { StatusCode } = await api.call<{ StatusCode: number }>('POST', `/containers/${Id}/wait`);
+      if (StatusCode !== 0) throw new Error(`the container that owns ${name} ended with ${StatusCode}`);
+    } catch (error) {
+      await present(api.call('DELETE', `/volumes/${name}`)).catch(() => {});
+      throw error;
+    } finally {
+      await present(api.call('DELETE', `/containers/${Id}?force=true`));
+    }
+  }
+
+  function keep(key: string, opening: Promise<Channel>): void {
+    channels.set(key, opening);
+    const forget = (): void => {
+      if (channels.get(key) === opening) channels.delete(key);
+    };
+    opening.then((channel) => channel.lost.then(forget), forget);
+  }
+
+  function drop(key: string): void {
+    const opening = channels.get(key);
+    channels.delete(key);
+    void opening?.then(
+      (channel) => channel.close(),
+      () => {},
+    );
+  }
+
+  /** Ends its processes, whatever they do about it. */
+  async function removeContainer(key: string): Promise<void> {
+    const name = nameOf(key);
+    for (let attempt = 1; ; attempt++) {
+      // Some engines do not end what stands still.
+      if ((await inspect(key))?.Paused === true) await present(api.call('POST', `/containers/${name}/unpause`));
+      try {
+        await present(api.call('DELETE', `/containers/${name}?force=true`));
+        break;
+      } catch (error) {
+        // It may have ended by itself between the engine's look and its signal.
+        if (attempt === REMOVALS_MAX || !(error instanceof EngineError) || error.status === 0) throw error;
+      }
+    }
+    drop(key);
+  }
+
+  async function remove(key: string): Promise<void> {
+    await removeContainer(key);
+    await present(api.call('DELETE', `/volumes/${nameOf(key)}`));
+    await disks?.remove(key);
+  }
+
+  return {
+    provider: 'container',
+    create: (spec) =>
+      doing('making the sandbox', async () => {
+        if ((await stateOf(spec.key)) !== 'absent' || (await inspect(spec.key)) !== null) await remove(spec.key);
+        try {
+          await start(spec);
+        } catch (error) {
+          await remove(spec.key).catch(() => {});
+          throw error;
+        }
+      }),
+    resume: (spec) =>
+      doing('waking the sandbox', async () => {
+        const state = await stateOf(spec.key);
+        if (state === 'absent') throw new PlatformError('sandbox_lost', { reason: 'its files are gone' });
+        if (state === 'suspended') await api.call('POST', `/containers/${nameOf(spec.key)}/unpause`);
+        if (state !== 'stopped') return;
+        await removeContainer(spec.key);
+        try {
+          await start(spec);
+        } catch (error) {
+          await removeContainer(spec.key).catch(() => {});
+          throw error;
+        }
+      }),
+    suspend: (key) =>
+      doing('suspending the sandbox', async () => {
+        if ((await stateOf(key)) === 'running') await api.call('POST', `/containers/${nameOf(key)}/pause`);
+      }),
+    stop: (key) =>
+      doing('stopping the sandbox', async () => {
+        await removeContainer(key);
+        // Its disk stays; a volume of the engine is the disk where there is no other.
+        if (disks !== null) await present(api.call('DELETE', `/volumes/${nameOf(key)}`));
+      }),
+    destroy: (key) => doing('destroying the sandbox', () => remove(key)),
+    state: (key) => doing('looking at the sandbox', () => stateOf(key)),
+    keys: () =>
+      doing('looking for sandboxes', async () => {
+        const filters = encodeURIComponent(
+          JSON.stringify({ label: Object.entries(labels).map(([name, value]) => `${name}=${value}`) }),
+        );
+        const containers = await api.call<{ Labels: Record<string, string> }[]>(
+          'GET',
+          `/containers/json?all=1&filters=${filters}`,
+        );
+        const volumes = await api.call<{ Volumes: { Name: string }[] | null }>('GET', `/volumes?filters=${filters}`);
+        const prefix = nameOf('');
+        return [
+          ...new Set([
+            ...containers.flatMap(({ Labels }) => Labels['platform.sandbox.key'] ?? []),
+            ...(volumes.Volumes ?? []).flatMap(({ Name }) =>
+              Name.startsWith(prefix) ? [Name.slice(prefix.length)] : [],
+            ),
+            ...(disks?.keys() ?? []),
+          ]),
+        ];
+      }),
+    connect: (key): Promise<Duplex> =>
+      doing('reaching the sandbox', async () => {
+        if (!channels.has(key)) {
+          const state = await inspect(key);
+          if (state?.Running !== true) throw new PlatformError('sandbox_lost', { reason: 'it does not run' });
+          if (!channels.has(key)) keep(key, openChannel({ api, container: nameOf(key), egress, answerMs }));
+        }
+        return (await channels.get(key)!).connect();
+      }),
+    async close() {
+      for (const key of channels.keys()) drop(key);
+      api.close();
+    },
+  };
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof EngineError && error.status === 404;
+}
+
+/** The answer; null where there is no such thing. */
+async function present<Answer>(asked: Promise<Answer>): Promise<Answer | null> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+}

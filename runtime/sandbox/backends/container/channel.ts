@@ -1,0 +1,123 @@
+// The host's end of a container's standard input and output: the engine's headers are taken off, and all connections to
+// the agent and out of the sandbox go over it. What comes from inside is a tenant's.
+import { Duplex } from 'node:stream';
+import { PlatformError } from '#core/errors.ts';
+import type { EngineApi } from './engine-api.ts';
+import { lead, type SandboxEgress } from './egress.ts';
+import { openStreams } from './inside/streams.ts';
+
+/** Connected to the program inside a container. */
+export interface Channel {
+  connect(): Duplex;
+  /** Resolves when it is lost. */
+  readonly lost: Promise<void>;
+  close(): void;
+}
+
+const HEADER_BYTES = 8;
+const STDOUT = 1;
+/** The engine's headers announce what the program wrote at a time. */
+const CHUNK_BYTES_MAX = 16 * 1024 * 1024;
+
+/** The output of a container as its program wrote it, and its input. */
+class Unwrapped extends Duplex {
+  #socket: Duplex;
+  #header = Buffer.alloc(0);
+  #left = 0;
+  #isOutput = false;
+
+  constructor(socket: Duplex) {
+    super();
+    this.#socket = socket;
+    socket.on('data', (chunk: Buffer) => this.#take(chunk));
+    socket.on('end', () => this.push(null));
+    socket.on('error', (error) => this.destroy(error));
+    socket.on('close', () => this.destroy());
+  }
+
+  #take(chunk: Buffer): void {
+    let rest = chunk;
+    while (rest.length > 0) {
+      if (this.#left === 0) {
+        const wanted = HEADER_BYTES - this.#header.length;
+        this.#header = Buffer.concat([this.#header, rest.subarray(0, wanted)]);
+        rest = rest.subarray(wanted);
+        if (this.#header.length < HEADER_BYTES) return;
+        this.#left = this.#header.readUInt32BE(4);
+        // What podman sends of the other one is not asked for.
+        this.#isOutput = this.#header[0] === STDOUT;
+        this.#header = Buffer.alloc(0);
+        if (this.#left > CHUNK_BYTES_MAX) return void this.destroy(new Error('the engine sends no stream'));
+        continue;
+      }
+      const part = rest.subarray(0, this.#left);
+      this.#left -= part.length;
+      rest = rest.subarray(part.length);
+      if (this.#isOutput && !this.push(part)) this.#socket.pause();
+    }
+  }
+
+  override _read(): void {
+    this.#socket.resume();
+  }
+
+  override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
+    this.#socket.write(chunk, done);
+  }
+
+  override _final(done: () => void): void {
+    this.#socket.end(done);
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.#socket.destroy();
+    done(error);
+  }
+}
+
+/**
+ * Attaches to a container.
+ *
+ * @param afterAttach what makes the program run, if it does not run yet.
+ * @throws {PlatformError} `sandbox_lost` where the program inside does not answer in time.
+ */
+export async function openChannel(given: {
+  readonly api: EngineApi;
+  readonly container: string;
+  readonly egress: SandboxEgress;
+  readonly answerMs: number;
+  readonly afterAttach?: () => Promise<void>;
+}): Promise<Channel> {
+  const { api, container, egress, answerMs, afterAttach } = given;
+  const channel = new Unwrapped(await api.attach(container));
+  const greeted = Promise.withResolvers<void>();
+  const lost = Promise.withResolvers<void>();
+  greeted.promise.catch(() => {});
+  const streams = openStreams({
+    channel,
+    greets: true,
+    onOpen: (topic, stream) => lead(topic, stream, egress),
+    onGreeted: () => greeted.resolve(),
+    onLost(error) {
+      greeted.reject(new PlatformError('sandbox_lost', { reason: `its program ended (${error.message})` }));
+      lost.resolve();
+    },
+  });
+  const late = setTimeout(() => {
+    greeted.reject(new PlatformError('sandbox_lost', { reason: `its program did not answer within ${answerMs} ms` }));
+  }, answerMs);
+  try {
+    await afterAttach?.();
+    await greeted.promise;
+  } catch (error) {
+    streams.close();
+    throw error;
+  } finally {
+    clearTimeout(late);
+  }
+  return {
+    connect: () => streams.open('agent'),
+    lost: lost.promise,
+    close: () => streams.close(),
+  };
+}

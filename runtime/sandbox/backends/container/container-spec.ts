@@ -1,0 +1,120 @@
+// A sandbox as the container engine is told of it: what it may use, what it sees, and that it has no network. Pure.
+import { PROGRAM_COMMAND, PROGRAM_FOLDER } from './program.ts';
+import { PROXY_VARIABLES } from './inside/proxy.ts';
+import { WORKSPACE } from '#core/sandbox/operations.ts';
+import type { MachineSpec } from '../../backend.ts';
+
+/** What commands run as; files of the workspace are theirs. */
+export const SANDBOX_USER = 1000;
+const MB = 1024 * 1024;
+const PREFIX = 'platform-sandbox-';
+
+/** What all sandboxes of an installation have in common. */
+export interface ContainerSettings {
+  /** Tells the sandboxes of this platform from those of another one on the same engine. */
+  readonly installation: string;
+  readonly image: string;
+  readonly memoryMb: number;
+  readonly processorsMax: number;
+  readonly tasksMax: number;
+  /** In `/tmp`, which counts as memory. */
+  readonly temporaryMb: number;
+}
+
+export function containerName({ installation }: Pick<ContainerSettings, 'installation'>, key: string): string {
+  return `${PREFIX}${installation}-${key}`;
+}
+
+/** By which everything that belongs to an installation is found. */
+export function labelsOf({ installation }: Pick<ContainerSettings, 'installation'>): Record<string, string> {
+  return { 'platform.sandbox.installation': installation };
+}
+
+/** The body of `POST /containers/create`. */
+export function containerSpec(
+  settings: ContainerSettings,
+  spec: MachineSpec,
+  volumes: {
+    readonly workspace: string;
+    readonly program: string;
+  },
+): object {
+  const { project, resource, id } = spec.place;
+  const variables = { HOME: WORKSPACE, LANG: 'C.UTF-8', ...PROXY_VARIABLES };
+  return {
+    Image: settings.image,
+    Entrypoint: [],
+    Cmd: PROGRAM_COMMAND,
+    User: `${SANDBOX_USER}:${SANDBOX_USER}`,
+    WorkingDir: WORKSPACE,
+    Hostname: 'sandbox',
+    Env: Object.entries(variables).map(([name, value]) => `${name}=${value}`),
+    Labels: {
+      ...labelsOf(settings),
+      'platform.sandbox.key': spec.key,
+      'platform.sandbox.project': project,
+      'platform.sandbox.resource': resource,
+      'platform.sandbox.id': id,
+    },
+    OpenStdin: true,
+    StdinOnce: false,
+    AttachStdin: false,
+    AttachStdout: false,
+    AttachStderr: false,
+    Tty: false,
+    NetworkDisabled: true,
+    HostConfig: {
+      NetworkMode: 'none',
+      ReadonlyRootfs: true,
+      // Reaps what the commands of tenants leave behind.
+      Init: true,
+      CapDrop: ['ALL'],
+      SecurityOpt: ['no-new-privileges'],
+      Memory: settings.memoryMb * MB,
+      MemorySwap: settings.memoryMb * MB,
+      NanoCpus: Math.round(settings.processorsMax * 1e9),
+      PidsLimit: settings.tasksMax,
+      // All that passes its output is ours to carry, and none of it a log.
+      LogConfig: { Type: 'none' },
+      RestartPolicy: { Name: 'no' },
+      IpcMode: 'private',
+      Mounts: mountsOf(volumes),
+      Tmpfs: { '/tmp': `rw,nosuid,nodev,mode=1777,size=${settings.temporaryMb}m` },
+    },
+  };
+}
+
+/** A container that gives a new volume to the user of commands, and ends. */
+export function ownerSpec(
+  settings: ContainerSettings,
+  volumes: { readonly workspace: string; readonly program: string },
+): object {
+  return {
+    Image: settings.image,
+    Entrypoint: [],
+    Cmd: [
+      `${PROGRAM_FOLDER}/node`,
+      '-e',
+      `require('node:fs').chownSync('${WORKSPACE}', ${SANDBOX_USER}, ${SANDBOX_USER})`,
+    ],
+    User: '0:0',
+    Labels: labelsOf(settings),
+    NetworkDisabled: true,
+    HostConfig: {
+      NetworkMode: 'none',
+      ReadonlyRootfs: true,
+      CapDrop: ['ALL'],
+      CapAdd: ['CHOWN'],
+      SecurityOpt: ['no-new-privileges'],
+      LogConfig: { Type: 'none' },
+      Mounts: mountsOf(volumes),
+    },
+  };
+}
+
+function mountsOf({ workspace, program }: { readonly workspace: string; readonly program: string }): object[] {
+  return [
+    { Type: 'volume', Source: workspace, Target: WORKSPACE, VolumeOptions: { NoCopy: true } },
+    { Type: 'volume', Source: program, Target: PROGRAM_FOLDER, ReadOnly: true },
+  ];
+}

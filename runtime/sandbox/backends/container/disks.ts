@@ -1,0 +1,96 @@
+// The disks of sandboxes: a file each with a file system of a fixed size, which the engine mounts by a loop device. The
+// device belongs to the mount: the kernel lets go of it when the container ends, however it ends. Needs root.
+import { execFile } from 'node:child_process';
+import { mkdirSync, readdirSync, existsSync, rmSync } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+const runProgram = promisify(execFile);
+const MB = 1024 * 1024;
+const SUFFIX = '.img';
+/** ext4 with what it needs for itself. */
+const MB_LEAST = 16;
+
+/** Where the bytes of sandboxes lie. */
+export interface Disks {
+  /** Attached to a loop device; made where there is none. @returns the device. */
+  attach(key: string): Promise<string>;
+  /** To be said once the engine has mounted the device: from then on its last user frees it. */
+  release(device: string): Promise<void>;
+  has(key: string): boolean;
+  /** The file goes, and what holds it. */
+  remove(key: string): Promise<void>;
+  keys(): readonly string[];
+}
+
+/** @throws {Error} with what to do, where this machine has no loop devices or lacks a program. */
+export async function openDisks(folder: string, megabytes: number, user: number): Promise<Disks> {
+  const otherwise = 'or set SANDBOX_DISK_MB=0: sandboxes then share the disk of the engine, without a limit';
+  if (megabytes < MB_LEAST) throw new Error(`SANDBOX_DISK_MB must be 0 or at least ${MB_LEAST}, but is "${megabytes}"`);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const fileOf = (key: string): string => path.join(folder, key + SUFFIX);
+  const run = async (program: string, ...words: string[]): Promise<string> => {
+    try {
+      return (await runProgram(program, words)).stdout.trim();
+    } catch (error) {
+      const { code, stderr = '' } = error as { code?: unknown; stderr?: string };
+      if (code === 'ENOENT')
+        throw new Error(`${program} is not installed (packages e2fsprogs and mount): install it, ${otherwise}`, {
+          cause: error,
+        });
+      throw new Error(`${program}: ${stderr.trim().slice(0, 300)}`, { cause: error });
+    }
+  };
+  const devicesOf = async (file: string): Promise<string[]> =>
+    (await run('losetup', '--associated', file, '--noheadings', '--output', 'NAME')).split('\n').filter(Boolean);
+  const detach = async (file: string): Promise<void> => {
+    for (const device of await devicesOf(file)) await run('losetup', '--detach', device);
+  };
+
+  const disks: Disks = {
+    async attach(key) {
+      const file = fileOf(key);
+      if (!existsSync(file)) {
+        const unfinished = `${file}.${process.pid}`;
+        const handle = await open(unfinished, 'w', 0o600);
+        await handle.truncate(megabytes * MB);
+        await handle.close();
+        const options = `root_owner=${user}:${user},lazy_itable_init=1,lazy_journal_init=1,nodiscard`;
+        await run('mkfs.ext4', '-q', '-F', '-m', '0', '-E', options, unfinished);
+        await rename(unfinished, file);
+      }
+      // Of an attempt that came to nothing.
+      await detach(file);
+      return run('losetup', '--find', '--show', '--nooverlap', file);
+    },
+    release: async (device) => void (await run('losetup', '--detach', device)),
+    has: (key) => existsSync(fileOf(key)),
+    async remove(key) {
+      const file = fileOf(key);
+      if (!existsSync(file)) return;
+      await detach(file);
+      await rm(file, { force: true });
+    },
+    keys: () => readdirSync(folder).flatMap((name) => (name.endsWith(SUFFIX) ? [name.slice(0, -SUFFIX.length)] : [])),
+  };
+  for (const name of readdirSync(folder)) if (!name.endsWith(SUFFIX)) rmSync(path.join(folder, name), { force: true });
+  // The program that is missing, and the device that cannot be had, are found now rather than by the first worker.
+  const trial = `trial${process.pid}`;
+  try {
+    await disks.release(await disks.attach(trial));
+  } catch (error) {
+    const { message } = error as Error;
+    throw new Error(
+      message.includes('SANDBOX_DISK_MB')
+        ? message
+        : `${message}. Give the service loop devices (root, /dev), ${otherwise}`,
+      {
+        cause: error,
+      },
+    );
+  } finally {
+    await disks.remove(trial).catch(() => {});
+  }
+  return disks;
+}

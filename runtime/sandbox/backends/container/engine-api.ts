@@ -1,0 +1,118 @@
+// The API of a container engine (Docker, or podman's service) over its Unix socket: requests, uploads, and the
+// connection to a container's standard streams. Used by the files beside it; knows nothing of sandboxes.
+import { Agent, request, type IncomingMessage } from 'node:http';
+import type { Duplex, Readable } from 'node:stream';
+
+/** The version of the API that is spoken: Docker 20.10 and podman 4 have it. */
+const VERSION = '/v1.40';
+const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
+const CALL_MS = 60_000;
+
+/** The engine said no, or nothing (`status` 0). */
+export class EngineError extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.status = status;
+  }
+}
+
+/** A container engine. */
+export interface EngineApi {
+  /** @param body becomes JSON. @throws {EngineError} */
+  call<Answer = unknown>(method: string, path: string, body?: unknown): Promise<Answer>;
+  /** Sends a tar archive. @throws {EngineError} */
+  upload(path: string, archive: Readable): Promise<void>;
+  /** What is written goes to the container's input; its output comes with headers. @throws {EngineError} */
+  attach(container: string): Promise<Duplex>;
+  close(): void;
+}
+
+/** @param socketPath of the engine. */
+export function openEngineApi(socketPath: string): EngineApi {
+  const agent = new Agent({ keepAlive: true, maxSockets: 32 });
+  const failure = (error: NodeJS.ErrnoException): EngineError =>
+    new EngineError(0, `The container engine at ${socketPath} does not answer: ${error.code ?? error.message}`, {
+      cause: error,
+    });
+
+  async function call<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
+    const text = body === undefined ? null : JSON.stringify(body);
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      const headers = text === null ? {} : { 'content-type': 'application/json' };
+      const options = { socketPath, agent, method, path: VERSION + path, headers, timeout: CALL_MS };
+      const asking = request(options, resolve);
+      asking.on('timeout', () => asking.destroy(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })));
+      asking.on('error', (error) => reject(failure(error)));
+      asking.end(text);
+    });
+    return read(answer, method, path) as Promise<Answer>;
+  }
+
+  async function read(answer: IncomingMessage, method: string, path: string): Promise<unknown> {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    try {
+      for await (const chunk of answer as AsyncIterable<Buffer>) {
+        bytes += chunk.length;
+        if (bytes > ANSWER_BYTES_MAX) throw new Error(`more than ${ANSWER_BYTES_MAX} bytes`);
+        chunks.push(chunk);
+      }
+    } catch (error) {
+      throw failure(error as Error);
+    }
+    const text = Buffer.concat(chunks).toString();
+    const status = answer.statusCode ?? 0;
+    if (status >= 400) throw new EngineError(status, `${method} ${path.replace(/\?.*/, '')}: ${messageOf(text)}`);
+    try {
+      return text.trim() === '' ? null : JSON.parse(text);
+    } catch {
+      return null;
+    }
+  }
+
+  return {
+    call,
+    async upload(path, archive) {
+      const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+        const headers = { 'content-type': 'application/x-tar' };
+        const asking = request({ socketPath, method: 'PUT', path: VERSION + path, headers }, resolve);
+        asking.on('error', (error) => reject(failure(error)));
+        archive.on('error', (error) => asking.destroy(error)).pipe(asking);
+      });
+      await read(answer, 'PUT', path);
+    },
+    attach(container) {
+      const path = `/containers/${container}/attach?stream=1&stdin=1&stdout=1`;
+      return new Promise((resolve, reject) => {
+        const headers = { connection: 'Upgrade', upgrade: 'tcp' };
+        const asking = request({ socketPath, method: 'POST', path: VERSION + path, headers, timeout: CALL_MS });
+        asking.on('upgrade', (_answer, socket, head) => {
+          socket.setTimeout(0);
+          if (head.length > 0) socket.unshift(head);
+          resolve(socket);
+        });
+        asking.on('response', (answer) => {
+          read(answer, 'POST', path).then(
+            () => reject(new EngineError(answer.statusCode ?? 0, 'The container engine attaches to nothing')),
+            reject,
+          );
+        });
+        asking.on('timeout', () => asking.destroy(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })));
+        asking.on('error', (error) => reject(error instanceof EngineError ? error : failure(error)));
+        asking.end();
+      });
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+function messageOf(text: string): string {
+  try {
+    const { message, cause } = JSON.parse(text) as { message?: unknown; cause?: unknown };
+    return String(message ?? cause ?? text).slice(0, 500);
+  } catch {
+    return text.slice(0, 500);
+  }
+}

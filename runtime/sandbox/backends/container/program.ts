@@ -1,0 +1,71 @@
+// What runs inside every sandbox, in one volume that all of them see read-only: Node itself, and the modules of the
+// agent as they are. It is filled once a version, over the engine's API, so that the engine may be anywhere.
+import { createHash } from 'node:crypto';
+import { createReadStream, statSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { padding, tarHeader } from '#deployments/archive/tar-header.ts';
+import { programArchive, readProgram, SOURCE_SUFFIX } from '../program-files.ts';
+import { EngineError, type EngineApi } from './engine-api.ts';
+
+/** Where the volume is seen. */
+export const PROGRAM_FOLDER = '/opt/platform-sandbox';
+const ENTRY = `runtime/sandbox/backends/container/inside/main${SOURCE_SUFFIX}`;
+
+/** The command that starts it. */
+export const PROGRAM_COMMAND = [
+  `${PROGRAM_FOLDER}/node`,
+  '--disable-warning=ExperimentalWarning',
+  '--max-old-space-size=256',
+  `${PROGRAM_FOLDER}/${ENTRY}`,
+];
+
+/**
+ * The volume with the program, made where there is none.
+ *
+ * @param image of any kind: a container of it is made to fill the volume, and never started.
+ */
+export async function openProgram(api: EngineApi, image: string, installation: string): Promise<string> {
+  const labels = { 'platform.sandbox.installation': installation };
+  const files = readProgram(ENTRY);
+  const { size, mtimeMs } = statSync(process.execPath);
+  const hash = createHash('sha256').update(`${process.version} ${size} ${mtimeMs}`);
+  for (const [file, bytes] of files) hash.update(file).update(bytes);
+  const prefix = `platform-sandboxes-program-${installation}-`;
+  const name = prefix + hash.digest('hex').slice(0, 16);
+  // A second volume says that the first one is whole.
+  const whole = `${name}-whole`;
+  if (await hasVolume(api, whole)) return name;
+  await api.call('POST', '/volumes/create', { Name: name, Labels: labels });
+  const { Id } = await api.call<{ Id: string }>('POST', '/containers/create', {
+    Image: image,
+    Entrypoint: [],
+    Cmd: ['true'],
+    Labels: labels,
+    HostConfig: { NetworkMode: 'none', Mounts: [{ Type: 'volume', Source: name, Target: PROGRAM_FOLDER }] },
+  });
+  try {
+    await api.upload(`/containers/${Id}/archive?path=${PROGRAM_FOLDER}`, Readable.from(archive(files)));
+  } finally {
+    await api.call('DELETE', `/containers/${Id}?force=true`);
+  }
+  await api.call('POST', '/volumes/create', { Name: whole, Labels: labels });
+  return name;
+}
+
+async function hasVolume(api: EngineApi, name: string): Promise<boolean> {
+  try {
+    await api.call('GET', `/volumes/${name}`);
+    return true;
+  } catch (error) {
+    if (error instanceof EngineError && error.status === 404) return false;
+    throw error;
+  }
+}
+
+async function* archive(files: ReadonlyMap<string, Buffer>): AsyncGenerator<Uint8Array> {
+  yield* programArchive(files);
+  const { size } = statSync(process.execPath);
+  yield tarHeader('node', size, { isExecutable: true });
+  yield* createReadStream(process.execPath) as AsyncIterable<Uint8Array>;
+  yield Buffer.alloc(padding(size) + 1024);
+}

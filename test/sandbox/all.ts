@@ -1,0 +1,42 @@
+// Started by `npm run test:sandbox`: for Docker and for podman an engine of its own, and every file of this folder over
+// it. Says why where one cannot run; with CI=true that is a failure. `-- podman attacks` picks an engine and files.
+import { globSync } from 'node:fs';
+import { runTestFiles } from '#cli/tasks/test.ts';
+import { root } from '#cli/tasks/processes.ts';
+import { noSandboxEngineReason, startSandboxEngine, type SandboxEngineKind } from '#test/setup/sandbox-engine.ts';
+
+const KINDS: readonly SandboxEngineKind[] = ['docker', 'podman'];
+
+process.exitCode = await run(process.argv.slice(2));
+
+async function run(words: readonly string[]): Promise<number> {
+  const options = words.filter((word) => word.startsWith('--'));
+  const parts = words.filter((word) => !word.startsWith('--') && !KINDS.includes(word as SandboxEngineKind));
+  const all = globSync('test/sandbox/*.test.ts', { cwd: root }).toSorted();
+  const files = parts.length === 0 ? all : all.filter((file) => parts.some((part) => file.includes(part)));
+  const chosen = KINDS.filter((kind) => words.includes(kind));
+  let code = 0;
+  for (const kind of chosen.length === 0 ? KINDS : chosen) {
+    const reason = await noSandboxEngineReason(kind);
+    if (reason !== null) {
+      process.stdout.write(`Sandboxes are not tested over ${kind}: ${reason}\n`);
+      if (process.env['CI'] === 'true') code ||= 1;
+      continue;
+    }
+    process.stdout.write(`\nSandboxes over ${kind}\n`);
+    const engine = await startSandboxEngine(kind);
+    // Nothing stays when its time is over.
+    const end = (): void => void engine.close().finally(() => process.exit(1));
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, end);
+    try {
+      process.env['TEST_SANDBOX_SOCKET'] = engine.socketPath;
+      process.env['TEST_SANDBOX_ENGINE'] = kind;
+      // One at a time: each counts what is left on the machine.
+      for (const file of files) code = (await runTestFiles([file], options)) || code;
+    } finally {
+      for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, end);
+      await engine.close();
+    }
+  }
+  return code;
+}

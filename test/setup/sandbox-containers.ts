@@ -1,0 +1,108 @@
+// Sandboxes as containers of the engine that `npm run test:sandbox` started, and what they leave on the machine.
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { openContainerBackend, type ContainerBackendParts } from '#runtime/sandbox/backends/container/backend.ts';
+import { openEngineApi } from '#runtime/sandbox/backends/container/engine-api.ts';
+import type { MachineSpec, SandboxBackend } from '#runtime/sandbox/backend.ts';
+import { guardedLookup } from '#runtime/engine/bindings/host-names.ts';
+import { SANDBOX_IMAGE } from './sandbox-engine.ts';
+
+const runProgram = promisify(execFile);
+export const socketPath = process.env['TEST_SANDBOX_SOCKET'] ?? '';
+export const engineName = process.env['TEST_SANDBOX_ENGINE'] ?? '';
+
+/** Containers of one installation. */
+export interface TestContainers {
+  readonly backend: SandboxBackend;
+  /** What the backend told operators. */
+  readonly reports: string[];
+  /** A second service over the same machines, as after a restart. */
+  again(): Promise<SandboxBackend>;
+  close(): Promise<void>;
+}
+
+export async function openTestContainers(given: Partial<ContainerBackendParts> = {}): Promise<TestContainers> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'sandbox-disks-'));
+  const reports: string[] = [];
+  const policy = { loopback: false, private: false };
+  const parts: ContainerBackendParts = {
+    socketPath,
+    installation: `t${process.pid}`,
+    image: SANDBOX_IMAGE,
+    memoryMb: 512,
+    processorsMax: 1,
+    tasksMax: 128,
+    temporaryMb: 64,
+    diskFolder: folder,
+    diskMb: 256,
+    egress: { policy, lookup: guardedLookup(policy), hosts: null },
+    answerMs: 60_000,
+    report: (message) => void reports.push(message),
+    ...given,
+  };
+  const backends = [
+    await openContainerBackend(parts).catch((error: unknown) => {
+      rmSync(folder, { recursive: true });
+      throw error;
+    }),
+  ];
+  return {
+    backend: backends[0]!,
+    reports,
+    async again() {
+      const backend = await openContainerBackend(parts);
+      backends.push(backend);
+      return backend;
+    },
+    async close() {
+      const last = backends.at(-1)!;
+      for (const key of await last.keys()) await last.destroy(key);
+      for (const backend of backends) await backend.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+let machines = 0;
+
+export function machine(project = 'shop'): MachineSpec {
+  const id = `m${process.pid}x${++machines}`;
+  return { key: id, place: { project, resource: 'work', id } };
+}
+
+/** What there is on this machine and in the engine that sandboxes are made of, but for the volume of their program. */
+export async function machineThings(): Promise<Readonly<Record<string, readonly string[]>>> {
+  const api = openEngineApi(socketPath);
+  try {
+    const containers = await api.call<{ Id: string }[]>('GET', '/containers/json?all=1');
+    const { Volumes } = await api.call<{ Volumes: { Name: string }[] | null }>('GET', '/volumes');
+    const networks = await api.call<{ Name: string }[]>('GET', '/networks');
+    const { stdout } = await runProgram('losetup', ['--list', '--noheadings', '--output', 'BACK-FILE']);
+    return {
+      containers: containers.map(({ Id }) => Id),
+      volumes: (Volumes ?? []).map(({ Name }) => Name).filter((name) => !name.includes('-program-')),
+      networks: networks.map(({ Name }) => Name),
+      loops: stdout.split('\n').filter((line) => line.includes('sandbox-disks-')),
+      mounts: readFileSync('/proc/mounts', 'utf8')
+        .split('\n')
+        .filter((line) => line.includes('/dev/loop')),
+      interfaces: readdirSync('/sys/class/net'),
+      groups: controlGroups(),
+    };
+  } finally {
+    api.close();
+  }
+}
+
+/** Control groups that engines made for containers, in whichever version of them. */
+function controlGroups(): readonly string[] {
+  const at = '/sys/fs/cgroup/memory/docker';
+  try {
+    return readdirSync(at, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+  } catch {
+    return [];
+  }
+}
