@@ -5,8 +5,10 @@ import { chromium, openBrowser } from '#test/setup/browser.ts';
 import type { CheckName, Row } from './row.ts';
 import { filesOf, type Answer, type Visitor } from './visitor.ts';
 
+type CheckedRow = Pick<Row, 'kind' | 'page' | 'second'>;
+
 /** Checks by name. Not in the table: they are tried in production only (`assets`, `browser`). */
-export const checks: Readonly<Record<CheckName, (visitor: Visitor, row: Pick<Row, 'page'>) => Promise<void>>> = {
+export const checks: Readonly<Record<CheckName, (visitor: Visitor, row: CheckedRow) => Promise<void>>> = {
   async page(visitor, { page: at = '/' }) {
     const page = await visitor.get(`${at}?name=Ada`);
     has(page, 200, 'Hello, Ada');
@@ -28,7 +30,7 @@ export const checks: Readonly<Record<CheckName, (visitor: Visitor, row: Pick<Row
   async missing(visitor) {
     has(await visitor.get('/missing'), 404, '');
   },
-  async assets(visitor) {
+  async assets(visitor, { kind, second }) {
     has(await visitor.get('/robots.txt'), 200, 'User-agent');
     const files = filesOf((await visitor.get('/')).text);
     assert.ok(files.length > 0, 'the page names no file');
@@ -39,6 +41,8 @@ export const checks: Readonly<Record<CheckName, (visitor: Visitor, row: Pick<Row
       assert.match(headers['content-type'] ?? '', type, `${file} is ${headers['content-type']}`);
       assert.match(headers['cache-control'] ?? '', /immutable|must-revalidate/, `${file} says nothing of caching`);
     }
+    if (kind === 'static') await rules(visitor);
+    if (second !== undefined) await cleanAddress(visitor, second);
   },
   async browser(visitor) {
     assert.ok(chromium !== null, 'Chromium is not installed (apt-get install chromium)');
@@ -66,6 +70,27 @@ export const checks: Readonly<Record<CheckName, (visitor: Visitor, row: Pick<Row
     }
   },
 };
+
+/** What `_headers` and `_redirects` of a static app say. */
+async function rules(visitor: Visitor): Promise<void> {
+  const { headers } = await visitor.get('/robots.txt');
+  assert.equal(headers['x-robots-tag'], 'noindex', '_headers is not heard');
+  const moved = await visitor.get('/old');
+  assert.deepEqual([moved.status, moved.headers.location], [301, '/robots.txt'], '_redirects is not heard');
+}
+
+/** A page has one address, with or without a slash at its end; the others lead there. */
+async function cleanAddress(visitor: Visitor, page: string): Promise<void> {
+  const answers = new Map<string, Answer>();
+  for (const at of [page, `${page}/`]) answers.set(at, await visitor.get(at));
+  const [[own, shown] = ['', null], ...others] = [...answers].filter(([, { status }]) => status === 200);
+  assert.ok(shown !== null && others.length === 0, `${page} has ${others.length + (shown === null ? 0 : 1)} addresses`);
+  has(shown, 200, 'About');
+  answers.delete(own);
+  answers.set(`${page}.html`, await visitor.get(`${page}.html`));
+  for (const [at, { status, headers }] of answers)
+    assert.deepEqual([status, headers.location], [307, own], `${at} does not lead to ${own}`);
+}
 
 const BROWSER_MS_MAX = 20_000;
 

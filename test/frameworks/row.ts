@@ -6,6 +6,7 @@
 //   /form                a form that posts `name`, and then a page with `Thanks, Ada`
 //   /missing             404
 //   /robots.txt          a file of the app's public folder
+// Of static apps `_headers` gives that file an `x-robots-tag`, and `_redirects` leads to it from /old.
 // and have the scripts and styles that their pages name.
 
 /** What a visitor tries, in the order of the table's columns. */
@@ -25,6 +26,8 @@ export interface Row {
   readonly edits: string;
   /** Path of the page that its server renders; default: `/`. */
   readonly page?: string;
+  /** Path of a second page, of static apps that have one: it says `About`, and its address has no ending. */
+  readonly second?: string;
   /** Path that shows the edit; default: that page. */
   readonly editedAt?: string;
   /** Packages of this repository that it has installed, by their folder in `packages/`. */

@@ -8,6 +8,15 @@ const noServer = (what: string): Partial<Record<CheckName, string>> => ({
   form: `${what} has no server`,
 });
 
+const site: Row['holes'] = {
+  page: 'pages are made by the build: none knows its visitor',
+  ...noServer('a static site'),
+};
+const singlePage: Row['holes'] = {
+  page: 'nothing is rendered on a server: the browser makes the page',
+  ...noServer('a single-page app'),
+};
+
 export const rows: readonly Row[] = [
   { app: 'hono-jsx', title: 'Hono with JSX', shows: 'hono', kind: 'dynamic', edits: 'src/index.tsx' },
   {
@@ -33,10 +42,17 @@ export const rows: readonly Row[] = [
     kind: 'static',
     edits: 'src/App.jsx',
     editedAt: '/src/App.jsx',
-    holes: {
-      page: 'nothing is rendered on a server: the browser makes the page',
-      ...noServer('a single-page app'),
-    },
+    holes: singlePage,
+    untriedInDev: ['missing'],
+  },
+  {
+    app: 'vite-vue',
+    title: 'Vite with Vue',
+    shows: 'vue',
+    kind: 'static',
+    edits: 'src/App.vue',
+    editedAt: '/src/App.vue',
+    holes: singlePage,
     untriedInDev: ['missing'],
   },
   {
@@ -45,10 +61,37 @@ export const rows: readonly Row[] = [
     shows: 'astro',
     kind: 'static',
     edits: 'src/pages/index.astro',
-    holes: {
-      page: 'pages are made by the build: none knows its visitor',
-      ...noServer('a static site'),
-    },
+    second: '/about',
+    holes: site,
+  },
+  {
+    app: 'sveltekit-static',
+    title: 'SvelteKit, static',
+    shows: '@sveltejs/kit',
+    kind: 'static',
+    edits: 'src/routes/+page.svelte',
+    second: '/about',
+    holes: site,
+  },
+  {
+    app: 'vitepress',
+    title: 'VitePress',
+    shows: 'vitepress',
+    kind: 'static',
+    edits: 'docs/index.md',
+    editedAt: '/index.md',
+    second: '/about',
+    holes: site,
+    untriedInDev: ['missing'],
+  },
+  {
+    app: 'eleventy',
+    title: 'Eleventy',
+    shows: '@11ty/eleventy',
+    kind: 'static',
+    edits: 'src/index.md',
+    second: '/about',
+    holes: site,
   },
   {
     app: 'vite-worker',
@@ -99,9 +142,7 @@ export const rows: readonly Row[] = [
     shows: 'next',
     kind: 'static',
     edits: 'app/page.jsx',
-    holes: {
-      page: 'pages are made by the build: none knows its visitor',
-      ...noServer('a static site'),
-    },
+    second: '/about',
+    holes: site,
   },
 ];

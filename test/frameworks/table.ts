@@ -37,7 +37,7 @@ export function tableOf(outcomes: readonly Outcome[], date: string): string {
       `- **dev answers**: from \`platform dev\` to the first answer with the page; the pages of the next columns, up to 404, are then tried there too.`,
       `- **edit shown**: from the write of a file to the first answer that shows it, the median of three.`,
       `- **build**, **deploy**: the whole command.`,
-      `- **SSR page**: it shows what the query of the request says. **Streaming**: the first part arrives before the second is there. **Form post**: without scripts, as a browser sends it. **Assets**: every file that the page names, and \`robots.txt\`. **Runs in the browser**: a button of the page counts in Chromium, and nothing is complained of.`,
+      `- **SSR page**: it shows what the query of the request says. **Streaming**: the first part arrives before the second is there. **Form post**: without scripts, as a browser sends it. **Assets**: every file that the page names, and \`robots.txt\`; of static apps also what \`_headers\` and \`_redirects\` say, and that a second page has one address, without an ending. **Runs in the browser**: a button of the page counts in Chromium, and nothing is complained of.`,
     ].join('\n'),
     [`| ${heads.join(' | ')} |`, `| ${heads.map(() => '---').join(' | ')} |`, ...lines].join('\n'),
     reasons.length === 0 ? '' : '## Reasons',

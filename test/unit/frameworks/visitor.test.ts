@@ -54,18 +54,18 @@ test('a form of another encoding is sent in parts', async (t) => {
 
 test('an answer that comes in one piece is no stream, and one whose second part comes later is', async (t) => {
   const whole = await visit(t, (_, response) => void response.end('first part, second part'));
-  await assert.rejects(checks.stream(whole, {}), /in one piece/);
+  await assert.rejects(checks.stream(whole, { kind: 'dynamic' }), /in one piece/);
   const parts = await visit(t, (_, response) => {
     response.write('first part');
     setTimeout(() => response.end('second part'), 50);
   });
-  await checks.stream(parts, {});
+  await checks.stream(parts, { kind: 'dynamic' });
 });
 
 test('a page that says less than it should fails, with what it said', async (t) => {
   const visitor = await visit(t, (_, response) => void response.end('Hello, stranger'));
-  await assert.rejects(checks.page(visitor, {}), /no "Hello, Ada" in: Hello, stranger/);
-  await assert.rejects(checks.missing(visitor, {}), /200: Hello/);
+  await assert.rejects(checks.page(visitor, { kind: 'dynamic' }), /no "Hello, Ada" in: Hello, stranger/);
+  await assert.rejects(checks.missing(visitor, { kind: 'dynamic' }), /200: Hello/);
 });
 
 test('the files of a page are its scripts, styles and images, without those of other sites', () => {

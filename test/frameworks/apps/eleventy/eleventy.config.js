@@ -1,0 +1,4 @@
+export default function (config) {
+  config.addPassthroughCopy({ public: '/' });
+  return { dir: { input: 'src' } };
+}
