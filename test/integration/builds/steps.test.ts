@@ -243,6 +243,33 @@ test('in a monorepo dependencies are installed at its root, and the build runs i
   assert.equal(manifestOf(place, api.result!.artifactId).kind, 'dynamic');
 });
 
+test('in a monorepo with Turborepo the packages that a project uses are built before it', async (t) => {
+  const place = openBuildPlace(t);
+  // What it is told of the real one: the packages that web needs, without web.
+  const turbo = `#!/bin/sh\ntest "$*" = "run build --filter=@acme/web^..." && cd ../../libs/ui && npm run build\n`;
+  place.commit({
+    'package.json': JSON.stringify({
+      private: true,
+      workspaces: ['apps/*', 'libs/*'],
+      devDependencies: { turbo: 'file:tools/turbo' },
+    }),
+    'turbo.json': '{ "tasks": { "build": { "dependsOn": ["^build"] } } }',
+    'tools/turbo/package.json': '{"name":"turbo","version":"2.0.0","bin":"turbo"}',
+    'tools/turbo/turbo': turbo,
+    'libs/ui/package.json': '{"name":"@acme/ui","version":"1.0.0","scripts":{"build":"echo the library > built.html"}}',
+    'apps/web/package.json': JSON.stringify({
+      name: '@acme/web',
+      version: '1.0.0',
+      scripts: { build: 'mkdir dist && cp ../../libs/ui/built.html dist/index.html' },
+      dependencies: { '@acme/ui': '*' },
+    }),
+  });
+  const { result, failure, log } = await buildIn(place, confinement, { configPath: 'apps/web' });
+  assert.equal(failure, null, `${failure?.message}\n${log}`);
+  assert.match(log, /^.*\$ turbo run build --filter=@acme\/web\^\.\.\. && npm run build$/m);
+  assert.equal(readFileSync(join(result!.folder, 'assets/index.html'), 'utf8').trim(), 'the library');
+});
+
 test('the files of a monorepo that platform-workspace.yaml excludes do not count', async (t) => {
   const place = openBuildPlace(t);
   const files = { ...WORKER, 'examples/a/platform.yaml': 'kind: worker\n' };
