@@ -34,7 +34,8 @@ RUN apt-get update \
  && apt-get clean && rm -rf /var/lib/apt/lists/*
 RUN groupadd --gid 10001 platform && useradd --uid 10001 --gid 10001 --home-dir /data --no-create-home platform \
  && install -d -o platform -g platform -m 0711 /data \
- && install -d -o platform -g platform -m 0700 /cache /data/artifacts /data/routes /data/files /data/edge /data/secrets
+ && install -d -o platform -g platform -m 0700 /cache /data/artifacts /data/routes /data/files /data/edge /data/secrets \
+ && install -d -g platform -m 1770 /run/servers
 COPY --from=program /node /usr/local/bin/node
 COPY --from=program /out /opt/platform
 COPY --from=uws /out /opt/platform/node_modules

@@ -43,9 +43,11 @@ export async function checkPrograms(shell: Shell): Promise<Finding[]> {
       ? warn(
           'bwrap',
           'bubblewrap is not installed',
-          isRoot
-            ? 'Servers of kind ssr are refused, and builds run under a user of their own alone: install it (apt-get install bubblewrap)'
-            : 'Servers of kind ssr are refused, and only the first organization can build: install it (apt-get install bubblewrap)',
+          [
+            // In containers they run in another one.
+            ...((shell.env['SSR_SOCKETS_DIR'] ?? '') === '' ? ['Servers of kind ssr are refused'] : []),
+            isRoot ? 'builds run under a user of their own alone' : 'only the first organization can build',
+          ].join(', and ') + ': install it (apt-get install bubblewrap)',
         )
       : ok('bwrap', bwrap),
   ];

@@ -166,7 +166,12 @@ export const variableGroups: readonly Group[] = [
       [
         'PLATFORM_PARTS',
         '',
-        'What one supervisor runs: handler, databases, broker, api, builder, migrator, web; default: all',
+        'What one supervisor runs: handler, databases, broker, api, builder, migrator, web, servers; default: all',
+      ],
+      [
+        'SSR_SOCKETS_DIR',
+        '',
+        'Folder of sockets that handlers and the part servers share; default: handlers run servers themselves',
       ],
       ['API_HANDLER_URL', '', 'Private ports of handlers, for the API and the broker apart from them'],
       ['HOST', '127.0.0.1', 'Address of the private port and the database service'],
@@ -204,6 +209,7 @@ export const variableGroups: readonly Group[] = [
       ['CADDY_MEMORY', '512m', 'Memory of its container'],
       ['EDGE_MEMORY', '512m', 'Memory of the container of certificates (profile https)'],
       ['PLATFORM_MEMORY', '4g', 'Memory of the container platform'],
+      ['SERVERS_MEMORY', '4g', 'Memory of the container of servers for Node'],
       ['HANDLER_MEMORY', '4g', 'Memory of a handler'],
       ['API_MEMORY', '1g', 'Memory of the API'],
       ['INTERNAL_MEMORY', '2g', 'Memory of broker and database service'],

@@ -17,6 +17,7 @@ const adapters = ['packages/astro/', 'packages/nitro/', 'packages/sveltekit/'];
 /** What lies in an image: all of these folders, and what their modules import. */
 const contents: Readonly<Record<string, readonly string[]>> = {
   handler: ['runtime/supervisor/', 'runtime/engine/', 'runtime/ssr/', 'postgres/'],
+  servers: ['runtime/supervisor/', 'runtime/ssr/', 'postgres/'],
   internal: ['runtime/supervisor/', 'runtime/broker/', 'runtime/databases/', 'runtime/migrator/', 'postgres/'],
   control: ['runtime/supervisor/', 'control/', 'postgres/', 'git/'],
   builder: ['runtime/supervisor/', 'builder/', 'core/rpc/', 'postgres/', 'git/', ...adapters],

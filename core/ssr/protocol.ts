@@ -41,6 +41,9 @@ export type ToEngine =
   /** A line that a server wrote. */
   | { readonly type: 'line'; readonly key: string; readonly level: 'info' | 'error'; readonly text: string };
 
+/** What names of sockets for calls of bindings begin with, in a folder that handlers and servers share. */
+export const CALLS_PREFIX = 'calls-';
+
 /** On a call of a binding, from the process of servers to an engine: whose it is. */
 export const SERVER_KEY_HEADER = 'x-platform-server';
 

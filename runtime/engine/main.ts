@@ -1,4 +1,5 @@
 // Root of an engine process: the only reader of the environment in the runtime. Started by supervisor/main.ts.
+import { randomBytes } from 'node:crypto';
 import { createEngine } from './engine.ts';
 import { openEngineStores, type EngineStores } from './process/stores.ts';
 import { openEngineLog, type EngineLog } from './process/log.ts';
@@ -159,7 +160,11 @@ async function start(): Promise<void> {
   const telemetry = new TelemetryRecorder(config.limits.telemetry, config.traceSampleRate);
   if (config.supervision === null) telemetry.stop();
   const openArtifact = createArtifactSource(config.folder);
-  const callsPath = `${config.supervision?.sockets ?? ''}.calls`;
+  // Several handlers share that folder: numbers of their engines come twice.
+  const callsPath =
+    config.ssrCalls === ''
+      ? `${config.supervision?.sockets ?? ''}.calls`
+      : `${config.ssrCalls}${randomBytes(8).toString('hex')}.sock`;
   const servers = new ServerLink({
     socket: config.ssrSocket,
     calls: callsPath,

@@ -1,7 +1,7 @@
 // Root of the process that runs servers of ssr projects beside the handler: it fences them, starts them for engines,
 // and stops them. Started by the supervisor when an engine wants it; it holds no key of the platform.
-import { chmodSync } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { chmodSync, chownSync, rmSync } from 'node:fs';
+import { chmod, lstat, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import path from 'node:path';
 import { createOwnAddresses } from '#core/egress.ts';
@@ -11,9 +11,10 @@ import { confinementOf } from '#core/process/confinement/confinement.ts';
 import { tellFigures } from '#core/process/figures.ts';
 import { nodeFolders } from '#core/process/confinement/command-line.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
-import { readLines, type FromEngine, type ToEngine } from '#core/ssr/protocol.ts';
+import { CALLS_PREFIX, readLines, type FromEngine, type ToEngine } from '#core/ssr/protocol.ts';
 import { guardedLookup } from '../engine/bindings/host-names.ts';
 import { openCalls } from './calls.ts';
+import { openOwnGroups } from './own-groups.ts';
 import { ServerProcess } from './server-process.ts';
 import { ServerRefused, Servers } from './servers.ts';
 import { openUnpacked } from './unpacked.ts';
@@ -22,6 +23,8 @@ const EXIT_CONFIGURATION = 78;
 const CLEAN_MS = 3_600_000;
 const KEEP_MS = 7 * 86_400_000;
 const IDLE_LOOK_MS = 1000;
+const RUNS_PREFIX = 'ssr-';
+const IN_CONTAINERS = 'In a container it takes cap_add and security_opt of containers/servers.yaml';
 
 const log = openLog('ssr', process.env);
 
@@ -36,11 +39,11 @@ async function start(): Promise<void> {
   const sockets = environment['SSR_SOCKETS'] ?? '';
   const limits = limitsFrom(environment);
   const own = path.join(data, 'ssr');
-  const runs = path.join(sockets, 'ssr');
   await mkdir(own, { recursive: true, mode: 0o700 });
-  // One before it may have been killed.
-  await rm(runs, { recursive: true, force: true });
-  await mkdir(runs, { recursive: true, mode: 0o711 });
+  const runs = await makeRuns(sockets);
+  // Engines may be another user's, in another container: those of the group of this folder reach sockets in it.
+  const { gid } = await stat(sockets);
+  await openOwnGroups();
   const confinement = await confinementOf({
     workFolders: runs,
     privateFolders: [data],
@@ -82,7 +85,7 @@ async function start(): Promise<void> {
     async start(spec, slot) {
       if (confinement.kind !== 'namespaces')
         throw new ServerRefused('server_unavailable', {
-          reason: `nothing fences servers on this machine. ${confinement.reason ?? ''}`,
+          reason: `nothing fences servers on this machine. ${confinement.reason ?? ''}. ${IN_CONTAINERS}`,
         });
       const code = await unpacked.folderOf(spec.artifact, spec.server);
       used.set(spec.key, code);
@@ -95,6 +98,7 @@ async function start(): Promise<void> {
         start: spec.server.start,
         vars: spec.vars,
         run: path.join(runs, String(++lastRun)),
+        engineGid: gid,
         policy,
         lookup,
         openCalls: (folder) => openCalls(folder, spec, () => enginesOf(engines, spec.key)),
@@ -111,13 +115,16 @@ async function start(): Promise<void> {
     engines.add(engine);
     socket.once('close', () => {
       engines.delete(engine);
+      // One that was killed leaves it behind.
+      if (isCallsOf(sockets, engine.calls)) rmSync(engine.calls, { force: true });
       servers.releaseAll(engine);
     });
   });
   const file = path.join(sockets, 'ssr.sock');
   await rm(file, { force: true });
   await new Promise<void>((resolve, reject) => void server.once('error', reject).listen(file, resolve));
-  chmodSync(file, 0o600);
+  chownSync(file, process.getuid!(), gid);
+  chmodSync(file, 0o660);
   const timers = [
     setInterval(() => servers.stopIdle(), Math.min(IDLE_LOOK_MS, limits.ssr.idleMs)),
     setInterval(() => void unpacked.clean(new Set(used.values())), CLEAN_MS),
@@ -146,6 +153,28 @@ async function start(): Promise<void> {
       ['platform_server_starts_total', { outcome: 'failed' }, servers.starts.failed],
     ];
   });
+}
+
+/**
+ * Folder of the folders of servers. Engines may write beside it, and be another user's: nothing is done to what another
+ * user owns, and no name is taken that could be there.
+ */
+async function makeRuns(sockets: string): Promise<string> {
+  for (const name of await readdir(sockets)) {
+    const left = path.join(sockets, name);
+    // One before it may have been killed.
+    if (name.startsWith(RUNS_PREFIX) && (await lstat(left)).uid === process.getuid!())
+      await rm(left, { recursive: true, force: true });
+  }
+  const runs = await mkdtemp(path.join(sockets, RUNS_PREFIX));
+  await chmod(runs, 0o711);
+  return runs;
+}
+
+/** Whether a path is that of an engine's socket in the folder that it shares with us. */
+function isCallsOf(sockets: string, file: string): boolean {
+  const name = path.basename(file);
+  return name.startsWith(CALLS_PREFIX) && file === path.join(sockets, name);
 }
 
 /** Sockets for calls of a server's bindings: an engine that asked for it first. */
@@ -198,5 +227,6 @@ function describe({ kind, reason, firstUid }: Confinement): string {
     kind === 'namespaces'
       ? `Servers of ssr projects run in namespaces${firstUid == null ? '' : `, under user ids of their own from ${firstUid}`}`
       : 'Servers of ssr projects are refused: nothing keeps them from this machine';
-  return reason === null ? how : `${how}. ${reason}`;
+  const what = reason === null ? how : `${how}. ${reason}`;
+  return kind === 'namespaces' ? what : `${what}. ${IN_CONTAINERS}`;
 }

@@ -39,7 +39,8 @@ function listen() {
       chosen.emit('connection', socket);
     });
     bridge.on('error', () => {});
-    original.call(bridge, path.join(folder, 'own', 'http.sock'));
+    // Whom the folder around it lets pass may connect.
+    original.call(bridge, { path: path.join(folder, 'own', 'http.sock'), writableAll: true });
     bridge.unref();
   };
   net.Server.prototype.listen = function (...args) {

@@ -29,6 +29,8 @@ export interface ServerStart {
   readonly vars: Readonly<Record<string, string>>;
   /** Own, short and private: its sockets lie there. */
   readonly run: string;
+  /** The group that engines are in. */
+  readonly engineGid: number;
   readonly policy: EgressPolicy;
   readonly lookup: LookupFunction;
   /** Opens what else the server reaches in its folder. @returns what closes it, and variables that say where it is. */
@@ -100,7 +102,8 @@ export class ServerProcess {
     await mkdir(doors, { mode: 0o755 });
     if (uid !== null) {
       await chmod(run, 0o711);
-      await chown(own, uid, uid);
+      await chown(own, uid, given.engineGid);
+      await chmod(own, 0o710);
     }
     const calls = await given.openCalls(doors);
     const closeEgress = await openEgress({

@@ -38,7 +38,7 @@ import { UsageLedger } from './private-port/usage.ts';
 import { originOf, portFailure, privatePortSettings } from './private-port/settings.ts';
 import { EngineWatch } from './quarantine/watch.ts';
 import { Services, type ServiceHooks, type ServiceSpec } from './services/services.ts';
-import { ssrService, ssrSocket } from './services/ssr-service.ts';
+import { serverParts } from './services/ssr-service.ts';
 import { startServices } from './services/start-services.ts';
 import { webService } from './services/web-service.ts';
 import type { SupervisorState } from './private-port/state.ts';
@@ -198,8 +198,8 @@ async function start(config: SupervisorConfig): Promise<void> {
   const aiSockets = gatewaySockets(sockets);
   const runsGateway = ofDatabase.length > 0 && (serves || parts.has('api')) && hasGateway(process.env);
   Object.assign(environment, engineAi(process.env, runsGateway ? aiSockets : null));
-  const runsServers = serves && folder !== '';
-  if (runsServers) environment['ENGINE_SSR_SOCKET'] = ssrSocket(sockets);
+  const servers = serverParts(process.env, { parts, folder, sockets, limits });
+  Object.assign(environment, servers.engineEnvironment);
   const specs: ServiceSpec[] = [
     ...(parts.has('databases') ? [databaseService(process.env, folder, sockets)] : []).filter((spec) => spec !== null),
     ...ofDatabase,
@@ -214,7 +214,7 @@ async function start(config: SupervisorConfig): Promise<void> {
           }),
         ]
       : []),
-    ...(runsServers ? [ssrService({ environment: process.env, sockets, stopMs: limits.ssr.stopMs })] : []),
+    ...servers.specs,
   ];
   const hooks: ServiceHooks = {
     onDeath: (service, code, signal, delayMs) =>

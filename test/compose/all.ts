@@ -1,9 +1,10 @@
 // Started by `npm run test:compose`: one engine for all of it, the images, then the push of test/e2e against the
-// compose files, then three handlers, then certificates. Says why where it cannot run; with CI=true that is a failure.
+// compose files, then servers for Node, then three handlers, then certificates. Says why where it cannot run; with
+// CI=true that is a failure.
 import { runTestFiles } from '#cli/tasks/test.ts';
 import { noDockerReason, startDockerEngine } from '#test/setup/docker-engine.ts';
 
-const FILES = ['test/compose/images.test.ts', 'test/compose/handlers.test.ts', 'test/compose/https.test.ts'];
+const FILES = ['images', 'servers', 'handlers', 'https'].map((name) => `test/compose/${name}.test.ts`);
 
 process.exitCode = await run(process.argv.slice(2));
 

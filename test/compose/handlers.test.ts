@@ -5,11 +5,14 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { startComposePlatform, type ComposePlatform } from '#test/setup/compose-platform.ts';
+import { ssrApp } from '#test/setup/ssr-app.ts';
 import { startSteadyLoad } from '#test/setup/steady-load.ts';
 import { eventually, type Json } from '#test/setup/whole-platform.ts';
 
 const PER_SECOND = 500;
 const PROJECTS = ['one', 'two', 'three', 'four', 'five', 'six'];
+const BUILDER_RIGHTS = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'KILL', 'SETGID', 'SETUID'];
+const SERVER_RIGHTS = [...BUILDER_RIGHTS, 'NET_ADMIN', 'SETPCAP', 'SYS_ADMIN'].toSorted();
 /** Requests that a handler answers at a time at this rate, by far. */
 const IN_FLIGHT_MAX = 64;
 
@@ -77,6 +80,7 @@ test('every container has as few rights as it needs, bounds and a health check, 
   for (const { Config: config, HostConfig: host, NetworkSettings: network } of all) {
     const service: string = config.Labels['com.docker.compose.service'];
     const isBuilder = service === 'builder';
+    const isRoot = isBuilder || service === 'servers';
     const says = {
       user: config.User !== '' && config.User !== 'root' && !config.User.startsWith('0'),
       readOnly: host.ReadonlyRootfs,
@@ -87,7 +91,9 @@ test('every container has as few rights as it needs, bounds and a health check, 
       health: config.Healthcheck?.Test?.length > 0,
     };
     const expected = { privileged: false, escalates: false, memory: true, processes: true, health: true };
-    assert.deepEqual(says, { user: !isBuilder, readOnly: !isBuilder, ...expected }, service);
+    assert.deepEqual(says, { user: !isRoot, readOnly: !isBuilder, ...expected }, service);
+    const added = { builder: BUILDER_RIGHTS, servers: SERVER_RIGHTS }[service] ?? [];
+    assert.deepEqual((host.CapAdd ?? []).toSorted(), added, service);
     if (!['postgres', 'redis'].includes(service)) assert.deepEqual(host.CapDrop, ['ALL'], service);
     for (const [port, bindings] of Object.entries(network.Ports))
       if (bindings !== null) published.push(`${service} ${port}`);
@@ -149,9 +155,30 @@ test('a deployment is known to all handlers, and each host has one of them', asy
   assert.ok(served.filter((count) => count > 0).length >= 2, served.join());
 });
 
+test('one server for Node answers for all handlers, and none of them replaces its sockets', async () => {
+  const folder = path.join(platform.folder, 'node');
+  const began = `const began = String(process.hrtime.bigint()); globalThis.routes = { '/': (_, response) => response.end(began) };`;
+  const files = { ...ssrApp(began), 'platform.yaml': 'name: node\nkind: ssr\nbuild: "true"\n' };
+  for (const [file, text] of Object.entries(files)) {
+    mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
+    writeFileSync(path.join(folder, file), text);
+  }
+  await platform.cli(folder, 'deploy', '--prod', '--json');
+  const ask = `require('node:http').get({ port: 4001, headers: { host: 'node.localhost' } }, (answer) => answer.pipe(process.stdout))`;
+  const said: string[] = [];
+  for (const service of ['handler', 'handler-2', 'handler-3']) {
+    const id = await containerOf(service);
+    said.push(await platform.engine.docker('exec', id, 'node', '-e', ask));
+    const replace = `require('node:fs').renameSync('/run/servers/ssr.sock', '/run/servers/calls-mine')`;
+    await assert.rejects(platform.engine.docker('exec', id, 'node', '-e', replace), /EPERM/);
+  }
+  assert.match(said[0]!, /^\d+$/);
+  assert.deepEqual(said, [said[0], said[0], said[0]]);
+});
+
 test('the container of the operator backs up what lies in all volumes', async () => {
   const said = await operator('backup', '--out', '/data/backups/');
-  assert.match(said, new RegExp(`Backed up .* to /data/backups/[^]* ${PROJECTS.length} artifacts`));
+  assert.match(said, new RegExp(`Backed up .* to /data/backups/[^]* ${PROJECTS.length + 1} artifacts`));
 });
 
 test('one of them is killed, and only what was in flight there is lost', async () => {

@@ -19,6 +19,7 @@ const IMAGES = [
   'platform-internal',
   'platform-web',
   'platform-builder',
+  'platform-servers',
   'platform-edge',
 ];
 const PROFILES = ['redis', 'https', 'operator', 'migrator'].flatMap((name) => ['--profile', name]);
@@ -90,7 +91,7 @@ test('an image holds the program, and neither sources, tests nor what builds it'
   assert.match(uws, /^(?:LICENSE\S*\n)?package\.json\nuws\.js\nuws_linux_\w+_137\.node\n$/);
   for (const image of IMAGES) {
     const user = (await engine.docker('run', '--rm', '--entrypoint', 'id', image, '-u')).trim();
-    assert.equal(user, image === 'platform-builder' ? '0' : '10001', image);
+    assert.equal(user, ['platform-builder', 'platform-servers'].includes(image) ? '0' : '10001', image);
   }
 });
 

@@ -32,6 +32,25 @@ globalThis.routes = {
 };
 `;
 
+/** Files of such a project. */
+export const runningApp = (): Record<string, string> => ssrApp(RUNS);
+
+/** Code for such a project that calls a binding, and gives status and body of the answer. */
+export const bindingCall = (binding: string, method: string, ...args: readonly unknown[]): string => `
+  const asked = http.request({
+    socketPath: process.env.PLATFORM_MOCK_SERVER_URL.slice('unix:'.length),
+    path: '/rpc',
+    method: 'POST',
+    headers: { authorization: 'Bearer ' + process.env.PLATFORM_MOCK_SERVER_TOKEN },
+  });
+  return await new Promise((resolve, reject) => {
+    asked.on('error', reject).on('response', (answer) => {
+      let text = '';
+      answer.on('data', (chunk) => (text += chunk)).on('end', () => resolve(answer.statusCode + ' ' + text));
+    });
+    asked.end(${JSON.stringify(JSON.stringify({ binding, method, args }))});
+  });`;
+
 export async function openHostileServer(
   t: TestContext,
   environment: Readonly<Record<string, string>> = {},
@@ -39,7 +58,7 @@ export async function openHostileServer(
   const platform = await startPlatform({}, environment);
   t.after(() => platform.close());
   for (const project of ['good', 'bad']) {
-    await platform.deploy(project, '', `${SSR}cache:\n  KV: pages\n`, ssrApp(RUNS));
+    await platform.deploy(project, '', `${SSR}cache:\n  KV: pages\n`, runningApp());
     await platform.answers(project, 'hello from a server');
   }
   return {

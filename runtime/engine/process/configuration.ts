@@ -43,6 +43,8 @@ export interface EngineConfig {
   readonly ai: { readonly socket: string; readonly origin: string; readonly url: string | null } | null;
   /** `ENGINE_SSR_SOCKET`: where servers of ssr projects are asked for; '': none run here. */
   readonly ssrSocket: string;
+  /** `ENGINE_SSR_CALLS`: what the path of a socket for their calls begins with; '': that of its own socket. */
+  readonly ssrCalls: string;
   /** What the supervisor starts an engine with; null when it stands alone. */
   readonly supervision: Supervision | null;
 }
@@ -110,6 +112,7 @@ export function engineConfig(environment: Readonly<Record<string, string | undef
     traceSampleRate: rate('TRACE_SAMPLE_RATE', get('TRACE_SAMPLE_RATE')),
     edgeToken: get('EDGE_TOKEN'),
     ssrSocket: get('ENGINE_SSR_SOCKET'),
+    ssrCalls: get('ENGINE_SSR_CALLS'),
     ai:
       get('ENGINE_AI_SOCKET') === '' && get('ENGINE_AI_ORIGIN') === ''
         ? null

@@ -93,7 +93,9 @@ export class ServerLink {
       if (isOpen) return this.#opened(connection);
       if (this.#closed || performance.now() > until) {
         this.#connection = null;
-        throw unavailable('the process that runs servers does not start: the log of the platform says why');
+        throw unavailable(
+          'the process that runs servers does not start: its log says why; in containers it is the service `servers`',
+        );
       }
       this.#parts.want();
       await pause(LOOK_MS);

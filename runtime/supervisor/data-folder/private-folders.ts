@@ -19,6 +19,7 @@ export function keepPrivate(dataFolder: string): void {
   for (const name of folders) close(join(dataFolder, name));
   for (const name of ['secret', 'private-port.token']) close(join(dataFolder, name));
   const routes = join(dataFolder, 'routes');
+  if (lstatSync(routes).uid !== process.getuid?.()) return;
   for (const name of readdirSync(routes)) if (name.endsWith('.json')) close(join(routes, name));
 }
 

@@ -6,7 +6,9 @@ import { isHttpsOn } from '#core/public-https.ts';
 import { MAKE_SECRETS, weakSecrets } from '#core/process/secret-variables.ts';
 
 /** What `PLATFORM_PARTS` may name; all of them where it is not set, the last ones as the other variables say. */
-const names = ['handler', 'databases', 'broker', 'api', 'builder', 'migrator', 'web', 'edge'] as const;
+const names = ['handler', 'databases', 'broker', 'api', 'builder', 'migrator', 'web', 'edge', 'servers'] as const;
+/** Those that no other part is without. */
+const ASIDE: readonly Part[] = ['migrator', 'edge', 'servers'];
 
 /** One part of the platform. */
 export type Part = (typeof names)[number];
@@ -48,12 +50,14 @@ export function partsFrom(environment: Environment): Parts {
     get(name).length >= TOKEN_CHARS_MIN
       ? []
       : [`${name} must have at least ${TOKEN_CHARS_MIN} characters: ${why}; ${SAME_FOR_ALL}`];
-  const isAlone = names.some((name) => name !== 'edge' && name !== 'migrator' && !has(name));
+  const isAlone = names.some((name) => !ASIDE.includes(name) && !has(name));
   const asksHandlers = (has('api') || has('broker')) && !has('handler');
   const isAsked = has('handler') && !(has('api') && has('broker'));
   const needsOwner = has('api') || has('broker') || has('builder') || has('migrator');
   const problems = [
-    ...(has('handler') || needsOwner ? missing('FS_PATH', 'name the folder that all parts share') : []),
+    ...(has('handler') || has('servers') || needsOwner
+      ? missing('FS_PATH', 'name the folder that all parts share')
+      : []),
     ...(asksHandlers
       ? missing(
           'API_HANDLER_URL',
@@ -108,6 +112,9 @@ export function partsFrom(environment: Environment): Parts {
           'WEB_API_URL',
           'where the API listens for the web process, such as http://api:4003 (API_WEB_LISTEN there)',
         )
+      : []),
+    ...(has('servers') && !has('handler')
+      ? missing('SSR_SOCKETS_DIR', 'name the folder of sockets that it shares with the handlers, such as /run/servers')
       : []),
     ...(has('databases') && get('FS_PATH') === '' ? missing('DB_STORAGE_DIR', 'the folder of project databases') : []),
     ...weakSecrets(environment),

@@ -2,8 +2,10 @@
 // gets no key and no password: strangers' code runs in processes below it.
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
-import { limitVariables } from '#core/limits.ts';
+import { limitVariables, type Limits } from '#core/limits.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
+import { CALLS_PREFIX } from '#core/ssr/protocol.ts';
+import type { Parts } from '../engines/parts.ts';
 import type { ServiceSpec } from './services.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -15,25 +17,55 @@ const KEPT =
 /** More than its servers get to end. */
 const STOP_SPARE_MS = 5000;
 
-/** Where engines ask for servers. */
-export function ssrSocket(sockets: string): string {
-  return join(sockets, 'ssr.sock');
+/** What runs here of servers for Node, and what engines are told of them. */
+interface ServerParts {
+  readonly specs: readonly ServiceSpec[];
+  readonly engineEnvironment: Readonly<Record<string, string>>;
 }
 
-export function ssrService(given: {
+/**
+ * Beside engines, when the first one is wanted; or on its own, for handlers that share a folder of sockets with it
+ * (`SSR_SOCKETS_DIR`), as in containers.
+ *
+ * @param sockets private folder of the supervisor's sockets
+ */
+export function serverParts(
+  environment: Environment,
+  given: { readonly parts: Parts; readonly folder: string; readonly sockets: string; readonly limits: Limits },
+): ServerParts {
+  const { parts, folder, sockets, limits } = given;
+  const shared = environment['SSR_SOCKETS_DIR']?.trim() ?? '';
+  const serves = parts.has('handler');
+  const stays = parts.isChosen && parts.has('servers');
+  const where = shared === '' ? sockets : shared;
+  const runs = folder !== '' && (stays || (serves && shared === ''));
+  return {
+    specs: runs ? [ssrService({ environment, sockets: where, stopMs: limits.ssr.stopMs, stays })] : [],
+    engineEnvironment:
+      serves && folder !== ''
+        ? {
+            ENGINE_SSR_SOCKET: join(where, 'ssr.sock'),
+            ...(shared !== '' && { ENGINE_SSR_CALLS: join(shared, CALLS_PREFIX) }),
+          }
+        : {},
+  };
+}
+
+function ssrService(given: {
   readonly environment: Environment;
-  /** Private folder of the supervisor's sockets. */
   readonly sockets: string;
   readonly stopMs: number;
+  /** It runs whether it is wanted or not. */
+  readonly stays: boolean;
 }): ServiceSpec {
-  const { environment, sockets, stopMs } = given;
+  const { environment, sockets, stopMs, stays } = given;
   const isKept = (name: string): boolean => KEPT.test(name) || limitVariables.includes(name);
   const own = Object.fromEntries(Object.entries(environment).filter(([name]) => isKept(name)));
   const [program, ...before] = nodeCommand();
   const script = join(import.meta.dirname, `../../ssr/main${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`);
   return {
     name: 'ssr',
-    isOnDemand: true,
+    isOnDemand: !stays,
     start: () =>
       fork(script, {
         execPath: program,

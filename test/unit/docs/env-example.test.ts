@@ -13,7 +13,7 @@ import { readSources } from '#cli/tasks/sources.ts';
 const NOT_FOR_OPERATORS = new Set(
   (
     'PATH HOME NO_COLOR NODE_ENV NODE_COMPILE_CACHE XDG_CACHE_HOME ' +
-    'DB_SERVICE_SOCKETS PLATFORM_UPGRADE ENGINE_ID ENGINE_SOCKETS ENGINE_CRASH_FD ENGINE_AI_SOCKET ENGINE_AI_ORIGIN ENGINE_AI_URL ENGINE_SSR_SOCKET SSR_SOCKETS ' +
+    'DB_SERVICE_SOCKETS PLATFORM_UPGRADE ENGINE_ID ENGINE_SOCKETS ENGINE_CRASH_FD ENGINE_AI_SOCKET ENGINE_AI_ORIGIN ENGINE_AI_URL ENGINE_SSR_SOCKET ENGINE_SSR_CALLS SSR_SOCKETS ' +
     'PLATFORM_LOCAL_RECORD AI_LISTEN AI_ENGINES_LISTEN API_AI_SOCKET'
   ).split(' '),
 );
@@ -58,7 +58,7 @@ test('no secret is a setting of all parts', () => {
 
 test('every variable of the compose files is in .env.example', () => {
   const missing = new Set<string>();
-  for (const file of globSync('{compose*.yaml,containers/{services,handler,edge,Caddyfile}*}', { cwd: root }))
+  for (const file of globSync('{compose*.yaml,containers/{services,handler,servers,edge,Caddyfile}*}', { cwd: root }))
     for (const [, name] of readFileSync(path.join(root, file), 'utf8').matchAll(/\$\{([A-Z][A-Z0-9_]+)[:}]/g))
       if (!known.has(name!)) missing.add(`${name} (${file})`);
   assert.deepEqual([...missing], [], 'give each a row in cli/tasks/env.ts, then `node cli/run.mjs :env`');
