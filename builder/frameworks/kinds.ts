@@ -36,7 +36,10 @@ export const decideKind: Readonly<Record<string, (project: ProjectView) => Decis
   // Our preset makes the worker: adapters.ts finds it.
   nuxt: nitroApp('nuxt.config'),
   nitro: nitroApp('nitro.config'),
-  'solid-start': nitroApp('app.config', 'vite.config'),
+  'solid-start': (project) =>
+    hasWorkerPlugin(project)
+      ? { kind: 'dynamic', because: 'its Vite plugin builds a worker' }
+      : nitroApp('app.config', 'vite.config')(project),
   analog: (project) =>
     /\bstatic\s*:\s*true\b/.test(project.config('vite.config'))
       ? { kind: 'static', because: 'vite.config has static: true' }

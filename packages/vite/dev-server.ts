@@ -139,7 +139,11 @@ export async function attachDevServer(server: ViteDevServer, parts: DevServerPar
   });
   server.watcher.on('all', (_event, file) => {
     const names = [entry.environment, ...entry.childEnvironments];
-    if (names.some((name) => server.environments[name]!.moduleGraph.getModulesByFile(file.replaceAll('\\', '/'))?.size))
+    // Without HMR Vite says nothing of a save: what it has dropped is seen by the next request.
+    if (
+      config.server.hmr !== false &&
+      names.some((name) => server.environments[name]!.moduleGraph.getModulesByFile(file.replaceAll('\\', '/'))?.size)
+    )
       opened?.saved();
     if (CONFIGURATION.test(path.basename(file))) ({ assets } = readProject(project.folder, project.configFile));
     if (CONFIGURATION.test(path.basename(file)) || /[\\/]migrations[\\/].*\.sql$/.test(file)) opened?.reload();

@@ -46,12 +46,14 @@ export class WorkerDevEnvironment extends DevEnvironment {
  * @param input the module that a build starts at; null of an environment that others load.
  * @param outDir where a build goes; null: where the framework says.
  * @param nodeEnv what `process.env.NODE_ENV` is, known to bundlers: packages choose their files by it.
+ * @param unbundled packages that Vite leaves as they are in dev.
  * @param createEnvironment of the dev server.
  */
 export function workerEnvironmentOptions(
   input: string | null,
   outDir: string | null,
   nodeEnv: string,
+  unbundled: readonly string[],
   createEnvironment: (name: string, config: ResolvedConfig) => DevEnvironment,
 ): EnvironmentOptions {
   const define = Object.fromEntries(
@@ -69,7 +71,7 @@ export function workerEnvironmentOptions(
     optimizeDeps: {
       noDiscovery: false,
       ignoreOutdatedRequests: true,
-      exclude: platformBuiltins.filter((name) => typeof name === 'string'),
+      exclude: [...platformBuiltins.filter((name) => typeof name === 'string'), ...unbundled],
       rolldownOptions: { platform: 'neutral', transform: { define } },
     },
     build: {

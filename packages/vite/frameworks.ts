@@ -12,6 +12,8 @@ export interface WorkerEntry {
   readonly childEnvironments: readonly string[];
   /** Whether a framework renders the pages. */
   readonly isFramework: boolean;
+  /** Packages that Vite leaves as they are in dev. */
+  readonly unbundled: readonly string[];
 }
 
 /** A framework over Vite that gives its server as a module. */
@@ -21,6 +23,8 @@ interface Framework {
   readonly main: string;
   readonly environment: string;
   readonly childEnvironments: readonly string[];
+  /** Packages of which Vite would bundle a part, and load another as it lies: their state would be there twice. */
+  readonly unbundled?: readonly string[];
 }
 
 const frameworks: readonly Framework[] = [
@@ -30,6 +34,13 @@ const frameworks: readonly Framework[] = [
     main: '@tanstack/react-start/server-entry',
     environment: 'ssr',
     childEnvironments: [],
+  },
+  {
+    dependency: '@solidjs/start',
+    main: 'solid-start:server-entry',
+    environment: 'ssr',
+    childEnvironments: [],
+    unbundled: ['@solidjs/start'],
   },
   { dependency: '@react-router/dev', main: 'virtual:platform/react-router', environment: 'ssr', childEnvironments: [] },
 ];
@@ -63,6 +74,7 @@ export function findWorkerEntry(root: string, main: string | null, names: Enviro
     environment: names.name ?? framework?.environment ?? 'worker',
     childEnvironments: names.childEnvironments ?? framework?.childEnvironments ?? [],
     isFramework: framework !== undefined,
+    unbundled: framework?.unbundled ?? [],
   };
 }
 

@@ -78,6 +78,7 @@ export function platform(options: PlatformOptions = {}): Plugin[] {
           name === entry.environment ? ENTRY : null,
           entry.isFramework ? null : path.join(user.build?.outDir ?? 'dist', name),
           process.env['NODE_ENV'] ?? mode,
+          entry.unbundled,
           createEnvironment,
         ),
       ]);
@@ -100,6 +101,10 @@ export function platform(options: PlatformOptions = {}): Plugin[] {
       resolved = config;
       if (config.plugins.filter(({ name }) => name === PLUGIN_NAME).length > 1)
         throw new Error('platform() is in the configuration of Vite twice: take one of them away');
+      if (config.plugins.some(({ name }) => name.startsWith('nitro:')))
+        throw new Error(
+          'nitro() and platform() are in the configuration of Vite, and each makes the worker: take nitro() away',
+        );
     },
     resolveId: {
       filter: { id: /^virtual:platform\// },

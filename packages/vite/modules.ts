@@ -1,5 +1,6 @@
 // The modules of an environment that a worker consists of, as Vite's dev server transforms them: those that its entry
 // imports, directly or not. Only what changed since the last time is asked for again.
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { DevEnvironment, TransformResult } from 'vite';
 
@@ -20,14 +21,21 @@ export interface WorkerModule {
 
 /** The modules of one environment. */
 export interface ModuleSet {
-  /** Imported by a name that only the running code knew, so that others do not lead to it. */
-  add(url: string): void;
+  /**
+   * Imported by a name that only the running code knew, so that others do not lead to it.
+   *
+   * @returns whether it is one of them now: what is no file waits for a second time, since its name may be one that is
+   *   made anew each time (SolidStart puts the time into it).
+   */
+  add(url: string): boolean;
   /** All of them, by URL. @throws what is wrong with one of them. */
   collect(): Promise<ReadonlyMap<string, WorkerModule>>;
   /** Whether Vite has dropped one since. */
   isStale(): boolean;
 }
 
+/** Names that are remembered for a second time. */
+const ASKED_ONCE_MAX = 1000;
 /** A query that Vite adds where a module was asked for again. */
 const TIMES_MAX = 5;
 
@@ -36,6 +44,10 @@ export function createModuleSet(environment: DevEnvironment, entry: string | nul
   const roots = new Set<string>(entry === null ? [] : [entry]);
   /** Asked for by running code: it may have gone. */
   const asked = new Set<string>();
+  /** Asked for once, and no file. */
+  const askedOnce = new Set<string>();
+  /** Ids of modules whose importers were dropped. */
+  const dropped = new Set<string>();
   let known = new Map<string, WorkerModule>();
   /** One that others load has no modules until they do. */
   let isCollected = false;
@@ -68,6 +80,22 @@ export function createModuleSet(environment: DevEnvironment, entry: string | nul
     return environment.moduleGraph.getModuleById(id)?.transformResult === result;
   }
 
+  /**
+   * Whether packages are there twice: as they lie, for what was transformed before Vite bundled them, and bundled.
+   * Modules that import the former are dropped, once: a package may import its own files past the bundled ones.
+   */
+  function dropTwins(): boolean {
+    const { optimized = {}, discovered = {} } = environment.depsOptimizer?.metadata ?? {};
+    const bundled = new Set([...Object.values(optimized), ...Object.values(discovered)].map(({ src }) => src));
+    const twins = [...known.values()].filter(({ id, file }) => file !== null && bundled.has(file) && !dropped.has(id));
+    for (const { id } of twins) {
+      dropped.add(id);
+      for (const importer of environment.moduleGraph.getModuleById(id)?.importers ?? [])
+        environment.moduleGraph.invalidateModule(importer);
+    }
+    return twins.length > 0;
+  }
+
   async function collectOnce(): Promise<Map<string, WorkerModule>> {
     const found = new Map<string, WorkerModule>();
     const seen = new Set<string>();
@@ -93,13 +121,21 @@ export function createModuleSet(environment: DevEnvironment, entry: string | nul
   }
 
   return {
-    add: (url) => void asked.add(url),
+    add(url) {
+      if (!askedOnce.delete(url) && !existsSync(fileOf(url, environment.config.root))) {
+        if (askedOnce.size === ASKED_ONCE_MAX) askedOnce.clear();
+        askedOnce.add(url);
+        return false;
+      }
+      asked.add(url);
+      return true;
+    },
     async collect() {
       // Modules may be dropped while others are still transformed: a dependency was optimized, say.
       for (let time = 1; ; time++) {
         known = await collectOnce();
         isCollected = true;
-        if (time === TIMES_MAX || [...known.values()].every(isCurrent)) return known;
+        if (time === TIMES_MAX || (!dropTwins() && [...known.values()].every(isCurrent))) return known;
       }
     },
     isStale: () => !isCollected || ![...known.values()].every(isCurrent),
@@ -121,4 +157,10 @@ export function portableMap({ file, id, result }: WorkerModule, folder: string):
     mappings: map.mappings,
     sourcesContent: map.sourcesContent,
   });
+}
+
+/** Where a URL of a file leads; no file is there for the others. */
+function fileOf(url: string, root: string): string {
+  const [name = ''] = url.split('?');
+  return name.startsWith('/@fs/') ? name.slice('/@fs'.length) : path.join(root, name);
 }

@@ -37,8 +37,8 @@ interface WorkerHostParts {
   readonly told: (error: unknown) => void;
 }
 
-/** Vite asks its plugins first, which may take their time; some saves it keeps to itself. */
-const NOTICED_MS_MAX = 100;
+/** Vite asks its plugins first, which may take their time; a save that starts it anew it keeps to itself. */
+const NOTICED_MS_MAX = 2000;
 
 /** Opens the port for the isolate's questions. */
 export async function openWorkerHost({
@@ -61,8 +61,7 @@ export async function openWorkerHost({
     environments,
     serveFile,
     asked(environment, url) {
-      sets.get(environment)?.add(url);
-      changed();
+      if (sets.get(environment)?.add(url) === true) changed();
     },
   });
   let sent = new Map<string, ReadonlyMap<string, WorkerModule>>();

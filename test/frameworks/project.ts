@@ -6,7 +6,7 @@ import { cpSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync
 import path from 'node:path';
 import { emitPackage } from '#cli/tasks/pack.ts';
 import { root, runProgram } from '#cli/tasks/processes.ts';
-import type { Row } from './row.ts';
+import { folderOf, type Row } from './row.ts';
 
 const apps = path.join(import.meta.dirname, 'apps');
 const launcher = path.join(root, 'cli/run.mjs');
@@ -34,8 +34,8 @@ export interface Going {
 }
 
 /** The version that the lockfile of an app pins. */
-export function versionOf({ app, shows }: Row): string {
-  const lock = JSON.parse(readFileSync(path.join(apps, app, 'package-lock.json'), 'utf8')) as {
+export function versionOf({ shows, ...row }: Row): string {
+  const lock = JSON.parse(readFileSync(path.join(apps, folderOf(row), 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { version?: string } | undefined>;
   };
   return lock.packages[`node_modules/${shows}`]?.version ?? 'not in the lockfile';
@@ -48,7 +48,8 @@ export function versionOf({ app, shows }: Row): string {
  * @param environment of the program: which platform is meant.
  */
 export async function makeProject(row: Row, folder: string, environment: NodeJS.ProcessEnv): Promise<Project> {
-  cpSync(path.join(apps, row.app), folder, { recursive: true });
+  cpSync(path.join(apps, folderOf(row)), folder, { recursive: true });
+  for (const [file, text] of Object.entries(row.writes ?? {})) writeFileSync(path.join(folder, file), text);
   const env: NodeJS.ProcessEnv = {
     ...environment,
     // The Node that frameworks run on, and the program that packages of ours look for.

@@ -15,8 +15,12 @@ export type CheckName = (typeof checkNames)[number];
 
 /** A framework's app in `test/frameworks/apps/`. */
 export interface Row {
-  /** Its folder. */
+  /** Its name, and its folder where {@link folder} has no other. */
   readonly app: string;
+  /** The folder of another row's app, which this one is a variant of. */
+  readonly folder?: string;
+  /** Files that a variant has otherwise. */
+  readonly writes?: Readonly<Record<string, string>>;
   readonly title: string;
   /** The package whose version the table shows. */
   readonly shows: string;
@@ -36,6 +40,11 @@ export interface Row {
   readonly untriedInDev?: readonly CheckName[];
   /** What the framework does not have, with the reason. */
   readonly holes?: Readonly<Partial<Record<CheckName, string>>>;
+}
+
+/** The folder of a row's app in `test/frameworks/apps/`. */
+export function folderOf({ app, folder = app }: Pick<Row, 'app' | 'folder'>): string {
+  return folder;
 }
 
 /** What came out of one step: what the table shows, or why there is nothing. */

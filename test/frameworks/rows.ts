@@ -27,6 +27,23 @@ export const rows: readonly Row[] = [
     edits: 'src/routes/index.tsx',
   },
   {
+    app: 'solid-start-vite',
+    title: 'SolidStart, through the Vite plugin',
+    shows: '@solidjs/start',
+    kind: 'dynamic',
+    edits: 'src/routes/index.tsx',
+    folder: 'solid-start',
+    writes: {
+      'vite.config.ts': `import { platform } from '@platform-run/vite';
+import { solidStart } from '@solidjs/start/config';
+import { defineConfig } from 'vite';
+
+export default defineConfig({ plugins: [solidStart(), ...platform()] });
+`,
+    },
+    packages: ['vite'],
+  },
+  {
     app: 'angular',
     title: 'Angular, in an isolate',
     shows: '@angular/core',
@@ -124,6 +141,7 @@ export const rows: readonly Row[] = [
     shows: '@tanstack/react-start',
     kind: 'dynamic',
     edits: 'src/routes/index.tsx',
+    packages: ['vite'],
   },
   {
     app: 'sveltekit',

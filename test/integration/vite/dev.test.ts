@@ -1,7 +1,7 @@
 // A worker behind Vite's dev server: it runs in an isolate of the engine, and a save is seen by the next request.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createServer } from 'vite';
+import { createServer, type Plugin } from 'vite';
 import { platform } from '#packages/vite/index.ts';
 import { navigate, save, startVite, viteProject } from '#test/setup/vite-project.ts';
 
@@ -146,6 +146,12 @@ for (const [what, files, more, message] of [
     [...platform()],
     /platform\(\) is in the configuration of Vite twice/,
   ],
+  [
+    'Nitro beside the plugin',
+    { 'worker/index.js': '' },
+    [{ name: 'nitro:main' }],
+    /nitro\(\) and platform\(\) are in the configuration of Vite.*: take nitro\(\) away/,
+  ],
   ['no worker', {}, [], /platform\(\) found no worker in .*: create one of worker\/index\.ts, worker\/index\.js/],
   [
     'a worker that is not there',
@@ -168,4 +174,49 @@ test('what a worker throws as it is loaded is answered with its message and plac
   assert.match(await response.text(), /not today[\s\S]*worker\/index\.js:2/);
   await save(vite, folder, 'worker/index.js', 'export default { fetch: () => new Response("today") };');
   assert.equal(await (await vite.get('/')).text(), 'today');
+});
+
+test('a package that Vite bundles on the first start is there once, also for packages that it does not bundle', async (context) => {
+  const folder = viteProject(context, {
+    'node_modules/shared/package.json': '{"name":"shared","version":"1.0.0","type":"module","exports":"./index.js"}',
+    'node_modules/shared/index.js': 'globalThis.loads = (globalThis.loads ?? 0) + 1;\nexport const context = {};\n',
+    'node_modules/framework/package.json':
+      '{"name":"framework","version":"1.0.0","type":"module","exports":"./index.js"}',
+    'node_modules/framework/index.js': "export { context } from 'shared';\n",
+    // Found after the framework has been read.
+    'worker/index.js': `import { context } from 'framework';
+import { page } from './page.js';
+export default { fetch: () => Response.json([context === page, globalThis.loads]) };
+`,
+    'worker/page.js': "export { page } from './deeper.js';\n",
+    'worker/deeper.js': "export { context as page } from 'shared';\n",
+  });
+  const vite = await startVite(context, folder, {
+    environments: { worker: { optimizeDeps: { exclude: ['framework'] } } },
+  });
+  assert.deepEqual(await (await vite.get('/')).json(), [true, 1]);
+});
+
+test('modules whose names the running worker makes anew each time leave its isolate as it is', async (context) => {
+  const folder = viteProject(context, {
+    'worker/index.js': `let requests = 0;
+export default {
+  async fetch() {
+    const made = await import(/* @vite-ignore */ '/@made/' + ++requests);
+    return Response.json([requests, made.default]);
+  },
+};
+`,
+  });
+  const plugins: Plugin[] = [
+    ...platform(),
+    {
+      name: 'test:made',
+      resolveId: (id) => (id.startsWith('/@made/') ? id : null),
+      load: (id) => (id.startsWith('/@made/') ? `export default ${JSON.stringify(id)};` : null),
+    },
+  ];
+  const vite = await startVite(context, folder, { plugins });
+  assert.deepEqual(await (await vite.get('/')).json(), [1, '/@made/1']);
+  assert.deepEqual(await (await vite.get('/')).json(), [2, '/@made/2']);
 });
