@@ -12,21 +12,34 @@ export interface NamedOutput {
 
 /** What a configuration or a flag of the build command names; null: neither does. */
 export function namedOutput(project: ProjectView, framework: Framework): NamedOutput | null {
-  const { outOption: option, outFlag: flag, config = [], files = [] } = framework;
-  const site = siteFolder(project, framework);
-  const script = project.scripts.get('build') ?? '';
-  const byFlag = flag === undefined ? null : wordBehind(script, flag);
-  if (byFlag !== null) return outputAt(site ?? '.', byFlag, `The script "build" has ${flag} ${byFlag}`);
+  const { outOption: option, outFlag: flag, outBelow = '.', config = [], files = [] } = framework;
+  const names = [...config.map((one) => (isFolder(one) ? `${one}/config` : one)), ...files];
+  const texts = names.map((name) => [name, project.text(name) ?? project.config(name)] as const);
+  // Vite counts from the folder of its sources, where that is another one.
+  const root = texts.map(([, text]) => valueOf(text, 'root')).find((found) => found !== null);
+  const sources = option === 'outDir' ? (root ?? '.') : '.';
+  const byFlag = flag === undefined ? null : wordBehind(buildScript(project, framework), flag);
+  if (byFlag !== null) return outputAt([sources, byFlag, outBelow], `The script that builds has ${flag} ${byFlag}`);
   if (option === undefined) return null;
-  for (const name of [...config.map((one) => (isFolder(one) ? `${one}/config` : one)), ...files]) {
-    const text = project.text(name) ?? project.config(name);
+  for (const [name, text] of texts) {
     const named = valueOf(text, option);
     if (named === null) continue;
-    // Vite and VitePress count from the folder of their sources, where that is another one.
-    const from = option === 'outDir' ? (valueOf(text, 'root') ?? site ?? '.') : '.';
-    return outputAt(from, named, `${name} has ${option}: ${named}`);
+    // VitePress counts from its site, but a flag from where it was called.
+    const from = option === 'outDir' ? (root ?? siteFolder(project, framework) ?? '.') : '.';
+    return outputAt([from, named, outBelow], `${name} has ${option}: ${named}`);
   }
   return null;
+}
+
+/** Whether the script that builds moves what the framework has made, so that it lies elsewhere in the end. */
+export function movesOutput(project: ProjectView, framework: Framework): boolean {
+  return /(?:^|[\s;&|])(?:mv|cp|rsync|cpy|ncp|copyfiles|move)\s/.test(buildScript(project, framework));
+}
+
+/** The script `build`, else the one that runs the framework's command. */
+function buildScript({ scripts }: ProjectView, { build }: Framework): string {
+  const own = [...scripts.values()].find((text) => build !== null && text.includes(build));
+  return scripts.get('build') ?? own ?? '';
 }
 
 /** The folder of the project that its site lies in, as VitePress has it in `docs`; null: the project's own. */
@@ -44,8 +57,9 @@ function isFolder(config: string): boolean {
   return /(?:^|\/)\.\w+press$/.test(config);
 }
 
-function outputAt(from: string, named: string, says: string): NamedOutput {
-  const folder = path.posix.join(from, named).replace(/\/+$/, '');
+/** @param named folder of the sources, the folder that is named, and the one below it that is served. */
+function outputAt([from, named, below]: readonly [string, string, string], says: string): NamedOutput {
+  const folder = path.posix.join(from, named, below).replace(/\/+$/, '');
   const isOutside = named.startsWith('/') || folder === '..' || folder.startsWith('../');
   return {
     folder,

@@ -13,14 +13,14 @@ import {
   type DetectedDev,
   type TaskRunner,
 } from './commands.ts';
-import { namedOutput, sitePlace } from './configured-output.ts';
+import { movesOutput, namedOutput, sitePlace } from './configured-output.ts';
 import { decideKind, vitePluginPackage, type Decision, type Kind } from './kinds.ts';
 import { exportsHandler, listens, nodeServerOf } from './node-server.ts';
 import { managerOf, type Manager } from './packages.ts';
 import { isLoadedByPage, pageFolder, pageNeedsBuild } from './pages.ts';
 import type { ProjectFiles } from './project-files.ts';
 import { openProject, parseManifest, parseObject, type ProjectView } from './project-view.ts';
-import { entryCandidates, frameworks, type Framework } from './table.ts';
+import { conventionalOutputs, entryCandidates, frameworks, type Framework } from './table.ts';
 
 /** What was found out of a project. Paths are relative to its folder. */
 export interface Detection {
@@ -168,10 +168,15 @@ function outputOf(
   framework: Framework | null,
   decision: Decision | null,
 ): { readonly out: readonly string[]; readonly problem: string | null } {
-  const isStatic = decision?.kind === 'static';
-  const named = isStatic && framework !== null ? namedOutput(project, framework) : null;
-  if (named !== null) return { out: [named.folder], problem: named.problem };
   const usual = decision?.out ?? framework?.out ?? [];
+  if (decision?.kind === 'static' && framework !== null) {
+    if (movesOutput(project, framework))
+      return { out: [...new Set([...usual, ...conventionalOutputs])], problem: null };
+    const named = namedOutput(project, framework);
+    // No build looks at what lies outside, whoever overrides the problem; nor is the project's own folder served.
+    if (named !== null && named.problem === null && named.folder !== '.') return { out: [named.folder], problem: null };
+    if (named?.problem != null) return { out: usual, problem: named.problem };
+  }
   const site = framework === null ? null : sitePlace(project, framework);
   return { out: site === null ? usual : usual.filter((place) => place.startsWith(`${site}/`)), problem: null };
 }

@@ -56,6 +56,8 @@ export interface Framework {
   /** The option of its configuration that names another output folder, and the flag of its command. */
   readonly outOption?: string;
   readonly outFlag?: string;
+  /** What of that folder is served; default: all of it. */
+  readonly outBelow?: string;
   /** Frameworks that it is built on, whose packages are there too. */
   readonly covers?: readonly string[];
   /** Oldest major version whose server is known to work. */
@@ -163,6 +165,8 @@ export const frameworks: readonly Framework[] = [
     packages: ['@react-router/dev'],
     config: ['react-router.config'],
     out: ['build/client'],
+    outOption: 'buildDirectory',
+    outBelow: 'client',
     build: 'react-router build',
     dev: { command: 'react-router dev', port: 5173, flags: PORT_AND_HOST },
     oldest: 7,
@@ -231,6 +235,8 @@ export const frameworks: readonly Framework[] = [
     packages: ['vuepress'],
     config: ['.vuepress', 'docs/.vuepress'],
     out: ['.vuepress/dist', 'docs/.vuepress/dist', 'src/.vuepress/dist'],
+    outOption: 'dest',
+    outFlag: '--dest',
     build: 'vuepress build',
     dev: { command: 'vuepress dev', port: 8080, flags: PORT_AND_HOST },
   },
@@ -260,6 +266,7 @@ export const frameworks: readonly Framework[] = [
     name: 'Create React App',
     packages: ['react-scripts'],
     out: ['build'],
+    outFlag: 'BUILD_PATH',
     build: 'react-scripts build',
     dev: { command: 'react-scripts start', port: 3000, flags: null },
   },

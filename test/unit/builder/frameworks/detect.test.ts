@@ -66,12 +66,31 @@ test('a source that listens by itself and exports no handler says how it becomes
 });
 
 test('an output folder outside of the project says where platform.yaml has to lie', () => {
-  const [outside] = problemsOf({
-    'package.json': manifest({ vite: '^8.3.8' }, { build: 'vite build' }),
-    'vite.config.ts': `export default { build: { outDir: '../public/app' } };`,
-  });
+  const found = detect(
+    filesOf({
+      'package.json': manifest({ vite: '^8.3.8' }, { build: 'vite build' }),
+      'vite.config.ts': `export default { build: { outDir: '../public/app' } };`,
+    }),
+  );
+  const [outside] = found.problems;
   assert.match(outside!, /^vite\.config has outDir: \.\.\/public\/app, which lies outside of this folder/);
   assert.match(outside!, /platform\.yaml at the root of the repository/);
+  // Nothing out there is looked at, where platform.yaml says "kind: static" against it.
+  assert.deepEqual(found.out, ['dist/client', 'dist']);
+});
+
+test('a folder that holds the sources is none to serve', () => {
+  for (const outDir of ['.', './', '/', '..', 'src/../..', '/etc'])
+    assert.deepEqual(
+      detect(
+        filesOf({
+          'package.json': manifest({ vite: '^8.3.8' }, { build: 'vite build' }),
+          'vite.config.ts': `export default { build: { outDir: '${outDir}' } };`,
+        }),
+      ).out,
+      ['dist/client', 'dist'],
+      outDir,
+    );
 });
 
 test('a folder that is no plain text in the configuration is found after the build', () => {

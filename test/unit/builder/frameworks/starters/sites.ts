@@ -89,6 +89,33 @@ export const siteStarters: Readonly<Record<string, Starter>> = {
     dev: 'vitepress dev docs --port 3001 --host localhost',
     yaml: staticIn('site'),
   },
+  'VitePress with a folder by its flag': {
+    files: {
+      'package.json': manifest({ vitepress: '^1.6.4' }, { 'docs:build': 'vitepress build docs --outDir site' }),
+      'docs/.vitepress/config.mts': '',
+    },
+    framework: 'vitepress 1.6.4',
+    kind: 'static',
+    build: 'npm run docs:build',
+    out: 'site',
+    dev: 'vitepress dev docs --port 3001 --host localhost',
+    yaml: staticIn('site', JSON.stringify('npm run docs:build')),
+  },
+  VuePress: {
+    files: {
+      'package.json': manifest(
+        { vuepress: '2.0.0-rc.26' },
+        { 'docs:dev': 'vuepress dev docs', 'docs:build': 'vuepress build docs' },
+      ),
+      'docs/.vuepress/config.js': `export default { dest: 'site' };`,
+    },
+    framework: 'vuepress 2.0.0-rc.26',
+    kind: 'static',
+    build: 'npm run docs:build',
+    out: 'site',
+    dev: 'npm run docs:dev -- --port 3001 --host localhost',
+    yaml: staticIn('site', JSON.stringify('npm run docs:build')),
+  },
   Eleventy: {
     files: {
       'package.json': manifest(

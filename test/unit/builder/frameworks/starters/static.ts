@@ -129,6 +129,30 @@ export const staticStarters: Readonly<Record<string, Starter>> = {
     dev: 'npm run start',
     yaml: staticIn('build'),
   },
+  'Create React App with another folder': {
+    files: {
+      'package.json': manifest({ 'react-scripts': '5.0.1' }, { build: 'BUILD_PATH=./site react-scripts build' }),
+      'public/index.html': '<div id="root"></div>',
+    },
+    framework: 'create-react-app 5.0.1',
+    kind: 'static',
+    build: npmRun,
+    out: 'site',
+    dev: 'react-scripts start',
+    yaml: staticIn('site'),
+  },
+  'Vite with a folder by its flag': {
+    files: {
+      'package.json': manifest({ vite: '^8.3.8' }, { dev: 'vite', build: 'tsc -b && vite build --outDir ../site' }),
+      'vite.config.ts': `export default { root: './src' };`,
+    },
+    framework: 'vite 8.3.8',
+    kind: 'static',
+    build: npmRun,
+    out: 'site',
+    dev: 'npm run dev -- --port 3001 --host localhost',
+    yaml: staticIn('site'),
+  },
   Astro: {
     files: {
       'package.json': manifest({ astro: '^7.3.5' }, { dev: 'astro dev', build: 'astro build' }),
@@ -152,6 +176,18 @@ export const staticStarters: Readonly<Record<string, Starter>> = {
     out: 'www',
     dev: 'npm run dev -- --port 3001 --host localhost',
     yaml: staticIn('www'),
+  },
+  'Astro whose output is moved': {
+    files: {
+      'package.json': manifest({ astro: '^7.3.5' }, { dev: 'astro dev', build: 'astro build && mv dist site' }),
+      'astro.config.mjs': 'export default defineConfig({});',
+    },
+    framework: 'astro 7.3.5',
+    kind: 'static',
+    build: npmRun,
+    out: 'dist',
+    dev: 'npm run dev -- --port 3001 --host localhost',
+    yaml: ['kind: static', 'build: npm run build'],
   },
   'SvelteKit with its adapter for files': {
     files: {
@@ -191,6 +227,18 @@ export const staticStarters: Readonly<Record<string, Starter>> = {
     out: 'build/client',
     dev: 'npm run dev -- --port 3001 --host localhost',
     yaml: staticIn('build/client'),
+  },
+  'React Router without a server, with another folder': {
+    files: {
+      'package.json': manifest({ '@react-router/dev': '8.4.0' }, { build: 'react-router build' }),
+      'react-router.config.ts': `export default { ssr: false, buildDirectory: 'site' };`,
+    },
+    framework: 'react-router 8.4.0',
+    kind: 'static',
+    build: npmRun,
+    out: 'site/client',
+    dev: 'react-router dev --port 3001 --host localhost',
+    yaml: staticIn('site/client'),
   },
   Angular: {
     files: {
