@@ -146,6 +146,23 @@ export const variableGroups: readonly Group[] = [
     ],
   },
   {
+    title: 'Sandboxes (docs/sandboxes.md)',
+    isNotForAll: true,
+    rows: [
+      ['SANDBOX_URL', '', 'The sandbox service, for handlers, such as http://sandbox:4006'],
+      ['SANDBOX_AUTH_TOKEN', '', 'Opens the sandbox service to handlers and the builder: 32 characters or more'],
+      ['SANDBOX_AI_URL', '', 'hosted: the public https address of the API, with /ai'],
+      ['HOSTED_API_KEY', '', 'hosted: scoped key of the provider'],
+      ['HOSTED_ORG', '', 'hosted: organization of the provider'],
+      ['HOSTED_BASE_URL', '', 'hosted: API of the provider, https'],
+      ['HOSTED_TEMPLATE', '', 'hosted: template to start from'],
+      ['HOSTED_TEMPLATE_SNAPSHOT_ID', '', 'hosted: its snapshot; another one is refused'],
+      ['HOSTED_MACHINE_TYPE', '', 'hosted: small, default or large'],
+      ['HOSTED_TTL_SECONDS', '86400', 'hosted: archived so long after a start; 0: never'],
+      ['HOSTED_REQUIRE_SCOPED_KEY', '', 'hosted: true refuses a key that may do everything'],
+    ],
+  },
+  {
     title: 'Backups (docs/backup.md)',
     isNotForAll: true,
     rows: [

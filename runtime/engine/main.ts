@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { createEngine } from './engine.ts';
 import { openEngineStores, type EngineStores } from './process/stores.ts';
 import { openEngineLog, type EngineLog } from './process/log.ts';
+import { createSandboxTransport } from './bindings/sandbox-transport.ts';
 import { createAiOrigin, createAiSocket, type AiAddress } from './bindings/ai-transport.ts';
 import { Forwarder } from './cluster/forwarder.ts';
 import { Placement } from './cluster/placement.ts';
@@ -100,6 +101,7 @@ async function start(): Promise<void> {
     egress: config.egress,
     nameServers: config.nameServers,
     ...aiOf(config),
+    sandboxes: config.sandboxes === null ? null : createSandboxTransport(config.sandboxes),
     ownHosts: createOwnHosts({
       has: (target) =>
         appEvents.has(target) || (isOwnAddress(target, config, listeningPort) && table.find(target.hostname) !== null),

@@ -26,13 +26,16 @@ export interface AgentRequest {
  */
 export async function askAgent(connection: Duplex, asked: AgentRequest): Promise<IncomingMessage> {
   const { operation, args, body, signal } = asked;
+  // Also after the request is over, when nobody else listens any more.
+  connection.on('error', () => {});
   const outgoing = request({
     createConnection: () => connection,
     method: 'POST',
     path: `/${operation}`,
     headers: {
       host: 'agent',
-      connection: 'close',
+      // One that closes with the body unread would take its own answer back.
+      connection: 'keep-alive',
       'transfer-encoding': 'chunked',
       ...(args === null ? {} : { [ARGUMENTS_HEADER]: args }),
     },
@@ -40,10 +43,11 @@ export async function askAgent(connection: Duplex, asked: AgentRequest): Promise
     signal,
   } as RequestOptions);
   try {
-    return await new Promise<IncomingMessage>((resolve, reject) => {
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
       outgoing.once('response', resolve).on('error', reject);
       void send(body, outgoing).catch(reject);
     });
+    return answer.once('close', () => connection.destroy());
   } catch (error) {
     outgoing.destroy();
     if (error instanceof PlatformError) throw error;
@@ -52,14 +56,21 @@ export async function askAgent(connection: Duplex, asked: AgentRequest): Promise
   }
 }
 
-/** An agent may answer before it has read everything, with an error for instance: then nothing more is sent. */
+/** An agent may answer before it has read everything, with an error for instance: what comes then is left out. */
 async function send(body: AgentRequest['body'], outgoing: ReturnType<typeof request>): Promise<void> {
   let answered = false;
-  outgoing.once('response', () => (answered = true)).once('close', () => (answered = true));
+  let wake = (): void => {};
+  const end = (): void => {
+    answered = true;
+    wake();
+  };
+  outgoing.once('response', end).once('close', end);
+  outgoing.on('drain', () => wake());
   for await (const chunk of body) {
-    if (answered || outgoing.destroyed) return;
-    if (!outgoing.write(chunk))
-      await new Promise<void>((resolve) => void outgoing.once('drain', resolve).once('close', resolve));
+    if (answered || outgoing.write(chunk)) continue;
+    await new Promise<void>((resolve) => {
+      wake = resolve;
+    });
   }
   outgoing.end();
 }

@@ -141,11 +141,10 @@ export function createSandboxRoutes(
       const head = await askAgent(await held.connect(), {
         operation,
         args: typeof given === 'string' ? given : null,
-        body: request,
+        // Its connection outlives an answer that comes before its end.
+        body: request.iterator({ destroyOnReturn: false }),
         signal: AbortSignal.any([gone.signal, late.signal]),
       }).finally(() => clearTimeout(timer));
-      // What was not read by then is not wanted; the connection ends with the answer.
-      if (!request.complete) response.shouldKeepAlive = false;
       if (head.statusCode !== 200) throw await refusalOf(head);
       const headers: Record<string, string> = { 'content-type': contentTypes[shape] };
       if (shape === 'forwarded') headers[RESPONSE_HEADER] = headOf(head);
@@ -174,7 +173,6 @@ export function createSandboxRoutes(
         .writeHead(errorTable[code].status, {
           'content-type': 'application/json',
           'content-length': Buffer.byteLength(text),
-          ...(request.complete ? {} : { connection: 'close' }),
         })
         .end(text);
     });

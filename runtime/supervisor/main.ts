@@ -38,6 +38,7 @@ import { UsageLedger } from './private-port/usage.ts';
 import { originOf, portFailure, privatePortSettings } from './private-port/settings.ts';
 import { EngineWatch } from './quarantine/watch.ts';
 import { Services, type ServiceHooks, type ServiceSpec } from './services/services.ts';
+import { engineSandboxes } from './services/sandbox-access.ts';
 import { serverParts } from './services/ssr-service.ts';
 import { startServices } from './services/start-services.ts';
 import { webService } from './services/web-service.ts';
@@ -197,7 +198,7 @@ async function start(config: SupervisorConfig): Promise<void> {
       : [];
   const aiSockets = gatewaySockets(sockets);
   const runsGateway = ofDatabase.length > 0 && (serves || parts.has('api')) && hasGateway(process.env);
-  Object.assign(environment, engineAi(process.env, runsGateway ? aiSockets : null));
+  Object.assign(environment, engineAi(process.env, runsGateway ? aiSockets : null), engineSandboxes(process.env));
   const servers = serverParts(process.env, { parts, folder, sockets, limits });
   Object.assign(environment, servers.engineEnvironment);
   const specs: ServiceSpec[] = [

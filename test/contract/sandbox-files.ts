@@ -23,6 +23,7 @@ export function testFiles(box: () => Asker): void {
       message: 'There is no file or folder /workspace/other/c.txt',
     });
     await assert.rejects(box().read('notes'), { code: 'file_type' });
+    await assert.rejects(box().write('notes', new Uint8Array(5_000_000)), { code: 'file_type' });
     await assert.rejects(box().ask('deleteFile', { path: 'notes' }), { code: 'file_type' });
     await box().ask('deleteFile', { path: 'notes', recursive: true });
     assert.deepEqual(await box().ask('exists', { path: 'notes' }), { exists: false });

@@ -41,6 +41,8 @@ export interface EngineConfig {
    * PLATFORM_AI_URL; null: there is no AI gateway.
    */
   readonly ai: { readonly socket: string; readonly origin: string; readonly url: string | null } | null;
+  /** `ENGINE_SANDBOX_URL` and `ENGINE_SANDBOX_TOKEN`: the sandbox service; null: there is none. */
+  readonly sandboxes: { readonly origin: string; readonly token: string } | null;
   /** `ENGINE_SSR_SOCKET`: where servers of ssr projects are asked for; '': none run here. */
   readonly ssrSocket: string;
   /** `ENGINE_SSR_CALLS`: what the path of a socket for their calls begins with; '': that of its own socket. */
@@ -111,6 +113,10 @@ export function engineConfig(environment: Readonly<Record<string, string | undef
     migrationsExecutor: checked(() => migrationsExecutorFrom(environment)),
     traceSampleRate: rate('TRACE_SAMPLE_RATE', get('TRACE_SAMPLE_RATE')),
     edgeToken: get('EDGE_TOKEN'),
+    sandboxes:
+      get('ENGINE_SANDBOX_URL') === ''
+        ? null
+        : { origin: get('ENGINE_SANDBOX_URL'), token: get('ENGINE_SANDBOX_TOKEN') },
     ssrSocket: get('ENGINE_SSR_SOCKET'),
     ssrCalls: get('ENGINE_SSR_CALLS'),
     ai:

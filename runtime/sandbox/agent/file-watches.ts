@@ -29,6 +29,8 @@ export function createFileWatches(paths: Paths): (fields: Fields, response: Serv
       let lost = false;
       let busy = false;
       const events = createEventStream(response);
+      let wake = (): void => {};
+      response.on('drain', () => wake()).once('close', () => wake());
 
       const drain = async (): Promise<void> => {
         if (busy) return;
@@ -49,7 +51,9 @@ export function createFileWatches(paths: Paths): (fields: Fields, response: Serv
           if (lost) events.send({ type: 'lost' });
           lost = false;
           if (!more && !events.closed)
-            await new Promise<void>((resolve) => void response.once('drain', resolve).once('close', resolve));
+            await new Promise<void>((resolve) => {
+              wake = resolve;
+            });
           if (events.closed) break;
         }
         busy = false;

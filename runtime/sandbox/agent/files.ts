@@ -104,7 +104,8 @@ export function createFiles(paths: Paths): Files {
         await mkdir(path.dirname(real), { recursive: true });
         const beside = path.join(path.dirname(real), `.${randomUUID()}.part`);
         try {
-          await pipeline(body, createWriteStream(beside, { flags: 'wx' }));
+          // One that cannot be written is read to its end all the same, for the answer to arrive.
+          await pipeline(body.iterator({ destroyOnReturn: false }), createWriteStream(beside, { flags: 'wx' }));
           if (mode >= 0) await chmod(beside, mode);
           else if (before !== null) await chmod(beside, before.mode & 0o777);
           await rename(beside, real);

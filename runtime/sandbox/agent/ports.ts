@@ -37,7 +37,7 @@ export async function fetchFromPort(fields: Fields, body: IncomingMessage, respo
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
       outgoing.once('response', resolve).once('error', reject);
       if (method === 'GET' || method === 'HEAD') outgoing.end();
-      else pipeline(body, outgoing).catch(reject);
+      else pipeline(body.iterator({ destroyOnReturn: false }), outgoing).catch(reject);
     });
     const head = encodeURIComponent(
       JSON.stringify({

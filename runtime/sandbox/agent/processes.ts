@@ -109,8 +109,9 @@ export function createProcesses(commands: Commands): Processes {
       const { log } = find(fields);
       const events = createEventStream(response);
       let at = 0;
+      let isBehind = false;
       const pump = (): void => {
-        while (!events.closed) {
+        while (!events.closed && !isBehind) {
           const next = log.from(at);
           if (next === null) return;
           at = next.after;
@@ -120,10 +121,12 @@ export function createProcesses(commands: Commands): Processes {
             events.end();
             return;
           }
-          if (!more) {
-            events.drained(pump);
-            return;
-          }
+          if (more) continue;
+          isBehind = true;
+          events.drained(() => {
+            isBehind = false;
+            pump();
+          });
         }
       };
       const forget = log.follow(pump);

@@ -25,14 +25,14 @@ export function createAgentServer(settings: AgentSettings): Server {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': text.byteLength }).end(text);
   }
 
-  const server = createServer(
-    { maxHeaderSize: HEADERS_BYTES_MAX, keepAlive: false, requestTimeout: 0 },
-    (request, response) => {
-      request.on('error', () => {});
-      response.on('error', () => {});
-      answer(request, response).catch((error: unknown) => fail(response, error));
-    },
-  );
+  const server = createServer({ maxHeaderSize: HEADERS_BYTES_MAX, requestTimeout: 0 }, (request, response) => {
+    request.on('error', () => {});
+    response.on('error', () => {});
+    answer(request, response)
+      .catch((error: unknown) => fail(response, error))
+      // What is left of a body: a connection that closes with it unread takes the answer back.
+      .finally(() => request.resume());
+  });
   server.timeout = 0;
   return server;
 }
@@ -62,7 +62,7 @@ async function textOf(request: IncomingMessage): Promise<string> {
   const { argumentsBytesMax } = SANDBOX_BOUNDS;
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     bytes += chunk.byteLength;
     if (bytes > argumentsBytesMax)
       throw new PlatformError('invalid_argument', {
@@ -84,5 +84,5 @@ function fail(response: ServerResponse, error: unknown): void {
   const code = known ? error.code : 'internal';
   const message = known ? error.message : `The agent of the sandbox failed: ${(error as Error).message}`;
   const text = JSON.stringify({ error: { code, message } });
-  response.writeHead(errorTable[code].status, { 'content-type': 'application/json', connection: 'close' }).end(text);
+  response.writeHead(errorTable[code].status, { 'content-type': 'application/json' }).end(text);
 }
