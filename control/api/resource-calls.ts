@@ -17,8 +17,9 @@ export interface ResourceQuestion<Operation extends ResourceOperation> {
 /**
  * Asks, and returns what the binding's resource answers.
  *
- * @throws {ApiError} `conflict` where nothing is deployed, `not_found` for an unknown branch, `bad_request` with the
- *   reason for a binding that is not declared and for what the resource refuses, `unavailable` while no engine answers.
+ * @throws {ApiError} `conflict` where nothing is deployed, and for migrations where the migrator applies them;
+ *   `not_found` for an unknown branch, `bad_request` with the reason for a binding that is not declared and for what
+ *   the resource refuses, `unavailable` while no engine answers.
  * @example await callResource(ctx.env, 'db.tables', { projectId, binding: 'DB', args: {} })
  */
 export async function callResource<Operation extends ResourceOperation>(
@@ -26,6 +27,10 @@ export async function callResource<Operation extends ResourceOperation>(
   operation: Operation,
   { projectId, branch, binding, args, waitMs }: ResourceQuestion<Operation>,
 ): Promise<ResourceOperations[Operation]['gives']> {
+  if (operation === 'db.migrate' && parts.migrationsExecutor === 'migrator')
+    throw new ApiError('conflict', {
+      reason: 'The migrator applies the migrations of this platform: redeploy the deployment, or promote it',
+    });
   const { project, deployment } = await declaring(parts, projectId, branch);
   const call: ResourceCall<Operation> = {
     project,

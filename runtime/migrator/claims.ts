@@ -36,8 +36,17 @@ export const CHANNEL = 'control_migration';
 const AGAIN_MS = 1000;
 const UNIQUE_VIOLATION = '23505';
 
-/** The next one that is due; of a project with one under way, that one alone. */
-export async function claimRun(sql: Sql, lease: string, leaseMs: number): Promise<ClaimedRun | null> {
+/**
+ * The next one that is due; of a project with one under way, that one alone.
+ *
+ * @param own runs that this process is at: where their lease has ended all the same, another process goes on.
+ */
+export async function claimRun(
+  sql: Sql,
+  lease: string,
+  leaseMs: number,
+  own: readonly string[],
+): Promise<ClaimedRun | null> {
   try {
     const [row] = await sql<ClaimedRun[]>`
       UPDATE control.migration_run r SET status = 'running', attempt = r.attempt + 1, lease = ${lease},
@@ -46,7 +55,7 @@ export async function claimRun(sql: Sql, lease: string, leaseMs: number): Promis
       WHERE p.id = r.project_id AND r.id = (
         SELECT due.id FROM control.migration_run due
         WHERE due.status IN ('queued', 'running') AND due.due_at <= now()
-          AND (due.lease_until IS NULL OR due.lease_until <= now())
+          AND (due.lease_until IS NULL OR due.lease_until <= now()) AND due.id <> ALL(${[...own]})
           AND NOT EXISTS (SELECT FROM control.migration_run other
             WHERE other.project_id = due.project_id AND other.status = 'running' AND other.id <> due.id)
         ORDER BY due.created_at, due.id LIMIT 1 FOR UPDATE SKIP LOCKED)

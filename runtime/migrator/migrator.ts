@@ -47,7 +47,7 @@ export async function startMigrator(options: MigratorOptions): Promise<Migrator>
 
   async function claimAll(): Promise<void> {
     while (running.size < limits.concurrency && !stopping.signal.aborted) {
-      const run = await claimRun(sql, `${member}.${++claims}`, limits.leaseMs);
+      const run = await claimRun(sql, `${member}.${++claims}`, limits.leaseMs, [...running.keys()]);
       if (run === null) return;
       log.info({ run: run.id, deployment: run.deploymentId, attempt: run.attempt }, 'Migrations claimed');
       const done = attempt(run).finally(() => {

@@ -7,7 +7,7 @@ import { makeShop, MARKUP, type Shop } from '#test/setup/dashboard-shop.ts';
 let dashboard: PlatformDashboard;
 let shop: Shop;
 before(async () => {
-  dashboard = await startDashboard();
+  dashboard = await startDashboard({ DB_MIGRATIONS_EXECUTOR: 'migrator' });
   shop = await makeShop(dashboard.platform);
 });
 after(() => dashboard?.close());
@@ -21,6 +21,20 @@ test('why the last deployment failed is in view on the overview, without a click
   await line.waitFor();
   const box = (await line.boundingBox())!;
   assert.ok(box.y > 0 && box.y < 700, `at ${box.y}`);
+});
+
+test('a deployment and a database show what the migrator applied, for whom, and with which result', async () => {
+  for (const at of [`/deployments/${shop.earlier}`, '/projects/shop/storage/databases/DB?view=migrations']) {
+    const page = await dashboard.visit(at);
+    const row = page.getByRole('table', { name: 'Migrations' }).getByRole('row', { name: /0001_orders\.sql/ });
+    await row.getByText('Applied').waitFor();
+    assert.equal(await page.getByText('0002_article.sql').count(), 0, at);
+  }
+  const page = await dashboard.visit(`/deployments/${shop.preview}`);
+  await page
+    .getByRole('row', { name: /0002_article\.sql.*orders of checkout-with-a-card/ })
+    .getByText('Applied')
+    .waitFor();
 });
 
 test('the log opens at the error, and its search finds lines of folded steps', async () => {
@@ -130,6 +144,7 @@ for (const [name, address] of [
   ['previews', () => '/projects/shop/previews'],
   ['deployment-failed', () => `/deployments/${shop.failed}`],
   ['deployment-preview', () => `/deployments/${shop.preview}`],
+  ['database-migrations', () => '/projects/shop/storage/databases/DB?view=migrations'],
   ['not-found', () => '/deployments/d000000000000'],
 ] as const)
   test(`the page ${name} fits every width in both themes, without a serious fault`, () =>

@@ -6,7 +6,7 @@ interface Branched {
   readonly branch?: string | undefined;
 }
 
-const databaseViews = ['columns', 'sql', 'slow', 'copies'] as const;
+const databaseViews = ['columns', 'sql', 'slow', 'copies', 'migrations'] as const;
 
 /** What of a database is shown. */
 export interface DatabaseSearch extends Branched {

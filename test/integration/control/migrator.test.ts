@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test, type TestContext } from 'node:test';
+import { callResource } from '#control/api/resource-calls.ts';
 import { EnginesAway } from '#control/deployments/engines.ts';
 import { runByMigrator } from '#control/deployments/migration-runs.ts';
 import { PlatformError } from '#core/errors.ts';
@@ -103,6 +104,35 @@ test('each migration is applied in order, once, and has its row: who, what, when
   assert.deepEqual((await next).databases[0]!.applied, []);
   assert.deepEqual(await auditOf(control.sql, nextId), []);
   assert.match(JSON.stringify(await rowsOf(name)), /first/);
+});
+
+test('the API lists them by deployment, database and branch, a page at a time, for who may read the project', async (t) => {
+  const { id: projectId } = await project();
+  await startMigratorFor(t, databases.client);
+  const first = await ask(projectId, { main: { '1.sql': FIRST }, other: { '1.sql': FIRST } });
+  await first.ended;
+  await (
+    await ask(projectId, { main: { '1.sql': FIRST, '2.sql': SECOND } }, 'login')
+  ).ended;
+  const list = async (query = ''): Promise<string[]> => {
+    const { body } = await control.call('GET', `/projects/${projectId}/migrations${query}`);
+    return (body as { items: { database: string; branch: string | null; file: string }[] }).items.map(
+      ({ database, branch, file }) => `${database} ${branch ?? '-'} ${file}`,
+    );
+  };
+  assert.deepEqual(await list(), ['main login 2.sql', 'other - 1.sql', 'main - 1.sql']);
+  assert.deepEqual(await list(`?deploymentId=${first.id}&database=main`), ['main - 1.sql']);
+  assert.deepEqual(await list('?branch='), ['other - 1.sql', 'main - 1.sql']);
+  assert.deepEqual(await list('?branch=login&result=applied'), ['main login 2.sql']);
+  assert.deepEqual(await list('?result=failed'), []);
+  const { body: page } = await control.call('GET', `/projects/${projectId}/migrations?limit=2`);
+  assert.deepEqual(await list(`?cursor=${page.nextCursor}`), ['main - 1.sql']);
+  const [item] = page.items;
+  assert.deepEqual(item.requestedBy, { accountId: control.owner.accountId, login: 'ada', author: null });
+  assert.equal(item.appliedBy, 'host.1.a');
+  const stranger = await control.account('eve');
+  const refused = await control.call('GET', `/projects/${projectId}/migrations`, undefined, stranger.token);
+  assert.equal(refused.status, 404);
 });
 
 test('a migration that fails has a row with the reason; those before it stay, those after it wait', async (t) => {
@@ -285,6 +315,15 @@ test('the migrations of a project that was deleted are left alone', async (t) =>
   await startMigratorFor(t, databases.client);
   assert.equal((await ended).error, 'The project was deleted');
   assert.deepEqual(await auditOf(control.sql, id), []);
+});
+
+test('where the migrator applies them, nobody applies them by hand', async () => {
+  const { id: projectId } = await project();
+  const parts = { ...control.parts, migrationsExecutor: 'migrator' } as const;
+  await assert.rejects(callResource(parts, 'db.migrate', { projectId, binding: 'MAIN', args: {} }), {
+    code: 'conflict',
+    message: /The migrator applies the migrations of this platform: redeploy the deployment, or promote it/,
+  });
 });
 
 test('databases of a managed cloud are migrated the same way', async (t) => {

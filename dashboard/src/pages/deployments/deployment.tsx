@@ -20,6 +20,7 @@ import {
   titleOf,
   type Deployment,
 } from '../../queries/deployments.ts';
+import { DeploymentMigrations } from '../migrations/migrations.tsx';
 import { BuildLog, useBuildLog } from './build-log.tsx';
 import { actionsOf, useDeploymentActions } from './deployment-actions.tsx';
 import { DeploymentState, TargetBadge } from './deployment-row.tsx';
@@ -91,6 +92,7 @@ function Shown({ deployment }: { readonly deployment: Deployment }) {
         <Details deployment={deployment} />
       </div>
       <Changes deployment={deployment} />
+      <DeploymentMigrations deployment={deployment} />
       <Section title="Log">
         <BuildLog key={deployment.id} deployment={deployment} {...log} linkTo={linkTo} />
       </Section>

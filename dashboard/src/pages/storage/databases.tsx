@@ -8,8 +8,10 @@ import { EmptyState, ErrorState } from '../../components/notice.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table } from '../../components/table.tsx';
 import { TabLink } from '../../components/tabs.tsx';
+import { mode } from '../../mode.ts';
 import { tablesQuery, type BindingPlace } from '../../queries/resources.ts';
 import type { DatabaseSearch } from '../../routes/storage.ts';
+import { DatabaseMigrations } from '../migrations/migrations.tsx';
 import { AreaPage } from './binding-page.tsx';
 import { Copies } from './copies.tsx';
 import { databaseKind, storageArea } from './kinds.ts';
@@ -24,6 +26,8 @@ const views = [
   ['sql', 'SQL'],
   ['slow', 'Slow statements'],
   ['copies', 'Copies'],
+  // `platform dev` applies them itself.
+  ...(mode === 'dev' ? [] : ([['migrations', 'Migrations']] as const)),
 ] as const;
 
 export function DatabasesPage() {
@@ -98,6 +102,7 @@ function Database({ place }: { readonly place: BindingPlace }) {
         {view === 'sql' && <SqlEditor place={place} tables={tables} />}
         {view === 'slow' && <SlowStatements place={place} />}
         {view === 'copies' && <Copies place={place} />}
+        {view === 'migrations' && <DatabaseMigrations place={place} />}
         {(view === 'rows' || view === 'columns') && table === null && (
           <EmptyState title="No tables yet">
             Migrations make them: a file migrations/0001_first.sql with CREATE TABLE is applied with the next

@@ -1,0 +1,147 @@
+// The way out of a libSQL server (`legacy-libsql` of the compose files): takes its database file into the project
+// databases of a platform that does not run. Called by `platform db import-libsql`.
+import { existsSync, openSync, readdirSync, readFileSync, readSync, closeSync, renameSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { isProjectName, isResourceName } from '#core/names.ts';
+import { takeLock } from '#deployments/file-lock.ts';
+import { takeLibsqlFile, UnreadableFile, type TakenFile } from '#runtime/databases/sqlite/libsql-file.ts';
+import { BackupError } from '../archive/backup-error.ts';
+import { checkPlaces, type Places } from '../places.ts';
+
+/** What is asked for. */
+export interface LibsqlImport {
+  readonly places: Places;
+  /** A database file, or the data folder of a server. */
+  readonly source: string;
+  /** Of the server; null: its only one. */
+  readonly namespace: string | null;
+  readonly project: string;
+  /** As platform.yaml names the database. */
+  readonly database: string;
+  /** Folder of migrations that made the tables; null: none counts as applied. */
+  readonly migrations: string | null;
+  /** What is there is set aside. */
+  readonly force: boolean;
+}
+
+/** What became of it. */
+export interface ImportedLibsql extends TakenFile {
+  readonly source: string;
+  readonly file: string;
+  /** Migrations that count as applied. */
+  readonly applied: readonly string[];
+  /** Where the database is that was there. */
+  readonly aside: string | null;
+}
+
+const HEADER = 'SQLite format 3\0';
+
+/** @throws {BackupError} */
+export function importLibsql(asked: LibsqlImport): ImportedLibsql {
+  const { places, project, database } = asked;
+  if (!isProjectName(project) || !isResourceName(database))
+    throw new BackupError(
+      'settings',
+      `${project}/${database} is no name of a project and of its database`,
+      'Give the name of the project, and that of the database in platform.yaml.',
+    );
+  checkPlaces(places);
+  if (places.databases === null)
+    throw new BackupError(
+      'settings',
+      'The project databases are not files of this machine',
+      'Run it on the machine of the database service; a managed cloud imports files itself.',
+    );
+  const source = findDatabase(asked);
+  const migrations = asked.migrations === null ? [] : readMigrations(asked.migrations);
+  const locks = ['start', 'databases'].map((name) => takeLock(path.join(places.folder, 'locks', name)));
+  try {
+    if (locks.includes(null))
+      throw new BackupError(
+        'running',
+        `The platform runs on ${places.folder}`,
+        'Stop it first, the libSQL server as well: neither may write meanwhile.',
+      );
+    const file = path.join(places.databases, project, `${database}.sqlite`);
+    if (existsSync(file) && !asked.force)
+      throw new BackupError('not_empty', `${project} has a database ${database}`, '--force sets it aside.');
+    const aside = setAside(file);
+    try {
+      const taken = takeLibsqlFile(source, file, migrations);
+      return { ...taken, source, file, applied: migrations.map(([name]) => name), aside };
+    } catch (error) {
+      if (aside !== null) for (const part of parts(aside)) renameSync(aside + part, file + part);
+      if (!(error instanceof UnreadableFile)) throw error;
+      const isRandom = /near "ROWID"/.test(error.message);
+      throw new BackupError(
+        'damaged',
+        `${source} cannot be read by SQLite: ${error.message}`,
+        isRandom
+          ? 'A table is RANDOM ROWID, which only libSQL has: make it anew without that, on the server.'
+          : 'Stop its server in an orderly way, or take another copy of the file.',
+      );
+    }
+  } finally {
+    for (const lock of locks) lock?.release();
+  }
+}
+
+/** The file in what a server keeps: `dbs/<namespace>/data`, or `data` by itself. */
+function findDatabase({ source, namespace }: LibsqlImport): string {
+  if (statSync(source, { throwIfNoEntry: false }) === undefined)
+    throw new BackupError('settings', `There is no ${source}`, 'Name a file, or the data folder of the server.');
+  const dbs = path.join(source, 'dbs');
+  const found = isDatabase(source)
+    ? [source]
+    : [
+        path.join(source, 'data'),
+        ...(existsSync(dbs) ? readdirSync(dbs) : []).map((name) => path.join(dbs, name, 'data')),
+      ].filter((file) => isDatabase(file));
+  const wanted = namespace === null ? found : found.filter((file) => path.basename(path.dirname(file)) === namespace);
+  if (wanted.length === 1) return wanted[0]!;
+  const names = found.map((file) => path.basename(path.dirname(file)));
+  throw new BackupError(
+    'settings',
+    wanted.length === 0
+      ? `${source} has no database${namespace === null ? '' : ` ${namespace}`}`
+      : `${source} has several databases`,
+    names.length === 0
+      ? 'A server keeps them in dbs/<namespace>/data of its data folder.'
+      : `Say which with --namespace: ${names.join(', ')}.`,
+  );
+}
+
+function isDatabase(file: string): boolean {
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return false;
+  const descriptor = openSync(file, 'r');
+  try {
+    const head = Buffer.alloc(HEADER.length);
+    readSync(descriptor, head, 0, head.length, 0);
+    return head.toString('latin1') === HEADER;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function readMigrations(folder: string): [name: string, sql: string][] {
+  const names = existsSync(folder)
+    ? readdirSync(folder)
+        .filter((name) => name.endsWith('.sql'))
+        .toSorted()
+    : [];
+  if (names.length === 0)
+    throw new BackupError('settings', `${folder} has no SQL files`, 'Name the folder of the migrations that made it.');
+  return names.map((name) => [name, readFileSync(path.join(folder, name), 'utf8')]);
+}
+
+function parts(file: string): string[] {
+  return ['', '-wal', '-shm'].filter((part) => existsSync(file + part));
+}
+
+/** @returns where it is now; null: there was none. */
+function setAside(file: string): string | null {
+  if (!existsSync(file)) return null;
+  const aside = `${file}.before-import-${new Date().toISOString().replace(/[:.]/g, '-')}`;
+  for (const part of parts(file)) renameSync(file + part, aside + part);
+  return aside;
+}
