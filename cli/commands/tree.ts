@@ -66,6 +66,7 @@ const databaseCommands: Readonly<Record<string, Entry>> = {
   tables: { summary: 'List tables and views', load: () => import('./db/tables.ts') },
   query: { summary: 'Run a statement', load: () => import('./db/query.ts') },
   import: { summary: 'Run the statements of a file', load: () => import('./db/import.ts') },
+  'import-libsql': { summary: 'Take a database of a libSQL server', load: () => import('./db/import-libsql.ts') },
   export: { summary: 'Write a copy into a file', load: () => import('./db/export.ts') },
   migrate: { summary: 'Apply pending migrations', load: () => import('./db/migrate.ts') },
   insights: { summary: 'Count the rows of each table', load: () => import('./db/insights.ts') },
@@ -159,7 +160,7 @@ export const commands: Readonly<Record<string, Entry>> = {
     },
   },
   db: {
-    summary: 'Databases: list, tables, query, import, export, migrate, insights',
+    summary: 'Databases: list, tables, query, import, import-libsql, export, migrate, insights',
     byDefault: 'list',
     commands: databaseCommands,
   },

@@ -22,7 +22,7 @@ const IMAGES = [
   'platform-servers',
   'platform-edge',
 ];
-const PROFILES = ['redis', 'https', 'operator', 'migrator'].flatMap((name) => ['--profile', name]);
+const PROFILES = ['redis', 'https', 'operator', 'migrator', 'legacy-libsql'].flatMap((name) => ['--profile', name]);
 
 let engine: DockerEngine;
 let folder: string;

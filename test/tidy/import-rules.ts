@@ -188,6 +188,7 @@ const zones: readonly Zone[] = [
       'runtime/stores/',
       'runtime/databases/protocol/',
       'runtime/databases/sqlite/copies.ts',
+      'runtime/databases/sqlite/libsql-file.ts',
     ],
     mayTypes: ['runtime/engine/bindings/'],
   },
