@@ -50,7 +50,7 @@ export class WorkerDevEnvironment extends DevEnvironment {
  * @param createEnvironment of the dev server.
  */
 export function workerEnvironmentOptions(
-  input: string | null,
+  input: string | Readonly<Record<string, string>> | null,
   outDir: string | null,
   nodeEnv: string,
   unbundled: readonly string[],
@@ -83,7 +83,7 @@ export function workerEnvironmentOptions(
       sourcemap: true,
       rolldownOptions: {
         platform: 'neutral',
-        ...(input === null ? {} : { input: { index: input } }),
+        ...(input === null ? {} : { input }),
         preserveEntrySignatures: 'strict',
       },
     },

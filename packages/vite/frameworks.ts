@@ -14,6 +14,8 @@ export interface WorkerEntry {
   readonly isFramework: boolean;
   /** Packages that Vite leaves as they are in dev. */
   readonly unbundled: readonly string[];
+  /** Whether the worker's file has the name of its entry, else `index.js`. */
+  readonly isNamedByEntry: boolean;
 }
 
 /** A framework over Vite that gives its server as a module. */
@@ -25,6 +27,8 @@ interface Framework {
   readonly childEnvironments: readonly string[];
   /** Packages of which Vite would bundle a part, and load another as it lies: their state would be there twice. */
   readonly unbundled?: readonly string[];
+  /** It prerenders pages with the worker, whose file it finds by the name of the entry. */
+  readonly isNamedByEntry?: true;
 }
 
 const frameworks: readonly Framework[] = [
@@ -34,6 +38,7 @@ const frameworks: readonly Framework[] = [
     main: '@tanstack/react-start/server-entry',
     environment: 'ssr',
     childEnvironments: [],
+    isNamedByEntry: true,
   },
   {
     dependency: '@solidjs/start',
@@ -75,6 +80,7 @@ export function findWorkerEntry(root: string, main: string | null, names: Enviro
     childEnvironments: names.childEnvironments ?? framework?.childEnvironments ?? [],
     isFramework: framework !== undefined,
     unbundled: framework?.unbundled ?? [],
+    isNamedByEntry: framework?.isNamedByEntry === true,
   };
 }
 

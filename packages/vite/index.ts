@@ -75,7 +75,7 @@ export function platform(options: PlatformOptions = {}): Plugin[] {
       const environments = [entry.environment, ...entry.childEnvironments].map((name) => [
         name,
         workerEnvironmentOptions(
-          name === entry.environment ? ENTRY : null,
+          name !== entry.environment ? null : entry.isNamedByEntry ? ENTRY : { index: ENTRY },
           entry.isFramework ? null : path.join(user.build?.outDir ?? 'dist', name),
           process.env['NODE_ENV'] ?? mode,
           entry.unbundled,
@@ -139,15 +139,7 @@ export function platform(options: PlatformOptions = {}): Plugin[] {
     },
     buildApp: {
       order: 'post',
-      async handler(builder) {
-        await buildEnvironments(builder, entry);
-        const names = [entry.environment, ...entry.childEnvironments];
-        writeBuildOutput(
-          builder,
-          project.folder,
-          names.map((name) => built.get(name)),
-        );
-      },
+      handler: (builder) => buildEnvironments(builder, entry),
     },
     hotUpdate: { order: 'pre', handler: () => dev?.noticed() },
     async closeBundle() {
@@ -157,6 +149,23 @@ export function platform(options: PlatformOptions = {}): Plugin[] {
 
   return [
     main,
+    {
+      name: 'platform:output',
+      sharedDuringBuild: true,
+      // Behind those that prerender pages with what was built.
+      enforce: 'post',
+      buildApp: {
+        order: 'post',
+        async handler(builder) {
+          const names = [entry.environment, ...entry.childEnvironments];
+          writeBuildOutput(
+            builder,
+            project.folder,
+            names.map((name) => built.get(name)),
+          );
+        },
+      },
+    },
     {
       // The React server framework asks for a plugin of this name before it makes a worker.
       name: 'vite-plugin-cloudflare:platform',

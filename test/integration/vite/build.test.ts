@@ -96,3 +96,33 @@ test('a plugin that only the root of a monorepo names builds the worker of a pro
   assert.equal(code, 0, said);
   assert.equal((await answerOf('below', '/')).text, 'built for production');
 });
+
+test('pages that a framework prerenders with the worker are files of the deployment', async (context) => {
+  const folder = projectOf(context, {
+    'vite.config.js': `import { mkdirSync, writeFileSync } from 'node:fs';
+      import path from 'node:path';
+      import { pathToFileURL } from 'node:url';
+      import { platform } from '@platform-run/vite';
+      const prerender = {
+        name: 'test:prerender',
+        enforce: 'post',
+        buildApp: {
+          order: 'post',
+          async handler({ config, environments }) {
+            const file = path.join(config.root, environments.worker.config.build.outDir, 'index.js');
+            const worker = (await import(pathToFileURL(file))).default;
+            const html = await worker.fetch(new Request('http://any/page')).text();
+            mkdirSync(path.join(config.root, 'dist/client'), { recursive: true });
+            writeFileSync(path.join(config.root, 'dist/client/page.html'), html);
+          },
+        },
+      };
+      export default { plugins: [prerender, ...platform()] };`,
+    'index.html': '<h1>Home</h1>',
+    'worker/index.js': `export default { fetch: ({ url }) => ({ text: async () => '<h1>Prerendered ' + new URL(url).pathname }) };`,
+  });
+  const { code, said } = await platformSays(folder, 'deploy', '--json', '--name', 'prerendered');
+  assert.equal(code, 0, said);
+  await answerOf('prerendered', '/');
+  assert.equal((await platform.fetch('prerendered', '/page')).text, '<h1>Prerendered /page');
+});
