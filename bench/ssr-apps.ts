@@ -1,10 +1,12 @@
 // Apps of frameworks as each platform gets them: our build, the framework's own build for workerd, and its own Node
 // server. Made in a temporary folder from the app of the table of frameworks; used by ssr-page.bench.ts.
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { build } from '../builder/build.ts';
 import { parseProjectConfig } from '../core/config/project-config.ts';
-import { root, runProgram } from '../cli/tasks/processes.ts';
+import { runProgram } from '../cli/tasks/processes.ts';
+import { addPackage, makeProject } from '../test/frameworks/project.ts';
+import { rows } from '../test/frameworks/rows.ts';
 import { temporaryFolder } from './endings.ts';
 import type { Bundle } from './deployments.ts';
 
@@ -21,12 +23,17 @@ interface Recipe {
   /** What is replaced in which file before a build for the others, and what comes out. */
   readonly workerd: {
     readonly edits: Edits;
+    /** Files that its authors have and ours do without; a module of the app's packages is copied. */
+    readonly files: readonly { readonly file: string; readonly text?: string; readonly copyOf?: string }[];
     readonly main: string;
-    readonly assets: string;
+    /** Of wrangler's output. */
+    readonly made: string;
+    readonly assets: string | null;
     /** Left out of the bundle: a cache in front of the app, which workerd by itself has not. */
-    readonly cacheLookup: RegExp;
+    readonly cacheLookup: RegExp | null;
   };
-  readonly node: { readonly edits: Edits; readonly start: string };
+  /** `start`: what Node is given. */
+  readonly node: { readonly edits: Edits; readonly start: readonly string[] };
 }
 
 type Edits = readonly (readonly [file: string, from: string, to: string])[];
@@ -39,9 +46,17 @@ export interface SsrApp {
   readonly bundle: Bundle;
   /** One module, as wrangler makes it. */
   readonly workerd: Bundle;
-  /** File that Node starts, with PORT and HOST. */
-  readonly server: string;
+  /** What Node starts, with PORT and HOST: a file, and what it is given. */
+  readonly server: readonly string[];
 }
+
+/** As Cloudflare's template for React Router has it, with its build in the same module: the loader takes one. */
+const REACT_ROUTER_WORKER = `import { createRequestHandler } from 'react-router';
+import * as build from 'virtual:react-router/server-build';
+
+const handle = createRequestHandler(build, import.meta.env.MODE);
+export default { fetch: (request: Request) => handle(request) };
+`;
 
 export const recipes: readonly Recipe[] = [
   {
@@ -51,13 +66,45 @@ export const recipes: readonly Recipe[] = [
     build: ['npx', 'vite', 'build'],
     workerd: {
       edits: [['svelte.config.js', '@sveltejs/adapter-auto', '@sveltejs/adapter-cloudflare']],
+      files: [],
       main: '.svelte-kit/cloudflare/_worker.js',
+      made: '_worker.js',
       assets: '.svelte-kit/cloudflare',
       cacheLookup: /!pragma\.includes\("no-cache"\) && await \w+\(req\)/,
     },
     node: {
       edits: [['svelte.config.js', '@sveltejs/adapter-auto', '@sveltejs/adapter-node']],
-      start: 'build/index.js',
+      start: ['build/index.js'],
+    },
+  },
+  {
+    app: 'react-router',
+    target: '/?name=Ada',
+    packages: ['@cloudflare/vite-plugin@1.64.0'],
+    build: ['npx', 'react-router', 'build'],
+    workerd: {
+      edits: [
+        ['vite.config.ts', `{ platform } from '@platform-run/vite'`, `{ cloudflare } from '@cloudflare/vite-plugin'`],
+        ['vite.config.ts', '...platform()', `cloudflare({ viteEnvironment: { name: 'ssr' } })`],
+      ],
+      files: [
+        { file: 'workers/app.ts', text: REACT_ROUTER_WORKER },
+        {
+          file: 'app/entry.server.tsx',
+          copyOf: 'node_modules/@react-router/dev/dist/config/defaults/entry.server.web.tsx',
+        },
+      ],
+      main: 'workers/app.ts',
+      made: 'index.js',
+      assets: null,
+      cacheLookup: null,
+    },
+    node: {
+      edits: [
+        ['vite.config.ts', `import { platform } from '@platform-run/vite';\n`, ''],
+        ['vite.config.ts', ', ...platform()', ''],
+      ],
+      start: ['node_modules/@react-router/serve/bin.cjs', 'build/server/index.js'],
     },
   },
 ];
@@ -71,7 +118,6 @@ const WRANGLER = 'wrangler@4.164.0';
 /** Installs and builds an app; some seconds. */
 export async function makeApp({ app, target, packages, build: command, workerd, node }: Recipe): Promise<SsrApp> {
   const folder = path.join(temporaryFolder('platform-bench-ssr-'), app);
-  cpSync(path.join(root, 'test/frameworks/apps', app), folder, { recursive: true });
   const env = {
     ...process.env,
     PATH: `${path.dirname(process.execPath)}:${process.env['PATH']}`,
@@ -81,7 +127,11 @@ export async function makeApp({ app, target, packages, build: command, workerd, 
     const { code, output } = await runProgram(program!, words, { cwd: folder, env });
     if (code !== 0) throw new Error(`${app}: ${[program, ...words].join(' ')} failed:\n${output.slice(-2000)}`);
   };
-  await run('npm', 'ci', '--no-audit', '--no-fund');
+  const row = rows.find((other) => other.app === app)!;
+  await makeProject({ ...row, packages: [] }, folder, env);
+  // Before ours, which are in no registry.
+  await run('npm', 'install', '--no-save', '--no-package-lock', '--no-audit', '--no-fund', WRANGLER, ...packages);
+  for (const name of row.packages ?? []) await addPackage(folder, name);
   const { config } = parseProjectConfig(`kind: dynamic\nbuild: ${command.join(' ')}\n`, { file: 'platform.yaml' });
   const artifact = await build({ root: folder, config: config!, artifacts: path.join(folder, 'artifacts') });
   const bundle: Bundle = {
@@ -90,15 +140,21 @@ export async function makeApp({ app, target, packages, build: command, workerd, 
     // Its files are never asked for.
     manifest: { ...artifact.manifest, assets: null },
   };
-  await run('npm', 'install', '--no-save', '--no-package-lock', '--no-audit', '--no-fund', WRANGLER, ...packages);
   writeFileSync(path.join(folder, 'wrangler.json'), JSON.stringify(wranglerConfig(workerd)));
+  for (const { file, text, copyOf } of workerd.files) {
+    mkdirSync(path.join(folder, path.dirname(file)), { recursive: true });
+    writeFileSync(path.join(folder, file), text ?? readFileSync(path.join(folder, copyOf!), 'utf8'));
+  }
   await withEdits(folder, workerd.edits, () => run(...command));
   await run('npx', 'wrangler', 'deploy', '--dry-run', '--outdir', 'out');
+  for (const { file } of workerd.files) rmSync(path.join(folder, file));
   await withEdits(folder, node.edits, () => run(...command));
-  const made = readFileSync(path.join(folder, 'out', path.basename(workerd.main)), 'utf8');
-  const code = made.replace(workerd.cacheLookup, 'false');
-  if (code === made) throw new Error(`${app}: the worker for workerd has no ${workerd.cacheLookup}`);
-  return { name: app, target, bundle, workerd: { ...bundle, code }, server: path.join(folder, node.start) };
+  const made = readFileSync(path.join(folder, 'out', workerd.made), 'utf8');
+  const code = workerd.cacheLookup === null ? made : made.replace(workerd.cacheLookup, 'false');
+  if (workerd.cacheLookup !== null && code === made)
+    throw new Error(`${app}: the worker for workerd has no ${workerd.cacheLookup}`);
+  const [file, ...words] = node.start.map((word) => path.join(folder, word));
+  return { name: app, target, bundle, workerd: { ...bundle, code }, server: [file!, ...words] };
 }
 
 function wranglerConfig({ main, assets }: Recipe['workerd']): object {
@@ -107,7 +163,7 @@ function wranglerConfig({ main, assets }: Recipe['workerd']): object {
     main,
     compatibility_date: '2026-07-01',
     compatibility_flags: WORKERD_FLAGS,
-    assets: { directory: assets, binding: 'ASSETS' },
+    ...(assets === null ? {} : { assets: { directory: assets, binding: 'ASSETS' } }),
   };
 }
 

@@ -108,7 +108,7 @@ async function measureColdStarts(app: SsrApp): Promise<void> {
 
 function startNode(name: string, { server, target }: SsrApp): Promise<Server> {
   return startServer(name, 'page.localhost', target, (port) => ({
-    words: [process.execPath, server],
+    words: [process.execPath, ...server],
     environment: { PORT: String(port), HOST: '127.0.0.1', NODE_ENV: 'production' },
   }));
 }

@@ -96,7 +96,7 @@ export async function makeProject(row: Row, folder: string, environment: NodeJS.
 }
 
 /** As `npm install @platform-run/<name>` would: what `npm run pack` packs, and the line in package.json. */
-async function addPackage(folder: string, name: string): Promise<void> {
+export async function addPackage(folder: string, name: string): Promise<void> {
   const target = path.join(folder, 'node_modules/@platform-run', name);
   mkdirSync(path.dirname(target), { recursive: true });
   cpSync(path.join(root, 'packages', name), target, {
