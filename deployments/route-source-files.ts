@@ -4,17 +4,19 @@ import { createHash } from 'node:crypto';
 import { watch } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { RouteRecord } from '#core/manifest.ts';
 import { parseRouteRecord } from './route-record.ts';
-import type { RouteProblem, RouteSource } from './route-source.ts';
+import type { RouteProblem, RouteRecordChange, RouteSource } from './route-source.ts';
 
 /** Changes of one write come as several events. */
 const SETTLE_MS = 10;
 /**
  * A file system that does not report changes is still looked at: a file that is replaced, added or removed changes its
- * folder.
+ * folder. Changes that were reported are known already: looking at a hundred thousand files takes a second.
  */
 const POLL_MS = 2000;
+const REPORT_MS = 100;
 /** Every so many looks all files are looked at, for those that are written in place. */
 const FULL_EVERY = 15;
 /** A file may change once more within the same tick of the file system's clock. */
@@ -34,38 +36,56 @@ export async function openRouteFiles(options: {
 }): Promise<RouteSource> {
   const folder = join(options.folder, 'routes');
   const files = new Map<string, RouteFile>();
-  /** The files that `routes` was made of. */
-  let shown = new Map<string, RouteFile>();
-  let routes: readonly RouteRecord[] = [];
-  const listeners: (() => void)[] = [];
+  /** The files that the listeners know of. */
+  const shown = new Map<string, RouteFile>();
+  /** Of `shown`; null: to be made when somebody asks. */
+  let routes: readonly RouteRecord[] | null = null;
+  const listeners: ((changes: readonly RouteRecordChange[]) => void)[] = [];
   let reading: Promise<void> | null = null;
   /** Names that the watcher gave since the last reading; null: all of them. */
   let next: Set<string> | null = new Set();
   let folderStamp = '';
+  /** Something was reported since the last reading. */
+  let isTold = false;
   let polls = 0;
   let closed = false;
 
-  async function readAll(): Promise<boolean> {
-    folderStamp = await stampOf(folder);
+  async function readAll(): Promise<RouteRecordChange[]> {
+    const { stamp, isYoung } = await stampOf(folder);
+    folderStamp = isYoung ? '' : stamp;
     const names = new Set((await readdir(folder)).filter((name) => name.endsWith('.json')));
     return readNames([...names, ...[...files.keys()].filter((name) => !names.has(name))]);
   }
 
-  async function readNames(names: Iterable<string>): Promise<boolean> {
-    let changed = false;
-    for (const name of names) if (await readOne(name)) changed = true;
-    if (changed) {
-      shown = new Map(files);
-      const sorted = [...files].toSorted(([a], [b]) => (a < b ? -1 : 1));
-      routes = sorted.flatMap(([, { record }]) => (record === null ? [] : [record]));
-    }
-    return changed;
+  async function readNames(names: Iterable<string>): Promise<RouteRecordChange[]> {
+    const changed: string[] = [];
+    for (const name of names) if (await readOne(name)) changed.push(name);
+    // What costs time goes by the files that changed, not by those that there are.
+    return changed.map((name) => {
+      const file = files.get(name);
+      if (file === undefined) shown.delete(name);
+      else shown.set(name, file);
+      routes = null;
+      return { project: name.slice(0, -'.json'.length), record: file?.record ?? null };
+    });
+  }
+
+  /** What was reported; the folder is as it was before that is read. */
+  async function readTold(names: Iterable<string>): Promise<RouteRecordChange[]> {
+    folderStamp = (await stampOf(folder)).stamp;
+    return readNames(names);
+  }
+
+  function readRoutes(): readonly RouteRecord[] {
+    const sorted = [...shown].toSorted(([a], [b]) => (a < b ? -1 : 1));
+    return sorted.flatMap(([, { record }]) => (record === null ? [] : [record]));
   }
 
   async function readOne(name: string): Promise<boolean> {
     const before = files.get(name);
     try {
-      const stamp = await stampOf(join(folder, name));
+      const { stamp: seen, isYoung } = await stampOf(join(folder, name));
+      const stamp = isYoung ? '' : seen;
       if (before !== undefined && stamp !== '' && stamp === before.stamp) return false;
       const text = await readFile(join(folder, name), 'utf8');
       const same = before?.text === text;
@@ -92,12 +112,13 @@ export async function openRouteFiles(options: {
   }
 
   function refresh(): void {
-    if (reading !== null || (next !== null && next.size === 0)) return;
+    if (reading !== null || (next !== null && !isTold)) return;
     const names = next;
     next = new Set();
-    reading = (names === null ? readAll() : readNames(names))
-      .then((changed) => {
-        if (changed && !closed) for (const listener of listeners) listener();
+    isTold = false;
+    reading = (names === null ? readAll() : readTold(names))
+      .then((changes) => {
+        if (changes.length > 0 && !closed) for (const listener of listeners) listener(changes);
       })
       .catch((error: Error) => options.onProblem({ file: folder, reason: error.message }))
       .finally(() => {
@@ -108,7 +129,13 @@ export async function openRouteFiles(options: {
 
   async function look(): Promise<void> {
     const isFull = ++polls % FULL_EVERY === 0;
-    if (!isFull && folderStamp !== '' && (await stampOf(folder).catch(() => '')) === folderStamp) return;
+    const isKnown = async (): Promise<boolean> => (await stampOf(folder).catch(() => null))?.stamp === folderStamp;
+    if (!isFull) {
+      if (await isKnown()) return;
+      // It may be reported this very moment.
+      await delay(REPORT_MS, undefined, { ref: false });
+      if (closed || (await isKnown())) return;
+    }
     next = null;
     refresh();
   }
@@ -116,6 +143,7 @@ export async function openRouteFiles(options: {
   await readAll();
   let settling: NodeJS.Timeout | null = null;
   const watcher = watch(folder, (_event, name) => {
+    isTold = true;
     if (name === null) next = null;
     else if (name.endsWith('.json')) next?.add(name);
     settling ??= setTimeout(() => {
@@ -128,7 +156,7 @@ export async function openRouteFiles(options: {
 
   return {
     get routes() {
-      return routes;
+      return (routes ??= readRoutes());
     },
     hashOf(project) {
       const file = shown.get(`${project}.json`);
@@ -144,8 +172,8 @@ export async function openRouteFiles(options: {
   };
 }
 
-/** Changes with the file; empty while it is so young that another change may not show. */
-async function stampOf(path: string): Promise<string> {
+/** Changes with the file, but for a change that comes while it is young. */
+async function stampOf(path: string): Promise<{ readonly stamp: string; readonly isYoung: boolean }> {
   const { mtimeNs, size, ino } = await stat(path, { bigint: true });
-  return Date.now() - Number(mtimeNs / 1_000_000n) < STALE_MS ? '' : `${mtimeNs} ${size} ${ino}`;
+  return { stamp: `${mtimeNs} ${size} ${ino}`, isYoung: Date.now() - Number(mtimeNs / 1_000_000n) < STALE_MS };
 }

@@ -25,7 +25,7 @@ import { openLocalDatabases } from './services/databases.ts';
 import type { LogLine } from '../engine/invocation/log.ts';
 import { cacheFolder } from '#core/process/cache-folder.ts';
 import { openArtifact, type OpenArtifact } from '#deployments/artifact-source.ts';
-import type { Route } from '../engine/router/route-table.ts';
+import type { Route } from '../engine/router/project-routes.ts';
 import { createAssetServer } from '../engine/assets/assets.ts';
 import { openLocalSandboxes } from './services/sandboxes.ts';
 import { createServedAssets, type ServedFiles } from './services/served-assets.ts';
@@ -170,6 +170,8 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
   /** Requests whose headers are remembered until they end. */
   const underWay = new Set<RecordedExchange>();
   let route: Route | null = null;
+  /** Made anew by each deployment. */
+  let shown: readonly Route[] = [];
   let dashboard: LocalDashboard | null = null;
   /** Of the deployment, and of the one before it, which may still run. */
   let opened: readonly OpenArtifact[] = [];
@@ -348,7 +350,9 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
       // Its migrations are applied above, before it is there.
       preview: null,
     };
-    handler.retain([route, ...(dashboard?.show(route, artifact, config) ?? [])]);
+    const gone = shown;
+    shown = [route, ...(dashboard?.show(route, artifact, config) ?? [])];
+    handler.changeRoutes({ current: shown, gone });
     handler.warm(route);
     await events.deploy(route.deployment, artifact.manifest);
     broken = [];

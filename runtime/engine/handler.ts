@@ -23,7 +23,7 @@ import type { LogLine } from './invocation/log.ts';
 import { failed, failureResponse, isFailureCode, ok, type FailureCode, type Outcome } from './invocation/outcome.ts';
 import { DeploymentCounters } from './metrics/counters.ts';
 import type { DeploymentUsage } from './metrics/usage.ts';
-import type { Lead, Route } from './router/route-table.ts';
+import type { Lead, Route } from './router/project-routes.ts';
 
 /** What a handler is made of. */
 export interface HandlerParts extends RouteDeploymentParts {
@@ -88,8 +88,11 @@ export interface Handler {
   start(route: Route): Promise<CheckEnd>;
   /** Compiles and starts a route's worker ahead of its first request. */
   warm(route: Route): void;
-  /** Closes deployments that no route names any more, once they are idle, and has new ones compiled. */
-  retain(routes: Iterable<Route>): void;
+  /**
+   * Closes deployments whose route is gone, once they are idle, and has those of new ones compiled. @param changes all
+   * routes of the projects that changed, and those that they have no more.
+   */
+  changeRoutes(changes: { readonly current: readonly Route[]; readonly gone: readonly Route[] }): void;
   /** Requests that run or wait. */
   readonly load: number;
   close(): void;
@@ -114,7 +117,7 @@ const CHECK_LINES_MAX = 100;
 
 export function createHandler(parts: HandlerParts): Handler {
   // By route object: a route whose variables, plan or artifact change is another object, and so another deployment.
-  let served = new Map<Route, Served>();
+  const served = new Map<Route, Served>();
   const retired = new Map<Deployment, DeploymentCounters>();
   const known = new WeakSet<Route>();
   let closed = false;
@@ -379,24 +382,22 @@ export function createHandler(parts: HandlerParts): Handler {
     warm(route) {
       if (!closed) (served.get(route) ?? open(route)).deployment?.warm();
     },
-    retain(routes) {
-      const retained = new Set(routes);
-      for (const route of parts.compilesAhead === true ? retained : []) {
-        if (known.has(route) || served.has(route)) continue;
-        known.add(route);
-        compileLater(route);
-      }
-      const next = new Map<Route, Served>();
-      for (const [route, entry] of served) {
-        if (retained.has(route)) {
-          next.set(route, entry);
-          lead(route, entry);
-        } else if (entry.deployment !== null && entry.counters !== null) {
-          retired.set(entry.deployment, entry.counters);
-          entry.deployment.retire();
+    changeRoutes({ current, gone }) {
+      for (const route of current) {
+        const entry = served.get(route);
+        if (entry !== undefined) lead(route, entry);
+        else if (parts.compilesAhead === true && !known.has(route)) {
+          known.add(route);
+          compileLater(route);
         }
       }
-      served = next;
+      for (const route of gone) {
+        const entry = served.get(route);
+        served.delete(route);
+        if (entry === undefined || entry.deployment === null || entry.counters === null) continue;
+        retired.set(entry.deployment, entry.counters);
+        entry.deployment.retire();
+      }
     },
     get load() {
       let load = 0;

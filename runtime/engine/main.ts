@@ -20,7 +20,7 @@ import { cacheFolder } from '#core/process/cache-folder.ts';
 import { createArtifactSource } from '#deployments/artifact-source.ts';
 import { openRouteFiles } from '#deployments/route-source-files.ts';
 import { createOwnHosts } from './http/own-hosts.ts';
-import { createRouteTable } from './router/route-table.ts';
+import { createRouteTable, type RouteChanges } from './router/route-table.ts';
 import { createAssetServer } from './assets/assets.ts';
 import { chooseListener } from './http/choose-listener.ts';
 import { answerJson, type InternalRoutes } from './process/internal-server.ts';
@@ -224,13 +224,13 @@ async function start(): Promise<void> {
           call: (key, exchange) => handler.call(key, exchange),
         });
   const waits = new RouteWaits();
-  const update = (): void => {
-    for (const conflict of table.replace(source.routes)) log.error(conflict, 'host claimed by two projects');
-    handler.retain(table.routes());
+  const follow = (changes: RouteChanges): void => {
+    for (const conflict of changes.conflicts) log.error(conflict, 'host claimed by two projects');
+    handler.changeRoutes(changes);
     waits.changed();
   };
-  update();
-  source.onChange(update);
+  follow(table.replace(source.routes));
+  source.onChange((changes) => follow(table.change(changes)));
 
   let technology: Listener['technology'] | null = null;
   const reports = createEngineReports({
@@ -238,7 +238,7 @@ async function start(): Promise<void> {
     handler,
     listener: () => technology,
     forwarded: () => forwarder.count,
-    routes: () => [...table.routes()].length,
+    routes: () => table.size,
   });
   /** On the engine's Unix socket only. */
   const routes: InternalRoutes = {
@@ -267,7 +267,7 @@ async function start(): Promise<void> {
       dataBytesMax: config.limits.deliveryBytesMax + DATA_HEAD_BYTES,
       waitFor: (find) => waits.waitFor(find),
       findDeployment: (id) => table.findDeployment(id),
-      routes: () => table.routes(),
+      routesOf: (project) => table.routesOf(project),
       isProduction: (route) => table.isProduction(route),
       snapshotsMax: config.limits.database.snapshotsMax,
     }),

@@ -15,7 +15,7 @@ import type { ShownDeployment } from './api.ts';
 import { createRpcExchange, type RpcCall } from './rpc-exchange.ts';
 import { openDashboard } from './server.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
-import type { Route } from '../../engine/router/route-table.ts';
+import type { Route } from '../../engine/router/project-routes.ts';
 import type { Exchange } from '../../engine/http/listener.ts';
 
 /** What the dashboard is joined to. */

@@ -5,7 +5,7 @@ import { ofPreview } from '#core/preview.ts';
 import { copiesDatabases } from '#core/preview-settings.ts';
 import type { DatabasePlace } from '../bindings/scope.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
-import type { Route } from '../router/route-table.ts';
+import type { Route } from '../router/project-routes.ts';
 import type { DeploymentConfig } from './config.ts';
 
 /** What a deployment's databases need before it is served. */

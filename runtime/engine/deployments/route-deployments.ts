@@ -23,7 +23,7 @@ import { createInvocationIds } from '../invocation/invocation-id.ts';
 import type { LogLine } from '../invocation/log.ts';
 import type { DeploymentCounters } from '../metrics/counters.ts';
 import type { DeploymentUsage } from '../metrics/usage.ts';
-import type { Route } from '../router/route-table.ts';
+import type { Route } from '../router/project-routes.ts';
 import type { TelemetryRecorder } from '../telemetry/recorder.ts';
 import type { DeploymentConfig, ServingParts } from './config.ts';
 import { prepareDatabases, type ProjectDatabases } from './database-preparation.ts';

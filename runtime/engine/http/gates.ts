@@ -6,7 +6,7 @@ import { cookieValues, withoutSecrets } from './cookies.ts';
 import type { Exchange } from './listener.ts';
 import { publicOrigin } from './public-origin.ts';
 import { BYPASS_NAME, createProtection, type ProtectionParts } from './preview-protection.ts';
-import type { Lead, Route } from '../router/route-table.ts';
+import type { Lead, Route } from '../router/project-routes.ts';
 
 /** Of production while it is split: a number that stays with a visitor, so that a growing part takes nobody back. */
 const SPLIT_COOKIE = 'platform-split';

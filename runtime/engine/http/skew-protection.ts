@@ -4,7 +4,7 @@
 import { isDeploymentId } from '#core/names.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
 import { assetDecision, decodedPath, isHashedName, isNavigation, type AssetRequest } from '../assets/asset-rules.ts';
-import type { Other, Route } from '../router/route-table.ts';
+import type { Other, Route } from '../router/project-routes.ts';
 import { AlteredExchange } from './altered-exchange.ts';
 import { cookieIn } from './cookies.ts';
 import type { Exchange } from './listener.ts';

@@ -11,7 +11,7 @@ import type { DeliveryEnd } from '../invocation/delivery.ts';
 import { outcomeLabel } from '../invocation/outcome.ts';
 import type { RecentLog } from './recent-log.ts';
 import { readBytes } from './request-bytes.ts';
-import type { Route } from '../router/route-table.ts';
+import type { Route } from '../router/project-routes.ts';
 import { answerJson, answerText, type InternalRoutes } from './internal-server.ts';
 
 /** What the routes lead to. */

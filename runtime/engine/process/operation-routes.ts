@@ -10,7 +10,7 @@ import type { OpenArtifact } from '#deployments/artifact-source.ts';
 import { removeBranch, type BranchStores } from '../bindings/branch-removal.ts';
 import type { Handler } from '../handler.ts';
 import { outcomeLabel } from '../invocation/outcome.ts';
-import type { Route } from '../router/route-table.ts';
+import type { Route } from '../router/project-routes.ts';
 import type { DatabaseClient } from '../../stores/database-service.ts';
 import { answerJson, type InternalRoutes } from './internal-server.ts';
 import { readBytes } from './request-bytes.ts';
@@ -32,7 +32,7 @@ export interface OperationParts {
   /** Waits until the routes are so, for a moment; null: they are not. */
   readonly waitFor: <Found>(find: () => Found | null) => Promise<Found | null>;
   readonly findDeployment: (id: string) => Route | null;
-  readonly routes: () => Iterable<Route>;
+  readonly routesOf: (project: string) => readonly Route[];
   readonly isProduction: (route: Route) => boolean;
   readonly snapshotsMax: number;
 }
@@ -83,12 +83,11 @@ export function operationRoutes(parts: OperationParts): InternalRoutes {
     async 'remove-branch'({ project, branch, bindings }) {
       const own = projectOf(project);
       const name = branchOf(branch);
-      const production = [...parts.routes()].find((route) => route.project === own && parts.isProduction(route));
+      const production = parts.routesOf(own).find((route) => parts.isProduction(route));
       if (production !== undefined && branchSlug(production.branch, own) === branchSlug(name, own))
         throw new PlatformError('branch_in_use', { project: own, branch: name, reason: 'it is production' });
       // Of a route that is going this very moment, the record may not be read yet.
-      const inUse = (): Route | undefined =>
-        [...parts.routes()].find((route) => route.project === own && route.branch === name);
+      const inUse = (): Route | undefined => parts.routesOf(own).find((route) => route.branch === name);
       const isGone = await parts.waitFor(() => (inUse() === undefined ? true : null));
       if (isGone === null) {
         const reason = `its deployment ${inUse()?.deployment ?? ''} is in the route record`;
@@ -131,11 +130,9 @@ export function operationRoutes(parts: OperationParts): InternalRoutes {
 
   /** The databases that production declares. */
   function productionOf(project: string): string[] {
-    for (const route of parts.routes()) {
-      if (route.project !== project || !parts.isProduction(route)) continue;
-      return Object.values(parts.openArtifact(route.artifact).manifest.bindings['db'] ?? {});
-    }
-    return [];
+    const production = parts.routesOf(project).find((route) => parts.isProduction(route));
+    if (production === undefined) return [];
+    return Object.values(parts.openArtifact(production.artifact).manifest.bindings['db'] ?? {});
   }
 
   return Object.fromEntries(

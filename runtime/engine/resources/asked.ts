@@ -11,7 +11,7 @@ import type { DatabasePlace } from '../bindings/scope.ts';
 import { freeOwner } from '../bridge/free-owner.ts';
 import type { CallScope, HostFunction, HostReply } from '../bridge/host-calls.ts';
 import type { Part } from '../bridge/protocol.ts';
-import type { Route } from '../router/route-table.ts';
+import type { Route } from '../router/project-routes.ts';
 import type { DatabaseClient } from '../../stores/database-service.ts';
 import type { EventStores } from '../../stores/event-stores.ts';
 

@@ -5,7 +5,7 @@ import { PlatformError } from '#core/errors.ts';
 import type { ResourceKind, ResourceOperation } from '#core/resource-call.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
 import { toRecord } from '../bindings/arguments.ts';
-import type { Route } from '../router/route-table.ts';
+import type { Route } from '../router/project-routes.ts';
 import type { Asked, Gives, OperationsOf, ResourceParts } from './asked.ts';
 import { databaseOperations } from './databases.ts';
 import { cacheOperations, fileOperations, stateOperations } from './storage.ts';

@@ -2,7 +2,7 @@
 // address that leads to that server alone, with a token of the deployment. Made by main.ts.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Exchange } from '../http/listener.ts';
-import type { Route } from '../router/route-table.ts';
+import type { Route } from '../router/project-routes.ts';
 
 /** Nobody else answers to names below it. */
 const APP_DOMAIN = '.app.platform.internal';

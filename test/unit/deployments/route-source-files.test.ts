@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { parseRouteRecord } from '#deployments/route-record.ts';
 import { openRouteFiles } from '#deployments/route-source-files.ts';
-import type { RouteProblem } from '#deployments/route-source.ts';
+import type { RouteProblem, RouteRecordChange } from '#deployments/route-source.ts';
 
 const good = (project: string, more: object = {}): string =>
   JSON.stringify({
@@ -85,7 +85,9 @@ test('a file that is written, replaced, broken or removed changes the routes, an
   const source = await openRouteFiles({ folder, onProblem: problem.resolve });
   t.after(() => source.close());
   let changed = Promise.withResolvers<void>();
-  source.onChange(() => {
+  let said: readonly RouteRecordChange[] = [];
+  source.onChange((changes) => {
+    said = changes;
     const before = changed;
     changed = Promise.withResolvers();
     before.resolve();
@@ -101,6 +103,7 @@ test('a file that is written, replaced, broken or removed changes the routes, an
   assert.equal(source.routes[0]?.plan, 'free');
   await write(good('shop', { plan: 'pro' }));
   assert.equal(source.routes[0]?.plan, 'pro');
+  assert.deepEqual(said, [{ project: 'shop', record: source.routes[0] }]);
   await write('{ broken');
   assert.equal((await problem.promise).file, path);
   assert.equal(source.routes[0]?.plan, 'pro');
@@ -108,4 +111,5 @@ test('a file that is written, replaced, broken or removed changes the routes, an
   await rm(path);
   await next;
   assert.deepEqual(source.routes, []);
+  assert.deepEqual(said, [{ project: 'shop', record: null }]);
 });

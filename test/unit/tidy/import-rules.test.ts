@@ -72,7 +72,7 @@ test("what starts with every engine does not load Node's HTTP client by an impor
 test('parts of the engine know types of each other, never values', () => {
   assert.deepEqual(
     found({
-      'runtime/engine/http/request.ts': "import type { Route } from '../router/route-table.ts';",
+      'runtime/engine/http/request.ts': "import type { Route } from '../router/project-routes.ts';",
       'runtime/engine/router/route-table.ts': "import { send } from '../http/response.ts';",
     }),
     [

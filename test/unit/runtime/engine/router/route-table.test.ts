@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { RouteRecord } from '#core/manifest.ts';
 import { branchSlug } from '#core/names.ts';
 import { createRouteTable } from '#runtime/engine/router/route-table.ts';
+import { createSeededRandom } from '../../../../setup/seeded-random.ts';
 
 const artifact = 'a'.repeat(64);
 
@@ -27,7 +28,7 @@ function record(project: string, more: Partial<RouteRecord> = {}): RouteRecord {
 
 test('a project answers on its name, its branches, its deployments and its custom hosts', () => {
   const table = createRouteTable(['localhost', 'example.org']);
-  assert.deepEqual(table.replace([record('shop', { domains: ['shop.example.com'] })]), []);
+  assert.deepEqual(table.replace([record('shop', { domains: ['shop.example.com'] })]).conflicts, []);
   const deploymentOn = (host: string): string | undefined => table.find(host)?.deployment;
   assert.equal(deploymentOn('shop.localhost'), 'd000000000001');
   assert.equal(deploymentOn('shop.example.org'), 'd000000000001');
@@ -92,14 +93,14 @@ test('a custom host that two projects claim goes to the name that sorts first, w
     [record('beta', { domains: ['x.example.com'] }), record('alpha', { domains: ['x.example.com'] })],
   ]) {
     const table = createRouteTable(['localhost']);
-    assert.deepEqual(table.replace(records), [{ host: 'x.example.com', project: 'beta', other: 'alpha' }]);
+    assert.deepEqual(table.replace(records).conflicts, [{ host: 'x.example.com', project: 'beta', other: 'alpha' }]);
     assert.equal(table.find('x.example.com')?.project, 'alpha');
   }
 });
 
 test('no project can claim a host of the platform, taken or not', () => {
   const table = createRouteTable(['localhost']);
-  const conflicts = table.replace([
+  const { conflicts } = table.replace([
     record('alpha', { domains: ['zeta.localhost', 'free.localhost', 'localhost'] }),
     record('zeta'),
   ]);
@@ -147,7 +148,7 @@ test('a custom host that sends on leads to where it says, also while nothing is 
     'shop.localhost': 'example.com',
     'a.example.com': 'b.example.com',
   };
-  const conflicts = table.replace([
+  const { conflicts } = table.replace([
     record('shop', { production: null, domains: ['example.com'], redirects }),
     record('alpha', { domains: ['a.example.com'] }),
   ]);
@@ -192,4 +193,96 @@ test('a host remembers whom it led to: production those of its history, a branch
 
   table.replace([{ ...shop, split: { deployment: 'd000000000003', percent: 10 } }]);
   assert.deepEqual(others('shop.localhost'), ['1 Infinity', '3 Infinity', of(2, 2)]);
+});
+
+test('a change of one project says which of its routes are there and which are gone, and leaves the others', () => {
+  const table = createRouteTable(['localhost']);
+  table.replace([record('shop'), record('blog')]);
+  const [production, branch] = table.routesOf('shop');
+  const blog = table.find('blog.localhost');
+  assert.equal(table.size, 4);
+
+  const { deployments } = record('shop');
+  const one = record('shop', {
+    branches: { main: 'd000000000001' },
+    deployments: { d000000000001: deployments['d000000000001']! },
+  });
+  assert.deepEqual(table.change([{ project: 'shop', record: one }]), {
+    current: [production],
+    gone: [branch],
+    conflicts: [],
+  });
+  assert.equal(table.find('shop.localhost'), production);
+  assert.equal(table.find('shop--d000000000002.localhost'), null);
+  assert.equal(table.find(`shop--${branchSlug('Feature/X', 'shop')}.localhost`), null);
+  assert.equal(table.find('blog.localhost'), blog);
+  // The other project has a deployment of the same id.
+  assert.equal(table.findDeployment('d000000000002')?.project, 'blog');
+
+  assert.deepEqual(table.change([{ project: 'shop', record: null }]).gone, [production]);
+  assert.equal(table.find('shop.localhost'), null);
+  assert.equal(table.findDeployment('d000000000001')?.project, 'blog');
+  assert.deepEqual(table.change([{ project: 'shop', record: null }]), { current: [], gone: [], conflicts: [] });
+  assert.equal(table.size, 2);
+});
+
+test('a custom host goes to whoever claims it next when its owner leaves it or is gone', () => {
+  const table = createRouteTable(['localhost']);
+  const claim = (project: string) => ({ project, record: record(project, { domains: ['x.example.com'] }) });
+  const owner = (): string | undefined => table.find('x.example.com')?.project;
+  const lost = (...projects: string[]) =>
+    projects.map((project) => ({ host: 'x.example.com', project, other: 'alpha' }));
+  assert.deepEqual(table.change([claim('gamma')]).conflicts, []);
+  assert.deepEqual(table.change([claim('beta')]).conflicts, [
+    { host: 'x.example.com', project: 'gamma', other: 'beta' },
+  ]);
+  assert.deepEqual(table.change([claim('alpha')]).conflicts, lost('beta', 'gamma'));
+  assert.equal(owner(), 'alpha');
+  table.change([{ project: 'alpha', record: record('alpha') }]);
+  assert.equal(owner(), 'beta');
+  table.change([{ project: 'beta', record: null }]);
+  assert.equal(owner(), 'gamma');
+  table.change([{ project: 'gamma', record: null }]);
+  assert.equal(owner(), undefined);
+});
+
+test('a table that was changed by project, many times over, answers as one that is made at once', () => {
+  const random = createSeededRandom();
+  const names = ['alpha', 'beta', 'gamma', 'delta'];
+  const customs = ['a.example.com', 'b.example.com', 'shop.localhost', 'alpha.localhost'];
+  const ids = ['d000000000001', 'd000000000002', 'd000000000003'];
+  const current = new Map<string, RouteRecord>();
+  const changed = createRouteTable(['localhost']);
+  for (let round = 0; round < 300; round++) {
+    const project = random.pick(names);
+    const deployments = Object.fromEntries(
+      ids
+        .filter(() => random.below(3) > 0)
+        .map((id) => [id, { id, artifact, branch: random.pick(['main', 'talk']), createdAt: '2026-11-21T00:00:00Z' }]),
+    );
+    const there = Object.keys(deployments);
+    const next =
+      random.below(5) === 0
+        ? null
+        : record(project, {
+            deployments,
+            production: there.length > 0 && random.below(4) > 0 ? random.pick(there) : null,
+            branches: there.length > 0 ? { main: random.pick(there) } : {},
+            domains: customs.filter(() => random.below(3) === 0),
+            redirects: random.below(4) === 0 ? { 'c.example.com': 'a.example.com' } : {},
+          });
+    if (next === null) current.delete(project);
+    else current.set(project, next);
+    changed.change([{ project, record: next }]);
+    const whole = createRouteTable(['localhost']);
+    whole.replace([...current.values()]);
+    const labels = names.flatMap((name) => [name, `${name}--main`, ...ids.map((id) => `${name}--${id}`)]);
+    for (const host of [...labels.map((label) => `${label}.localhost`), ...customs, 'c.example.com'])
+      assert.deepEqual(changed.lead(host), whole.lead(host), `seed ${random.seed}, round ${round}: ${host}`);
+    const byName = (a: { project: string; deployment: string }, b: typeof a): number =>
+      `${a.project} ${a.deployment}` < `${b.project} ${b.deployment}` ? -1 : 1;
+    assert.deepEqual([...changed.routes()].toSorted(byName), [...whole.routes()].toSorted(byName));
+    for (const id of ids) assert.equal(changed.findDeployment(id) === null, whole.findDeployment(id) === null);
+    assert.equal(changed.size, [...changed.routes()].length);
+  }
 });

@@ -1,0 +1,163 @@
+// The hosts of one project and the routes that they lead to, from its record. Pure; route-table.ts puts those of all
+// projects together.
+import type { RouteOwner, RouteProtection, RouteRecord } from '#core/manifest.ts';
+import { branchSlug } from '#core/names.ts';
+import type { Plan } from '#core/plans.ts';
+import { previewOf, variablesOf } from '#core/preview.ts';
+
+/**
+ * Where a host leads. One object serves all hosts of a deployment, and stays the same object while nothing of it
+ * changes.
+ */
+export interface Route {
+  readonly project: string;
+  /** Deployment id. */
+  readonly deployment: string;
+  /** Artifact id. */
+  readonly artifact: string;
+  readonly plan: Plan;
+  readonly vars: Readonly<Record<string, string>>;
+  readonly branch: string;
+  /** Slug of the branch whose own resources it has; null: production's. */
+  readonly preview: string | null;
+  /** Whose project it is, where it calls the AI gateway. */
+  readonly owner?: RouteOwner;
+}
+
+/** What stands between a host and what serves it: of previews, of production while it is split, of a redirect. */
+export interface Gate {
+  readonly project: string;
+  /** No search engine is to keep what it answers. */
+  readonly isPreview: boolean;
+  readonly protection: RouteProtection | null;
+  /** Who serves so much of a hundred instead. */
+  readonly split: { readonly route: Route; readonly percent: number } | null;
+  /** Host that visitors are sent on to. */
+  readonly redirectTo: string | null;
+}
+
+/** A deployment whose pages are open on a host that leads to another one. */
+export interface Other {
+  readonly route: Route;
+  /** When it was replaced, in milliseconds; Infinity: it is live too, production is split. */
+  readonly supersededAt: number;
+}
+
+/** Where a host leads; the gate is null where nothing stands before it. */
+export interface Lead {
+  readonly route: Route;
+  readonly gate: Gate | null;
+  /** Those that it led to before, the last one first; null: it leads to one deployment for good. */
+  readonly others: readonly Other[] | null;
+}
+
+/** Of those that a host led to before, the last ones. */
+const OTHERS_MAX = 20;
+
+/** What a record says. */
+export interface ProjectRoutes {
+  readonly routes: readonly Route[];
+  readonly production: Route | null;
+  /** Hosts on the platform's own domains, which nobody else can have. */
+  readonly hosts: ReadonlyMap<string, Lead>;
+  /** Custom hosts that lead somewhere; another project may want one as well. */
+  readonly custom: readonly (readonly [host: string, to: Lead])[];
+}
+
+/**
+ * @param domains the platform's own. @param before routes of the project: one that nothing changes of stays the same
+ *   object.
+ */
+export function projectRoutes(
+  record: RouteRecord,
+  domains: readonly string[],
+  before: readonly Route[] = [],
+): ProjectRoutes {
+  const { project, plan } = record;
+  const earlier = new Map(before.map((one) => [one.deployment, one]));
+  const routes = new Map<string, Route>();
+  const hosts = new Map<string, Lead>();
+  const custom: (readonly [string, Lead])[] = [];
+  const route = (id: string | null | undefined): Route | null => {
+    const deployment = id === null || id === undefined ? undefined : record.deployments[id];
+    if (deployment === undefined) return null;
+    const known = routes.get(deployment.id);
+    if (known !== undefined) return known;
+    const made: Route = {
+      project,
+      deployment: deployment.id,
+      artifact: deployment.artifact,
+      plan,
+      vars: variablesOf(record, deployment.id),
+      branch: deployment.branch,
+      preview: previewOf(record, deployment.id),
+      ...(record.owner === undefined ? {} : { owner: record.owner }),
+    };
+    const same = earlier.get(made.deployment);
+    const kept = same !== undefined && JSON.stringify(same) === JSON.stringify(made) ? same : made;
+    routes.set(deployment.id, kept);
+    return kept;
+  };
+  const production = route(record.production);
+  const ofPreviews: Gate = {
+    project,
+    isPreview: true,
+    protection: record.protection ?? null,
+    split: null,
+    redirectTo: null,
+  };
+  const other = record.split == null ? null : route(record.split.deployment);
+  // Visitors of production never come to the data of a preview.
+  const isSplit = other !== null && other !== production && other.preview === null;
+  const split = isSplit ? { route: other, percent: record.split!.percent } : null;
+  const open = { project, isPreview: false, protection: null };
+  const gate: Gate | null = split === null ? null : { ...open, split, redirectTo: null };
+  const othersOf = (to: Route): Other[] => {
+    // Nobody comes to a preview through production's host, to one that may be protected least of all.
+    const ids =
+      to === production
+        ? (record.productionHistory ?? [])
+        : Object.keys(record.deployments).filter((id) => record.deployments[id]!.branch === to.branch);
+    const live = to === production && isSplit ? [to, other] : [];
+    const before = ids.flatMap((id): Other[] => {
+      const supersededAt = record.deployments[id]?.supersededAt;
+      if (supersededAt === undefined || id === to.deployment || id === live[1]?.deployment) return [];
+      const one = route(id)!;
+      return one.preview === to.preview ? [{ route: one, supersededAt: Date.parse(supersededAt) }] : [];
+    });
+    const sorted = before.toSorted((a, b) => b.supersededAt - a.supersededAt).slice(0, OTHERS_MAX);
+    return [...live.map((one) => ({ route: one, supersededAt: Infinity })), ...sorted];
+  };
+  const own: Lead | null = production === null ? null : { route: production, gate, others: othersOf(production) };
+  const leadTo = (to: Route): Lead =>
+    to === production ? own! : { route: to, gate: ofPreviews, others: othersOf(to) };
+  const add = (label: string, to: Lead | null): void => {
+    if (to !== null) for (const domain of domains) hosts.set(`${label}.${domain}`, to);
+  };
+  const claim = (host: string, to: Lead | null): void => {
+    if (to !== null) custom.push([host, to]);
+  };
+  for (const id of Object.keys(record.deployments)) {
+    const to = route(id)!;
+    add(`${project}--${id}`, { route: to, gate: to === production ? null : ofPreviews, others: null });
+  }
+  for (const [branch, id] of Object.entries(record.branches)) {
+    const to = route(id);
+    // Of production, not the part of its visitors that another one serves.
+    const lead = to === null ? null : leadTo(to);
+    add(`${project}--${branchSlug(branch, project)}`, lead === own && own !== null ? { ...own, gate: null } : lead);
+  }
+  add(project, own);
+  for (const host of record.domains) claim(host, own);
+  for (const [host, branch] of Object.entries(record.branchDomains ?? {})) {
+    const to = route(Object.hasOwn(record.branches, branch) ? record.branches[branch] : null);
+    claim(host, to === null ? null : leadTo(to));
+  }
+  for (const [host, redirectTo] of Object.entries(record.redirects ?? {})) {
+    // Sends on without a worker: whichever deployment there is.
+    const to = production ?? route(Object.keys(record.deployments)[0]);
+    const sends = { ...open, split: null, redirectTo };
+    claim(host, to === null ? null : { route: to, gate: sends, others: null });
+  }
+  return { routes: [...routes.values()], production, hosts, custom };
+}
