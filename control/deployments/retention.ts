@@ -52,6 +52,9 @@ export async function retire(parts: Parts): Promise<Retired> {
           AND d.id NOT IN (SELECT production_deployment_id FROM control.project WHERE production_deployment_id IS NOT NULL)
       ) RETURNING 1)
     SELECT count(*) AS count FROM gone`;
+  // What they did stays in control.database_migration_audit.
+  await parts.sql`
+    DELETE FROM control.migration_run WHERE finished_at < now() - ${LOG_DAYS} * interval '1 day'`;
   const uploads = await removeExpiredUploads(parts);
   const artifacts = await removeArtifacts(parts);
   await removeLeftovers(parts.folder);

@@ -8,6 +8,7 @@ import path from 'node:path';
 import { openSql } from '#postgres/sql.ts';
 import type { Places } from '../places.ts';
 import { fail, ok, warn, type Finding } from './finding.ts';
+import { checkMigrator } from './migrator.ts';
 
 const ANSWER_MS_SLOW = 250;
 const CLOCK_MS_OFF = 2000;
@@ -17,7 +18,7 @@ export async function checkServices(places: Places): Promise<Finding[]> {
   return (await Promise.all([checkDatabase(places), checkCache(places), checkDate(places)])).flat();
 }
 
-async function checkDatabase({ postgres, folder }: Places): Promise<Finding[]> {
+async function checkDatabase({ postgres, folder, environment }: Places): Promise<Finding[]> {
   if (postgres === 'none') return [ok('database', 'DATABASE_URL is none: bindings over it are switched off')];
   const embedded = postgres === 'embedded' ? findEmbeddedPostgres(path.join(folder, 'postgres')) : null;
   if (postgres === 'embedded' && embedded?.isRunning !== true)
@@ -62,6 +63,7 @@ async function checkDatabase({ postgres, folder }: Places): Promise<Finding[]> {
       off > CLOCK_MS_OFF
         ? fail('clock', `The database's clock is ${(off / 1000).toFixed(0)} s off`, 'Synchronize both by NTP.')
         : ok('clock', 'The database has the same time'),
+      ...(await checkMigrator(sql, environment)),
     ];
   } catch (error) {
     return [fail('database', `Postgres does not answer: ${(error as Error).message}`, advice)];

@@ -7,6 +7,7 @@ import { callResource } from '#control/api/resource-calls.ts';
 import { EnginesAway } from '#control/deployments/engines.ts';
 import { runByMigrator } from '#control/deployments/migration-runs.ts';
 import { PlatformError } from '#core/errors.ts';
+import { checkMigrator } from '#operations/doctor/migrator.ts';
 import { createDatabaseCloud } from '#runtime/stores/database-cloud.ts';
 import { databaseCloudSettings } from '#runtime/stores/database-cloud-api.ts';
 import type { MigratedDatabases } from '#runtime/engine/process/migrations.ts';
@@ -315,6 +316,27 @@ test('the migrations of a project that was deleted are left alone', async (t) =>
   await startMigratorFor(t, databases.client);
   assert.equal((await ended).error, 'The project was deleted');
   assert.deepEqual(await auditOf(control.sql, id), []);
+});
+
+test('platform doctor says when deployments wait for a migrator that is not there', async (t) => {
+  const { id: projectId } = await project();
+  const look = async (executor: string) =>
+    (await checkMigrator(control.sql, { DB_MIGRATIONS_EXECUTOR: executor })).map(
+      ({ status, message }) => `${status} ${message}`,
+    );
+  const { id, ended } = await ask(projectId, { main: { '1.sql': FIRST } });
+  await until(async () => {
+    const rows = await control.sql`
+      UPDATE control.migration_run SET created_at = now() - interval '45 seconds', due_at = now() - interval '45 seconds'
+      WHERE deployment_id = ${id} RETURNING id`;
+    return rows.length > 0;
+  });
+  assert.deepEqual(await look('migrator'), ['fail 1 deployments wait for a migrator, and none is at work']);
+  assert.deepEqual(await look(''), []);
+  await startMigratorFor(t, databases.client);
+  assert.equal((await ended).error, null);
+  assert.deepEqual(await look('migrator'), ['ok It applies migrations: of 0 deployments now, 0 wait']);
+  assert.match((await look('nobody'))[0]!, /^fail DB_MIGRATIONS_EXECUTOR must be migrator, or engine/);
 });
 
 test('where the migrator applies them, nobody applies them by hand', async () => {
