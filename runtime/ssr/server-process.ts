@@ -1,7 +1,7 @@
 // One server of an ssr project: a confined process in a network of its own, from its start until nothing of it is left.
 // servers.ts decides when there is one; nothing here knows of engines.
 import { spawn, type ChildProcess } from 'node:child_process';
-import { chmod, chown, mkdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { watch, type FSWatcher } from 'node:fs';
 import { connect, type LookupFunction } from 'node:net';
 import path from 'node:path';
@@ -57,13 +57,12 @@ const CODE = '/app';
 /** Parts of its folder: what it writes to, and where it knocks. */
 const OWN = 'own';
 const DOORS = 'doors';
+const SOCKET = 'http.sock';
 const PRELOAD_INSIDE = '/platform/preload.cjs';
 const INFO_FD = 3;
 const CONNECT_MS = 10;
 const WATCH_MS = 1000;
 const MB = 1024 * 1024;
-/** One file that it writes: there is room in its memory only. */
-const FILE_BYTES_MAX = 1024 * MB;
 
 /** A server at work. */
 export class ServerProcess {
@@ -83,7 +82,7 @@ export class ServerProcess {
     this.#child = child;
     this.#groups = groups;
     this.#close = close;
-    this.socket = path.join(given.run, OWN, 'http.sock');
+    this.socket = path.join(given.run, OWN, SOCKET);
     this.#namespace = namespaceOf(child);
     this.#read(child.stdout!, 'info');
     this.#read(child.stderr!, 'error');
@@ -148,7 +147,8 @@ export class ServerProcess {
         tmp: limits.temporaryBytesMax,
         groups: groups.files,
         processesMax: limits.tasksMax,
-        fileBytesMax: FILE_BYTES_MAX,
+        // In /tmp there is less room; elsewhere it is to write none.
+        fileBytesMax: 2 * limits.temporaryBytesMax,
         infoFd: INFO_FD,
         isOffline: true,
         isServing: true,
@@ -196,7 +196,7 @@ export class ServerProcess {
             if (code === 'ECONNREFUSED') setTimeout(look, CONNECT_MS);
           });
         };
-        watcher = watch(path.join(run, OWN), (_event, name) => name === 'http.sock' && look());
+        watcher = watch(path.join(run, OWN), (_event, name) => name === SOCKET && look());
         look();
       });
     } finally {
@@ -252,6 +252,10 @@ export class ServerProcess {
 
   /** What no control group bounds is looked at. */
   async #look(): Promise<void> {
+    const { run } = this.#given;
+    // That folder may lie on a disk.
+    if ((await readdir(path.join(run, OWN))).some((name) => name !== SOCKET))
+      this.kill('it wrote to the folder of its socket: only /tmp is for files (SSR_TMP_MAX_BYTES)');
     const hit = await this.#groups.hit();
     if (hit === 'memory') this.kill(this.#tooMuchMemory());
     if (this.#groups.hasMemory) return;
