@@ -304,7 +304,9 @@ const kinds = {
 
 function kindOf(bound) {
   try {
-    return Object.keys(kinds).find((kind) => typeof bound[kinds[kind]] === 'function') ?? 'none';
+    const found = Object.keys(kinds).find((kind) => typeof bound[kinds[kind]] === 'function') ?? 'none';
+    // Sandboxes are found by their ids and listed, as timers are, and not set.
+    return found === 'timer' && typeof bound.set !== 'function' ? 'sandbox' : found;
   } catch {
     return 'none';
   }

@@ -3,6 +3,7 @@ import { createBinding } from './bindings.ts';
 import { Connection, type Address, type Description } from './connection.ts';
 import { Database } from './database.ts';
 import { Files, toFile } from './files.ts';
+import { createSandboxes } from './sandboxes.ts';
 import { giveForm } from './values.ts';
 
 /** Asks for the bindings and makes them. */
@@ -32,6 +33,8 @@ function bindingOf(connection: Connection, name: string, kind: string): object {
       return new Database(connection, name);
     case 'fs':
       return new Files(connection, name);
+    case 'sandbox':
+      return createSandboxes(connection, name);
     default:
       return createBinding(connection, name, kind) ?? unsupported(name, kind);
   }

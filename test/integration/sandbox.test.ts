@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { runChild } from '#test/setup/node-program.ts';
 import { startDev, type TestDev } from '#test/setup/dev.ts';
 
 const worker = `
@@ -262,6 +263,29 @@ test('a call that runs while the sandbox is destroyed is told so', async () => {
       const { name, code } = await pending;
       return [name, code];`),
     ['SandboxError', 'sandbox_destroyed'],
+  );
+});
+
+test('a program for Node has them too, and a session of its own', async () => {
+  await dev.printed(/Dashboard http/);
+  const { output, errors } = await runChild(
+    `import { getPlatformEnv } from ${JSON.stringify(join(import.meta.dirname, '../../packages/dev/index.ts'))};
+     const { BOX } = await getPlatformEnv();
+     const box = BOX.get('node');
+     await box.writeFile('a/b', new Uint8Array([104, 105]));
+     const session = await box.createSession({ cwd: 'a', env: { ONE: '1' } });
+     await session.setEnvVars({ TWO: '2' });
+     const { stdout, exitCode } = await session.exec('cat b; echo $ONE$TWO; exit 4');
+     const events = await new Response(await box.execStream('echo streamed')).text();
+     const failed = await box.readFile('none').catch(({ name, code }) => [name, code]);
+     const { items } = await BOX.list({ prefix: 'node' });
+     console.log(JSON.stringify([stdout, exitCode, /"data":"streamed/.test(events), [...await box.readFileBytes('a/b')], failed, items[0].id]));`,
+    { cwd: folder },
+  );
+  assert.deepEqual(
+    JSON.parse(output || '[]'),
+    ['hi12\n', 4, true, [104, 105], ['SandboxError', 'file_not_found'], 'node'],
+    errors,
   );
 });
 

@@ -1,0 +1,80 @@
+// Sandboxes in Node: each method is one call of what `get(id)` gives in the isolate that answers. env.ts makes them.
+import type { Call, Connection } from './connection.ts';
+
+type Options = Readonly<Record<string, unknown>>;
+
+const METHODS: readonly string[] = [
+  'exec',
+  'execStream',
+  'readFile',
+  'readFileBytes',
+  'readFileStream',
+  'writeFile',
+  'deleteFile',
+  'moveFile',
+  'mkdir',
+  'listFiles',
+  'exists',
+  'watch',
+  'gitCheckout',
+  'setEnvVars',
+  'startProcess',
+  'listProcesses',
+  'getProcess',
+  'getProcessLogs',
+  'streamProcessLogs',
+  'killProcess',
+  'waitForPort',
+  'fetch',
+];
+const OF_SANDBOX: readonly string[] = ['info', 'suspend', 'resume', 'destroy'];
+
+export function createSandboxes(connection: Connection, name: string): object {
+  /** A method of what the first calls give. */
+  async function ask(first: Call, next: NonNullable<Call['next']>): Promise<unknown> {
+    const last = next.at(-1)!;
+    const args = [...(last.args ?? [])];
+    const options = args[1];
+    let signal: AbortSignal | undefined;
+    if (last.method.startsWith('exec') && options !== null && typeof options === 'object') {
+      const { signal: given, onOutput, ...rest } = options as Options;
+      if (onOutput !== undefined)
+        throw new TypeError('onOutput is not there in Node: execStream gives output as it is written');
+      signal = given as AbortSignal | undefined;
+      args[1] = rest;
+    }
+    const calls = [...next.slice(0, -1), { method: last.method, args }];
+    const { result } = await connection.call(name, { ...first, next: calls }, { signal });
+    // Bytes come as a buffer, whatever they were.
+    return last.method === 'readFileBytes' ? new Uint8Array(result as ArrayBuffer) : result;
+  }
+
+  /** @param before what gives a session out of the sandbox. */
+  function methodsOf(id: string, names: readonly string[], before: () => NonNullable<Call['next']>): Options {
+    const first = { method: 'get', args: [id] };
+    return Object.fromEntries(
+      names.map((method) => [method, (...args: readonly unknown[]) => ask(first, [...before(), { method, args }])]),
+    );
+  }
+
+  return {
+    list: async (options: unknown) => (await connection.call(name, { method: 'list', args: [options] })).result,
+    get: (id: string) => ({
+      id,
+      ...methodsOf(id, [...METHODS, ...OF_SANDBOX], () => []),
+      async createSession({ cwd, env }: { readonly cwd?: unknown; readonly env?: Options } = {}): Promise<object> {
+        let own: Options = { ...env };
+        const session = methodsOf(id, METHODS, () => [
+          { method: 'createSession', args: [{ ...(cwd === undefined ? {} : { cwd }), env: own }] },
+        ]);
+        return {
+          ...session,
+          sessionId: crypto.randomUUID(),
+          async setEnvVars(variables: Options): Promise<void> {
+            own = { ...own, ...variables };
+          },
+        };
+      },
+    }),
+  };
+}
