@@ -33,12 +33,12 @@ export function nodeServerOf({ packages, scripts }: ProjectView, start: string |
 
 /** Whether a source is a worker: it exports what answers requests. */
 export function exportsHandler(source: string): boolean {
-  return /\bexport\s+default\b|\bexport\s*\{[^}]{0,500}\bdefault\b|\bas\s+default\b|\bmodule\.exports\b|\bexports\.default\b|\baddEventListener\s*\(\s*['"`]fetch/.test(
+  return /\bexport\s+default\b|\bexport\s*\{[^}]{0,200}\bdefault\b|\bas\s+default\b|\bmodule\.exports\b|\bexports\.default\b|\baddEventListener\s*\(\s*['"`]fetch/.test(
     source,
   );
 }
 
 /** Whether a source opens a port by itself, as servers for Node, Bun and Deno do. */
 export function listens(source: string): boolean {
-  return /\.listen\s*\(|\b(?:Bun|Deno)\.serve\s*\(|^\s*serve\s*\(/m.test(source);
+  return /\.listen\s{0,9}\(|\b(?:Bun|Deno)\.serve\s{0,9}\(|^[ \t]{0,99}serve\s{0,9}\(/m.test(source);
 }

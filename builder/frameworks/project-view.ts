@@ -30,6 +30,8 @@ export interface ProjectView extends PackageManifest {
   version(name: string): string | null;
 }
 
+/** Of a range in package.json; the pattern below takes its time with a long one. */
+const RANGE_CHARS_MAX = 100;
 const CONFIG_ENDINGS = ['ts', 'js', 'mjs', 'mts', 'cjs', 'cts'];
 
 /** @param folder the project's, relative to the repository. */
@@ -101,9 +103,10 @@ function lockedVersion(files: ProjectFiles, folder: string, name: string): strin
 }
 
 /** `^4.1.2` -> `4.1.2`; null for tags, addresses and what has several alternatives. */
-function lowestOf(range: string | undefined): string | null {
+function lowestOf(range = ''): string | null {
+  if (range.length > RANGE_CHARS_MAX) return null;
   const [, version] =
-    /^(?:npm:(?:@[^/]+\/)?[^@]+@)?(?:workspace:)?[\^~>=v ]*(\d+(?:\.\d+){0,2}[\w.+-]*)$/.exec(range ?? '') ?? [];
+    /^(?:npm:(?:@[^/]+\/)?[^@]+@)?(?:workspace:)?[\^~>=v ]*(\d+(?:\.\d+){0,2}[\w.+-]*)$/.exec(range) ?? [];
   return version?.replace(/(?:\.[x*])+$/i, '') ?? null;
 }
 
@@ -128,5 +131,15 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 
 /** Of JavaScript, near enough for looking for a word: an address in a text keeps its two slashes. */
 function withoutComments(source: string): string {
-  return source.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/(^|[\s;,{([])\/\/.*$/gm, '$1');
+  let rest = '';
+  let from = 0;
+  // By hand: a regular expression looks for each end anew, and a text of beginnings would keep the builder busy.
+  for (;;) {
+    const begin = source.indexOf('/*', from);
+    const end = begin < 0 ? -1 : source.indexOf('*/', begin + 2);
+    if (end < 0) break;
+    rest += source.slice(from, begin);
+    from = end + 2;
+  }
+  return (rest + source.slice(from)).replaceAll(/(^|[\s;,{([])\/\/.*$/gm, '$1');
 }

@@ -113,3 +113,21 @@ test('two frameworks in one folder are told apart by configuration and scripts, 
     /^There are 2 frameworks in this folder: Astro and Gatsby\. Give each a folder/,
   );
 });
+
+/** Each would take minutes, were it read by a pattern that begins anew at each of its signs. */
+for (const [name, files] of Object.entries({
+  'a source of empty lines': { 'src/index.ts': '\n'.repeat(500_000) },
+  'a configuration of comments that do not end': {
+    'package.json': manifest({ next: '16.4.6' }),
+    'next.config.js': '/* '.repeat(300_000),
+  },
+  'a configuration of one word': {
+    'package.json': manifest({ vite: '8.3.8' }),
+    'vite.config.js': 'outDir '.repeat(100_000),
+  },
+  'a range of digits': { 'package.json': manifest({ next: `1.${'0'.repeat(500_000)}!` }) },
+  'a script of spaces': { 'package.json': manifest({ nuxt: '4.5.2' }, { build: `nuxt${' '.repeat(500_000)}x` }) },
+}))
+  test(`${name} does not keep the builder busy`, { timeout: 60_000 }, () => {
+    assert.deepEqual(detect(filesOf(files)).problems, []);
+  });
