@@ -1,6 +1,6 @@
 // One attempt at a run: opens the artifact, brings each of its databases up to date one migration after the other, and
 // writes down each. None is applied twice: a database remembers its migrations in the transaction of each, and is asked
-// before every one. Called by migrator.ts.
+// before every one (docs/decisions/93-the-database-says-what-is-applied.md). Called by migrator.ts.
 import { pendingMigrations } from '#core/database-migrations.ts';
 import type { MigratorLimits } from '#core/limits.ts';
 import { branchSlug } from '#core/names.ts';

@@ -4,8 +4,10 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test, type TestContext } from 'node:test';
 import { callResource } from '#control/api/resource-calls.ts';
+import { applyMigrations } from '#control/deployments/apply-migrations.ts';
 import { EnginesAway } from '#control/deployments/engines.ts';
 import { runByMigrator } from '#control/deployments/migration-runs.ts';
+import type { PrivatePort } from '#control/process/private-port.ts';
 import { PlatformError } from '#core/errors.ts';
 import { checkMigrator } from '#operations/doctor/migrator.ts';
 import { createDatabaseCloud } from '#runtime/stores/database-cloud.ts';
@@ -316,6 +318,36 @@ test('the migrations of a project that was deleted are left alone', async (t) =>
   await startMigratorFor(t, databases.client);
   assert.equal((await ended).error, 'The project was deleted');
   assert.deepEqual(await auditOf(control.sql, id), []);
+});
+
+test('a release whose migrations fail says which and why, and notes what was applied all the same', async (t) => {
+  const { id: projectId, name } = await project();
+  await startMigratorFor(t, databases.client);
+  const files = { '1.sql': FIRST, '2.sql': 'SELECT missing;' };
+  const { id, artifact } = await addDeployment(control, projectId, { main: files });
+  // An engine that says what is pending; it is asked for nothing else.
+  const plan = [
+    { resource: 'main', copied: false, applied: [], present: [], pending: ['1.sql', '2.sql'], error: null },
+  ];
+  const asked: unknown[] = [];
+  const privatePort: PrivatePort = {
+    ask: (at, given) => {
+      const { dryRun } = given as { dryRun?: boolean };
+      asked.push([at, dryRun]);
+      return Promise.resolve({ status: 200, body: { databases: plan } as never });
+    },
+  };
+  const parts = { ...control.parts, privatePort, migrationsExecutor: 'migrator' } as const;
+  await assert.rejects(applyMigrations(parts, { id, name, artifact, requestedBy: null }, null), {
+    name: 'MigrationFailure',
+    message: '2.sql:1: Migration 2.sql, line 1: no such column: missing at offset 7',
+  });
+  assert.deepEqual(asked, [['/_platform/migrate', true]]);
+  const [row] = await control.sql`SELECT migrations FROM control.deployment WHERE id = ${id}`;
+  assert.deepEqual(
+    row!['migrations'].map(({ resource, files: ran, on }: Record<string, unknown>) => ({ resource, ran, on })),
+    [{ resource: 'main', ran: ['1.sql'], on: 'production' }],
+  );
 });
 
 test('platform doctor says when deployments wait for a migrator that is not there', async (t) => {
