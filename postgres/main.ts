@@ -1,6 +1,6 @@
 // Root of the process that looks after the database: starts the embedded Postgres unless DATABASE_URL names one, brings
-// its tables up to date, and lets engines sign in. Started by the supervisor, which hears `{type: 'ready', engineUrl,
-// ownerUrl}`; runs no tenant code.
+// its tables up to date, and lets engines and the sandbox service sign in. Started by the supervisor, which hears
+// `{type: 'ready', engineUrl, ownerUrl, sandboxUrl}`; runs no tenant code.
 import { join } from 'node:path';
 import { limitsFrom } from '#core/limits.ts';
 import { tellFigures } from '#core/process/figures.ts';
@@ -11,6 +11,7 @@ import { openPostgres } from './connection.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded.ts';
 import { openEngineRole } from './engine-role.ts';
 import { migrate } from './migrate.ts';
+import { openSandboxRole } from './sandbox-role.ts';
 
 const get = (name: string): string => process.env[name]?.trim() ?? '';
 let embedded = null as EmbeddedPostgres | null;
@@ -42,8 +43,10 @@ async function start(): Promise<void> {
   const [installation] = await sql.all<{ id: string }>('SELECT id::text FROM control.platform');
   checkInstallation(get('FS_PATH'), installation!.id);
   const engineUrl = await openEngineRole(sql, url, get('ENGINE_DATABASE_URL'));
+  const given = get('SANDBOX_DATABASE_URL');
+  const sandboxUrl = given === '' && get('SANDBOX_PROVIDER') === '' ? null : await openSandboxRole(sql, url, given);
   await sql.close();
-  process.send?.({ type: 'ready', engineUrl, ownerUrl: url });
+  process.send?.({ type: 'ready', engineUrl, ownerUrl: url, sandboxUrl });
   tellFigures();
 }
 

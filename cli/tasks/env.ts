@@ -151,6 +151,27 @@ export const variableGroups: readonly Group[] = [
     rows: [
       ['SANDBOX_URL', '', 'The sandbox service, for handlers, such as http://sandbox:4006'],
       ['SANDBOX_AUTH_TOKEN', '', 'Opens the sandbox service to handlers and the builder: 32 characters or more'],
+      [
+        'SANDBOX_PROVIDER',
+        '',
+        'container or hosted: starts a sandbox service here; default of the part sandbox: container',
+      ],
+      ['SANDBOX_PORT', '4006', 'Port of the sandbox service'],
+      [
+        'SANDBOX_DATABASE_URL',
+        '',
+        'Postgres as the sandbox service sees it: user platform_sandbox; default: made here',
+      ],
+      ['SANDBOX_RETENTION_DAYS', '30', 'A sandbox without a call for so long is destroyed; 0: never'],
+      ['SANDBOX_DEFAULT_IMAGE', 'platform-sandbox:latest', 'container: what sandboxes see (Dockerfile.sandbox)'],
+      ['DOCKER_HOST', 'unix:///var/run/docker.sock', 'container: socket of Docker or podman'],
+      ['SANDBOX_NETWORK_ISOLATION', 'true', 'container: nothing else is taken, sandboxes have no network of their own'],
+      [
+        'SANDBOX_EGRESS_HOSTS',
+        '',
+        'container: names that sandboxes may reach, *.name with those below; default: all public',
+      ],
+      ['SANDBOX_LOG_EXEC', '', 'No effect yet: output of commands is not logged'],
       ['SANDBOX_AI_URL', '', 'hosted: the public https address of the API, with /ai'],
       ['HOSTED_API_KEY', '', 'hosted: scoped key of the provider'],
       ['HOSTED_ORG', '', 'hosted: organization of the provider'],
@@ -183,7 +204,7 @@ export const variableGroups: readonly Group[] = [
       [
         'PLATFORM_PARTS',
         '',
-        'What one supervisor runs: handler, databases, broker, api, builder, migrator, web, servers; default: all',
+        'What one supervisor runs: handler, databases, broker, api, builder, migrator, sandbox, web, servers; default: all',
       ],
       [
         'SSR_SOCKETS_DIR',

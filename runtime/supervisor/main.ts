@@ -39,6 +39,7 @@ import { originOf, portFailure, privatePortSettings } from './private-port/setti
 import { EngineWatch } from './quarantine/watch.ts';
 import { Services, type ServiceHooks, type ServiceSpec } from './services/services.ts';
 import { engineSandboxes } from './services/sandbox-access.ts';
+import { runsSandboxes, sandboxService } from './services/sandbox-service.ts';
 import { serverParts } from './services/ssr-service.ts';
 import { startServices } from './services/start-services.ts';
 import { webService } from './services/web-service.ts';
@@ -178,6 +179,7 @@ async function start(config: SupervisorConfig): Promise<void> {
   const localToken = randomBytes(32).toString('hex');
   let edgeMetricsSocket: string | null = null;
   let ownerUrl = '';
+  let sandboxUrl = process.env['SANDBOX_DATABASE_URL']?.trim() ?? '';
   let controlState: ControlState | null = null;
   /** Where the API and the broker find the handlers: here, or elsewhere. */
   const handlers = (): { urls: string; token: string } => ({
@@ -192,6 +194,7 @@ async function start(config: SupervisorConfig): Promise<void> {
           folder,
           onEngineUrl: (url) => (environment['ENGINE_DATABASE_URL'] = url),
           onOwnerUrl: (url) => (ownerUrl = url),
+          onSandboxUrl: (url) => (sandboxUrl = url),
           delivers: settings !== null && parts.has('broker'),
           handlers,
         })
@@ -308,6 +311,14 @@ async function start(config: SupervisorConfig): Promise<void> {
     hooks,
   );
 
+  // By itself: without its container engine everything else is served.
+  const sandboxes = new Services(
+    runsSandboxes(process.env, parts.has('sandbox'), parts.isChosen)
+      ? [sandboxService({ environment: process.env, folder, databaseUrl: () => sandboxUrl })]
+      : [],
+    hooks,
+  );
+
   const localRecord = process.env['PLATFORM_LOCAL_RECORD'] ?? '';
   let hasLeftRecord = false;
   /** For the commands of this user, now that requests are answered. */
@@ -335,7 +346,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     startedAt,
     engines: engines.states(),
     ...watch.state(),
-    services: [...services.states(), ...control.states(), ...edge.states()],
+    services: [...services.states(), ...control.states(), ...sandboxes.states(), ...edge.states()],
   });
 
   const stop = async (code: number): Promise<void> => {
@@ -345,6 +356,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     watch.stop();
     backups?.stop();
     await edge.stop();
+    await sandboxes.stop();
     await control.stop();
     await engines.stop();
     await services.stop();
@@ -415,6 +427,15 @@ async function start(config: SupervisorConfig): Promise<void> {
     if (stopping) return;
     log.fatal((error as Error).message);
     await stop(EXIT_CONFIGURATION);
+  }
+  try {
+    await sandboxes.start();
+  } catch (error) {
+    const { message } = error as Error;
+    if (stopping) return;
+    log.error({ error: message }, 'Sandboxes are not available: the service does not start');
+    if (!serves && services.states().length + control.states().length === 0)
+      return void (await stop(EXIT_CONFIGURATION));
   }
   isUp = true;
 }

@@ -1,6 +1,6 @@
 // Sandboxes as containers of the engine that `npm run test:sandbox` started, and what they leave on the machine.
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -88,21 +88,9 @@ export async function machineThings(): Promise<Readonly<Record<string, readonly 
       loops: stdout.split('\n').filter((line) => line.includes('sandbox-disks-')),
       mounts: readFileSync('/proc/mounts', 'utf8')
         .split('\n')
-        .filter((line) => line.includes('/dev/loop')),
-      interfaces: readdirSync('/sys/class/net'),
-      groups: controlGroups(),
+        .filter((line) => line.includes('platform-sandbox-')),
     };
   } finally {
     api.close();
-  }
-}
-
-/** Control groups that engines made for containers, in whichever version of them. */
-function controlGroups(): readonly string[] {
-  const at = '/sys/fs/cgroup/memory/docker';
-  try {
-    return readdirSync(at, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
-  } catch {
-    return [];
   }
 }

@@ -127,6 +127,11 @@ const zones: readonly Zone[] = [
   { prefix: 'runtime/sandbox/backends/', may: ['core/', 'runtime/sandbox/', 'deployments/archive/tar-header.ts'] },
   { prefix: 'runtime/sandbox/', may: ['core/', 'runtime/sandbox/agent/'] },
   { prefix: 'runtime/sandbox/service/', may: ['core/', 'postgres/', 'runtime/sandbox/'] },
+  // The process joins rows, machines and the way out.
+  {
+    prefix: 'runtime/sandbox/service/main.ts',
+    may: ['core/', 'postgres/', 'runtime/sandbox/', 'runtime/engine/bindings/host-names.ts'],
+  },
   {
     prefix: 'runtime/sandbox/backends/container/',
     may: ['core/', 'deployments/archive/tar-header.ts', 'runtime/sandbox/'],

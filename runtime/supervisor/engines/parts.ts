@@ -6,9 +6,20 @@ import { isHttpsOn } from '#core/public-https.ts';
 import { MAKE_SECRETS, weakSecrets } from '#core/process/secret-variables.ts';
 
 /** What `PLATFORM_PARTS` may name; all of them where it is not set, the last ones as the other variables say. */
-const names = ['handler', 'databases', 'broker', 'api', 'builder', 'migrator', 'web', 'edge', 'servers'] as const;
+const names = [
+  'handler',
+  'databases',
+  'broker',
+  'api',
+  'builder',
+  'migrator',
+  'sandbox',
+  'web',
+  'edge',
+  'servers',
+] as const;
 /** Those that no other part is without. */
-const ASIDE: readonly Part[] = ['migrator', 'edge', 'servers'];
+const ASIDE: readonly Part[] = ['migrator', 'sandbox', 'edge', 'servers'];
 
 /** One part of the platform. */
 export type Part = (typeof names)[number];
@@ -91,6 +102,15 @@ export function partsFrom(environment: Environment): Parts {
     // Beside others it just does not run.
     ...(has('migrator') && chosen.size === 1 && migrationsExecutorFrom(environment) !== 'migrator'
       ? ['DB_MIGRATIONS_EXECUTOR must be migrator: say so to the migrator, the API and the handlers alike']
+      : []),
+    ...(has('sandbox') && !needsOwner
+      ? [
+          ...missing('FS_PATH', 'disks of sandboxes lie in its folder sandboxes'),
+          ...missing(
+            'SANDBOX_DATABASE_URL',
+            'name the Postgres as the sandbox service sees it (user platform_sandbox)',
+          ),
+        ]
       : []),
     ...(has('databases') && !has('handler')
       ? [

@@ -9,7 +9,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What these services get of the operator's environment: what is theirs, and nothing of other services. */
 const ofPostgres =
-  /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|COMPILE_CACHE)|FS_PATH|DISK_FREE_BYTES_MIN|LOG_FORMAT|NO_COLOR|DATABASE_URL|ENGINE_DATABASE_URL|PG[A-Z]+)$/;
+  /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|COMPILE_CACHE)|FS_PATH|DISK_FREE_BYTES_MIN|LOG_FORMAT|NO_COLOR|DATABASE_URL|ENGINE_DATABASE_URL|SANDBOX_DATABASE_URL|SANDBOX_PROVIDER|PG[A-Z]+)$/;
 const ofBroker =
   /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|COMPILE_CACHE)|FS_PATH|LOG_LEVEL|LOG_FORMAT|NO_COLOR|(?:QUEUE|DELIVERY|BROKER|TIMERS?|WORKFLOW|WORKER_CPU_LIMIT_MS)_[A-Z_]+)$/;
 
@@ -22,6 +22,8 @@ interface EventServiceParts {
   readonly onEngineUrl: (url: string) => void;
   /** The owner's: for the control plane and the builder, which run no code of tenants. */
   readonly onOwnerUrl: (url: string) => void;
+  /** The sandbox service signs in with this. */
+  readonly onSandboxUrl: (url: string) => void;
   /** Whether a broker runs here: without a private port nothing can be delivered. */
   readonly delivers: boolean;
   /** Where the handlers are: `API_HANDLER_URL`, or the private port of this supervisor once it is open. */
@@ -34,6 +36,7 @@ export function eventServices({
   folder,
   onEngineUrl,
   onOwnerUrl,
+  onSandboxUrl,
   delivers,
   handlers,
 }: EventServiceParts): ServiceSpec[] {
@@ -43,7 +46,8 @@ export function eventServices({
     name: 'postgres',
     start: () => start('../../../postgres/main', { ...pick(environment, ofPostgres), FS_PATH: folder }),
     onMessage(message) {
-      const { engineUrl: url, ownerUrl } = message as { engineUrl?: unknown; ownerUrl?: unknown };
+      const { engineUrl: url, ownerUrl, sandboxUrl } = message as Readonly<Record<string, unknown>>;
+      if (typeof sandboxUrl === 'string') onSandboxUrl(sandboxUrl);
       if (typeof ownerUrl === 'string') onOwnerUrl(ownerUrl);
       if (typeof url !== 'string') return;
       engineUrl = url;

@@ -66,7 +66,7 @@ test('with certificates of the platform, handlers and the API apart from the edg
 test('what is missing is named, all of it at once', () => {
   assert.throws(() => partsFrom({ PLATFORM_PARTS: 'handler,pages' }), {
     message:
-      'PLATFORM_PARTS must be some of handler, databases, broker, api, builder, migrator, web, edge, servers, with commas between, but is "handler,pages"',
+      'PLATFORM_PARTS must be some of handler, databases, broker, api, builder, migrator, sandbox, web, edge, servers, with commas between, but is "handler,pages"',
   });
   const missing = (environment: Record<string, string>): string[] => {
     try {

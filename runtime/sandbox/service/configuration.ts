@@ -1,0 +1,138 @@
+// The variables of the sandbox service, read once when it starts: what is missing, wrong or unsafe is refused by name,
+// with what to do. Pure.
+import { BlockList, isIP } from 'node:net';
+import { limitsFrom, type SandboxLimits } from '#core/limits.ts';
+import { parseInteger } from '#core/parse-integer.ts';
+import { hostedSettings, type HostedSettings } from '../backends/hosted/settings.ts';
+
+/** Settings of the service. */
+export interface SandboxConfig {
+  readonly limits: SandboxLimits;
+  readonly host: string;
+  readonly port: number;
+  /** `SANDBOX_AUTH_TOKEN`. */
+  readonly token: string;
+  /** `SANDBOX_DATABASE_URL`: the role that may read and write the table of sandboxes. */
+  readonly databaseUrl: string;
+  /** `SANDBOX_RETENTION_DAYS`; 0: never. */
+  readonly destroyMs: number;
+  readonly machines: ContainerMachines | { readonly provider: 'hosted'; readonly settings: HostedSettings };
+  /** What operators should know. */
+  readonly warnings: readonly string[];
+}
+
+/** Machines of a container engine here. */
+export interface ContainerMachines {
+  readonly provider: 'container';
+  /** Of `DOCKER_HOST`. */
+  readonly socketPath: string;
+  /** `SANDBOX_DEFAULT_IMAGE`. */
+  readonly image: string;
+  /** Where disks lie. */
+  readonly folder: string;
+  /** `SANDBOX_EGRESS_HOSTS`; null: every public one. */
+  readonly hosts: readonly string[] | null;
+  /** Whether private addresses may be reached (`WORKER_EGRESS_ALLOW`). */
+  readonly reachesPrivate: boolean;
+}
+
+const DEFAULT_PORT = 4006;
+const DEFAULT_IMAGE = 'platform-sandbox:latest';
+const DEFAULT_SOCKET = 'unix:///var/run/docker.sock';
+const TOKEN_CHARS_MIN = 32;
+const RETENTION_DAYS = 30;
+const RETENTION_DAYS_MAX = 36_500;
+const DAY_MS = 86_400_000;
+const HOST_NAME = /^(?:\*\.)?[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
+
+const inside = new BlockList();
+for (const [network, bits] of [
+  ['127.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+] as const)
+  inside.addSubnet(network, bits, 'ipv4');
+inside.addAddress('::1', 'ipv6');
+inside.addSubnet('fc00::', 7, 'ipv6');
+inside.addSubnet('fe80::', 10, 'ipv6');
+
+/** Whether whoever has this address is on this machine or in a private network. */
+export function isInside(address: string): boolean {
+  const plain = address.replace(/^::ffff:/i, '').replace(/%.*/, '');
+  const family = isIP(plain);
+  return family !== 0 && inside.check(plain, family === 4 ? 'ipv4' : 'ipv6');
+}
+
+/** @throws {Error} naming the variable, its value and what it takes; never the value of a secret. */
+export function sandboxConfig(environment: Readonly<Record<string, string | undefined>>): SandboxConfig {
+  const get = (name: string): string => environment[name]?.trim() ?? '';
+  const provider = get('SANDBOX_PROVIDER') || 'container';
+  if (provider !== 'container' && provider !== 'hosted')
+    throw new Error(`SANDBOX_PROVIDER is "${provider}": it takes container or hosted`);
+  const token = get('SANDBOX_AUTH_TOKEN');
+  if (token.length < TOKEN_CHARS_MIN || !/^[\x21-\x7e]+$/.test(token))
+    throw new Error(
+      `SANDBOX_AUTH_TOKEN must have at least ${TOKEN_CHARS_MIN} visible ASCII characters (openssl rand -hex 32), the same for handlers`,
+    );
+  const host = get('HOST') || '127.0.0.1';
+  // All addresses: then only those who come from inside are heard.
+  if (host !== '0.0.0.0' && host !== '::' && !isInside(host))
+    throw new Error(
+      `HOST is ${host}, which others may reach: the sandbox service listens on loopback and private addresses alone`,
+    );
+  const databaseUrl = get('SANDBOX_DATABASE_URL');
+  if (databaseUrl === '')
+    throw new Error('SANDBOX_DATABASE_URL is not set: name the Postgres as the role platform_sandbox sees it');
+  const logsExec = get('SANDBOX_LOG_EXEC');
+  const days = parseInteger('SANDBOX_RETENTION_DAYS', get('SANDBOX_RETENTION_DAYS') || String(RETENTION_DAYS), {
+    most: RETENTION_DAYS_MAX,
+  });
+  return {
+    limits: limitsFrom(environment).sandbox,
+    host,
+    port: parseInteger('SANDBOX_PORT', get('SANDBOX_PORT') || String(DEFAULT_PORT), { most: 65_535 }),
+    token,
+    databaseUrl,
+    destroyMs: days * DAY_MS,
+    machines:
+      provider === 'hosted' ? { provider, settings: hostedSettings(environment) } : containerMachines(environment),
+    warnings:
+      logsExec === '' || logsExec === '0'
+        ? []
+        : ['SANDBOX_LOG_EXEC has no effect yet: output of commands is not logged'],
+  };
+}
+
+function containerMachines(environment: Readonly<Record<string, string | undefined>>): ContainerMachines {
+  const get = (name: string): string => environment[name]?.trim() ?? '';
+  const isolation = get('SANDBOX_NETWORK_ISOLATION') || 'true';
+  if (isolation !== 'true')
+    throw new Error(
+      `SANDBOX_NETWORK_ISOLATION is "${isolation}": sandboxes have no network of their own, which cannot be switched off. Leave it out, or say true`,
+    );
+  const engine = get('DOCKER_HOST') || DEFAULT_SOCKET;
+  if (!/^unix:\/\/\/./.test(engine))
+    throw new Error(
+      `DOCKER_HOST must be the Unix socket of a container engine of this machine, such as ${DEFAULT_SOCKET}`,
+    );
+  const folder = get('FS_PATH');
+  if (folder === '') throw new Error('FS_PATH is not set: disks of sandboxes lie in its folder sandboxes');
+  const hosts = get('SANDBOX_EGRESS_HOSTS').toLowerCase();
+  const names = hosts === '' ? null : hosts.split(',').map((name) => name.trim());
+  const wrong = names?.find((name) => !HOST_NAME.test(name));
+  if (wrong !== undefined)
+    throw new Error(`SANDBOX_EGRESS_HOSTS has "${wrong}": it takes names and *.names, with commas between`);
+  return {
+    provider: 'container',
+    socketPath: engine.slice('unix://'.length),
+    image: get('SANDBOX_DEFAULT_IMAGE') || DEFAULT_IMAGE,
+    folder: `${folder}/sandboxes`,
+    hosts: names,
+    reachesPrivate: get('WORKER_EGRESS_ALLOW')
+      .split(',')
+      .some((word) => word.trim() === 'private'),
+  };
+}

@@ -1,0 +1,142 @@
+// Root of the sandbox service: reads the environment, opens its rows and its machines, and answers on an internal port.
+// Started by the supervisor, which hears `{type: 'ready'}`. What runs in sandboxes is strangers' code; none runs here.
+import { createServer } from 'node:http';
+import { hostname } from 'node:os';
+import { PlatformError } from '#core/errors.ts';
+import { createOwnAddresses } from '#core/egress.ts';
+import { openLog } from '#core/log/log.ts';
+import { createBearerCheck } from '#core/process/bearer.ts';
+import { tellFigures } from '#core/process/figures.ts';
+import { openPostgres, type Postgres } from '#postgres/connection.ts';
+import { guardedLookup } from '../../engine/bindings/host-names.ts';
+import type { SandboxBackend } from '../backend.ts';
+import { openContainerBackend } from '../backends/container/backend.ts';
+import { openHostedBackend } from '../backends/hosted/backend.ts';
+import { hostedProgram } from '../backends/hosted/program.ts';
+import { openProviderApi } from '../backends/hosted/provider-api.ts';
+import { createSandboxRoutes } from '../routes.ts';
+import { isInside, sandboxConfig, type SandboxConfig } from './configuration.ts';
+import { createPostgresRows } from './rows-postgres.ts';
+import { startSandboxes } from './sandboxes.ts';
+
+const EXIT_CONFIGURATION = 78;
+const CONNECTIONS_MAX = 8;
+const HEADERS_BYTES_MAX = 64 * 1024;
+const INSTALLATION_CHARS = 12;
+
+const log = openLog('sandbox', process.env);
+const report = (message: string): void => log.warn(message);
+
+async function openBackend(config: SandboxConfig, installation: string): Promise<SandboxBackend> {
+  const { limits, machines } = config;
+  if (machines.provider === 'hosted') {
+    const { settings } = machines;
+    const provider = openProviderApi({ ...settings, answerMs: limits.answerMs });
+    const parts = { provider, settings, program: hostedProgram(), installation, startMsMax: limits.answerMs, report };
+    return openHostedBackend(parts);
+  }
+  const policy = { loopback: false, private: machines.reachesPrivate, isOwn: createOwnAddresses() };
+  return openContainerBackend({
+    ...limits,
+    installation,
+    socketPath: machines.socketPath,
+    image: machines.image,
+    diskFolder: machines.folder,
+    egress: { policy, lookup: guardedLookup(policy), hosts: machines.hosts },
+    report,
+  });
+}
+
+/** Sandboxes of another provider are nobody's to end here. */
+async function warnOfOthers(sql: Postgres, provider: string): Promise<void> {
+  const [row] = await sql.all<{ count: number }>('SELECT count(*) FROM sandbox.sandbox WHERE provider <> $1', provider);
+  if (row!.count > 0)
+    report(
+      `${row!.count} sandboxes are of another provider than ${provider}: the next call for each starts with empty files, and what they left there is to be removed there`,
+    );
+}
+
+async function start(): Promise<() => Promise<void>> {
+  const config = sandboxConfig(process.env);
+  const { limits, host, port, machines } = config;
+  for (const warning of config.warnings) report(warning);
+  const sql = openPostgres({
+    url: config.databaseUrl,
+    name: 'platform sandboxes',
+    connectionsMax: CONNECTIONS_MAX,
+  });
+  const [platform] = await sql.all<{ id: string }>('SELECT id::text FROM control.platform');
+  const installation = platform!.id.replaceAll(/[^a-z0-9]/g, '').slice(0, INSTALLATION_CHARS);
+  await warnOfOthers(sql, machines.provider);
+  const backend = await openBackend(config, installation);
+  const times = { idleMs: limits.idleMs, stopMs: limits.stopMs, destroyMs: config.destroyMs };
+  const { perProjectMax, leaseMs, sweepMs } = limits;
+  const sandboxes = startSandboxes({
+    backend,
+    // The same after a restart, which then finds what it had.
+    rows: createPostgresRows({
+      sql,
+      owner: `${hostname()}:${port}`,
+      provider: machines.provider,
+      perProjectMax,
+      leaseMs,
+      times,
+    }),
+    times,
+    leaseMs,
+    sweepMs,
+    perProjectMax,
+    holdElsewhere: (owner) =>
+      Promise.reject(
+        new PlatformError('sandbox_unavailable', { reason: `another replica of the service has it (${owner})` }),
+      ),
+    report,
+  });
+  const server = createServer(
+    { requestTimeout: 0, maxHeaderSize: HEADERS_BYTES_MAX },
+    createSandboxRoutes({
+      sandboxes,
+      isAuthorized: createBearerCheck(config.token),
+      callsMax: limits.callsMax,
+      log: (level, message) => log[level](message),
+    }),
+  );
+  server.on('connection', (socket) => {
+    if (!isInside(socket.remoteAddress ?? '')) socket.destroy();
+  });
+  await new Promise<void>((resolve, reject) => void server.once('error', reject).listen(port, host, resolve));
+  const address = server.address() as { port: number };
+  log.info({ host, port: address.port, provider: machines.provider }, 'Sandbox service listening');
+  process.send?.({ type: 'ready', port: address.port });
+  tellFigures(() => {
+    const { held, running } = sandboxes.figures();
+    return [
+      ['platform_sandboxes_held', {}, held],
+      ['platform_sandboxes_running', {}, running],
+    ];
+  });
+  return async () => {
+    server.close();
+    server.closeAllConnections();
+    await sandboxes.close();
+  };
+}
+
+let close: (() => Promise<void>) | null = null;
+let isStopping = false;
+async function stop(): Promise<void> {
+  if (isStopping) return;
+  isStopping = true;
+  await close?.().catch((error: unknown) => log.warn({ err: error }, 'Not stopped as it should be'));
+  process.exit(0);
+}
+
+process.on('SIGTERM', () => void stop());
+process.on('SIGINT', () => {});
+process.on('disconnect', () => void stop());
+try {
+  close = await start();
+} catch (error) {
+  log.fatal((error as Error).message);
+  process.exit(EXIT_CONFIGURATION);
+}

@@ -1,0 +1,48 @@
+// How the supervisor runs the sandbox service: where SANDBOX_PROVIDER says what machines are, or it is a part that was
+// chosen. It gets the container engine, and of the database what its role may see.
+import { fork } from 'node:child_process';
+import { join } from 'node:path';
+import { nodeCommand } from '#core/process/node-command.ts';
+import type { ServiceSpec } from './services.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What the process gets of the operator's environment. */
+const KEPT =
+  /^(?:PATH|TZ|TMPDIR|HOST|DOCKER_HOST|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|SSL_CERT_(?:FILE|DIR)|LOG_LEVEL|LOG_FORMAT|NO_COLOR|WORKER_EGRESS_ALLOW|SANDBOX_[A-Z_]+|HOSTED_[A-Z_]+)$/;
+
+export function runsSandboxes(environment: Environment, isPart: boolean, isChosen: boolean): boolean {
+  return isPart && (isChosen || (environment['SANDBOX_PROVIDER']?.trim() ?? '') !== '');
+}
+
+/** @param databaseUrl of the role platform_sandbox. */
+export function sandboxService({
+  environment,
+  folder,
+  databaseUrl,
+}: {
+  readonly environment: Environment;
+  /** Data folder. */
+  readonly folder: string;
+  readonly databaseUrl: () => string;
+}): ServiceSpec {
+  const own = Object.fromEntries(Object.entries(environment).filter(([name]) => KEPT.test(name)));
+  const [program, ...before] = nodeCommand();
+  const script = join(
+    import.meta.dirname,
+    `../../sandbox/service/main${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`,
+  );
+  return {
+    name: 'sandbox',
+    start: () =>
+      fork(script, {
+        execPath: program,
+        execArgv: [...before, '--disable-warning=ExperimentalWarning'],
+        env: { ...own, FS_PATH: folder, SANDBOX_DATABASE_URL: databaseUrl() },
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      }),
+    // The first start fills a volume with the program of sandboxes.
+    readyMsMax: 60_000,
+    stopMsMax: 10_000,
+  };
+}

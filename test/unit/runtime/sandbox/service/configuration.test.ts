@@ -1,0 +1,104 @@
+// What the sandbox service refuses when it starts, and what it takes where nothing is said.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isInside, sandboxConfig } from '#runtime/sandbox/service/configuration.ts';
+
+const TOKEN = 'tokentokentokentokentokentokentoken';
+const least = {
+  SANDBOX_AUTH_TOKEN: TOKEN,
+  SANDBOX_DATABASE_URL: 'postgres://platform_sandbox:x@localhost/platform',
+  FS_PATH: '/data',
+};
+const hosted = {
+  ...least,
+  SANDBOX_PROVIDER: 'hosted',
+  HOSTED_API_KEY: 'key-of-the-provider',
+  HOSTED_ORG: 'acme',
+  HOSTED_BASE_URL: 'https://provider.example.com',
+  SANDBOX_AI_URL: 'https://api.example.com/ai',
+};
+
+test('containers of the engine of this machine are the default, on loopback, kept for thirty days', () => {
+  const { limits: _limits, ...config } = sandboxConfig(least);
+  assert.deepEqual(config, {
+    host: '127.0.0.1',
+    port: 4006,
+    token: TOKEN,
+    databaseUrl: 'postgres://platform_sandbox:x@localhost/platform',
+    destroyMs: 2_592_000_000,
+    machines: {
+      provider: 'container',
+      socketPath: '/var/run/docker.sock',
+      image: 'platform-sandbox:latest',
+      folder: '/data/sandboxes',
+      hosts: null,
+      reachesPrivate: false,
+    },
+    warnings: [],
+  });
+  assert.equal(sandboxConfig({ ...least, SANDBOX_RETENTION_DAYS: '0' }).destroyMs, 0);
+  assert.equal(sandboxConfig(hosted).machines.provider, 'hosted');
+});
+
+test('the hosts that sandboxes may reach are names, with all below them where they begin with a star', () => {
+  const { machines } = sandboxConfig({ ...least, SANDBOX_EGRESS_HOSTS: 'API.example.com, *.npmjs.org' });
+  assert.deepEqual((machines as { hosts: unknown }).hosts, ['api.example.com', '*.npmjs.org']);
+});
+
+const refusals: readonly (readonly [title: string, environment: Record<string, string>, message: RegExp])[] = [
+  [
+    'an unknown provider',
+    { ...least, SANDBOX_PROVIDER: 'vm' },
+    /SANDBOX_PROVIDER is "vm": it takes container or hosted/,
+  ],
+  ['no token', { ...least, SANDBOX_AUTH_TOKEN: '' }, /SANDBOX_AUTH_TOKEN must have at least 32/],
+  ['a short token', { ...least, SANDBOX_AUTH_TOKEN: 'short' }, /SANDBOX_AUTH_TOKEN must have at least 32/],
+  ['a public address', { ...least, HOST: '203.0.113.7' }, /HOST is 203\.0\.113\.7, which others may reach/],
+  ['no database', { ...least, SANDBOX_DATABASE_URL: '' }, /SANDBOX_DATABASE_URL is not set/],
+  ['no folder', { ...least, FS_PATH: '' }, /FS_PATH is not set/],
+  ['an engine over TCP', { ...least, DOCKER_HOST: 'tcp://10.0.0.1:2375' }, /DOCKER_HOST must be the Unix socket/],
+  ['no isolation', { ...least, SANDBOX_NETWORK_ISOLATION: 'false' }, /SANDBOX_NETWORK_ISOLATION is "false"/],
+  ['half a retention', { ...least, SANDBOX_RETENTION_DAYS: '1.5' }, /SANDBOX_RETENTION_DAYS/],
+  [
+    'a wrong name of a host',
+    { ...least, SANDBOX_EGRESS_HOSTS: 'a.b, http://c' },
+    /SANDBOX_EGRESS_HOSTS has "http:\/\/c"/,
+  ],
+  ['a limit that is no number', { ...least, SANDBOX_MEMORY_MB: 'lots' }, /SANDBOX_MEMORY_MB/],
+  ['hosted without its key', { ...hosted, HOSTED_API_KEY: '' }, /SANDBOX_PROVIDER=hosted needs HOSTED_API_KEY/],
+  [
+    'hosted over http',
+    { ...hosted, HOSTED_BASE_URL: 'http://provider.example.com' },
+    /HOSTED_BASE_URL must be an https/,
+  ],
+  [
+    'an AI gateway over http',
+    { ...hosted, SANDBOX_AI_URL: 'http://api.example.com/ai' },
+    /SANDBOX_AI_URL must be the public https/,
+  ],
+  [
+    'an internal AI gateway',
+    { ...hosted, SANDBOX_AI_URL: 'https://api.internal/ai' },
+    /SANDBOX_AI_URL must be the public https/,
+  ],
+];
+for (const [title, environment, message] of refusals)
+  test(`${title} is refused`, () => {
+    assert.throws(
+      () => sandboxConfig(environment),
+      (error: Error) => message.test(error.message) && !error.message.includes('key-of-the-provider'),
+    );
+  });
+
+test('what says nothing yet is a warning', () => {
+  assert.deepEqual(sandboxConfig({ ...least, SANDBOX_LOG_EXEC: '1' }).warnings, [
+    'SANDBOX_LOG_EXEC has no effect yet: output of commands is not logged',
+  ]);
+});
+
+test('callers are heard from this machine and private networks', () => {
+  for (const address of ['127.0.0.1', '::1', '::ffff:10.1.2.3', '172.18.0.5', 'fd00::1', 'fe80::1%eth0'])
+    assert.equal(isInside(address), true, address);
+  for (const address of ['8.8.8.8', '::ffff:8.8.8.8', '2606:4700::1', '172.32.0.1', '', 'localhost'])
+    assert.equal(isInside(address), false, address);
+});
