@@ -34,6 +34,7 @@ interface State {
 /** For so long a migrator may be silent: it is started again meanwhile. */
 const LONELY_MS = 60_000;
 const POLL_MS = 1000;
+const OPEN_LOOKS = 5;
 
 /**
  * Has the migrations of a deployment applied. One that is under way for the same databases is joined: whoever takes a
@@ -78,7 +79,8 @@ export async function runByMigrator(parts: RunParts, wish: MigrationWish): Promi
 /** @returns its id. */
 async function openRun({ sql }: RunParts, wish: MigrationWish): Promise<string> {
   const { deploymentId, artifact, branch, requestedBy } = wish;
-  for (;;) {
+  // The open one may end between the two looks.
+  for (let look = 1; look <= OPEN_LOOKS; look++) {
     const [made] = await sql<{ id: string }[]>`
       WITH made AS (
         INSERT INTO control.migration_run (id, deployment_id, project_id, artifact, branch, requested_by)
@@ -93,6 +95,7 @@ async function openRun({ sql }: RunParts, wish: MigrationWish): Promise<string> 
         AND status IN ('queued', 'running')`;
     if (open !== undefined) return open.id;
   }
+  throw new EnginesAway(`Nothing can be asked of the migrator for ${deploymentId}: it is gone`);
 }
 
 /** @returns false: a migrator has it after all. */

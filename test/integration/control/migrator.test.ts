@@ -311,6 +311,11 @@ test('where no migrator runs a release is told so, and nothing is left that one 
   assert.deepEqual({ ...run }, { status: 'canceled' });
 });
 
+test('a deployment that is gone is asked for once, and said to be gone', async () => {
+  const wish = { deploymentId: 'd000000000000', artifact: 'none', branch: null, requestedBy: null };
+  await assert.rejects(runByMigrator(control.parts, wish), /Nothing can be asked of the migrator for d000000000000/);
+});
+
 test('the migrations of a project that was deleted are left alone', async (t) => {
   const { id: projectId } = await project();
   const { id, ended } = await ask(projectId, { main: { '1.sql': FIRST } });
