@@ -14,6 +14,8 @@ export interface Target {
   readonly pid: number;
   readonly url: string;
   readonly host: string;
+  /** Sent with each request beside `host`. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** How often its isolates were entered so far; only of ours. */
   readonly entries?: () => Promise<number>;
 }
@@ -132,6 +134,7 @@ export async function runWrk(target: Target, load: Load): Promise<Reading> {
     '--latency',
     '-H',
     `Host: ${target.host}`,
+    ...Object.entries(target.headers ?? {}).flatMap(([name, value]) => ['-H', `${name}: ${value}`]),
   ];
   const folder = load.postBytes === undefined ? null : temporaryFolder('platform-bench-wrk-');
   if (folder !== null) {

@@ -59,16 +59,17 @@ export function createSkewProtection(parts: SkewProtectionParts): AimRequest {
     }
   }
 
-  function holderOf(exchange: Exchange, own: OpenArtifact, routes: Iterable<Route>): OpenArtifact | null {
+  function holderOf(exchange: Exchange, own: OpenArtifact, routes: () => Iterable<Route>): OpenArtifact | null {
     if (exchange.method !== 'GET' && exchange.method !== 'HEAD') return null;
     const path = decodedPath(exchange.target);
-    if (path === null || !isContentName(path)) return null;
+    if (path === null) return null;
     const key = path.slice(1);
     const { assets } = own.manifest;
+    // Most requests end with these two.
+    if ((assets !== null && Object.hasOwn(assets.files, key)) || !isContentName(path)) return null;
     // A worker that comes before files decides who gets them.
-    if (assets !== null && (Object.hasOwn(assets.files, key) || assetDecision(assets, exchange) === 'worker'))
-      return null;
-    for (const route of routes) {
+    if (assets !== null && assetDecision(assets, exchange) === 'worker') return null;
+    for (const route of routes()) {
       const artifact = openProtected(route);
       const rules = artifact?.manifest.assets ?? null;
       if (rules !== null && Object.hasOwn(rules.files, key) && assetDecision(rules, exchange) === 'asset')
@@ -87,11 +88,17 @@ export function createSkewProtection(parts: SkewProtectionParts): AimRequest {
     }
     if (others.length === 0) return null;
     const since = now() - windowMs;
-    const open = others.flatMap(({ route, supersededAt }) => (supersededAt > since ? route : []));
-    const found = open.find(({ deployment }) => deployment === asked?.deployment && deployment !== live.deployment);
+    const isOpen = ({ supersededAt }: Other): boolean => supersededAt > since;
+    const found =
+      asked === null || asked.deployment === live.deployment
+        ? undefined
+        : others.find((other) => other.route.deployment === asked.deployment && isOpen(other))?.route;
     const own = found === undefined ? artifact : openProtected(found);
     const route = found === undefined || own === null ? live : found;
-    const file = holderOf(exchange, own ?? artifact, [live, ...open]);
+    const file = holderOf(exchange, own ?? artifact, () => [
+      live,
+      ...others.filter(isOpen).map((other) => other.route),
+    ]);
     if (route === live) return file === null ? null : { route, exchange, file };
     if (asked?.isInTarget === true) return { route, exchange, file };
     return { route, exchange: new AlteredExchange(exchange, exchange.headerBlock, forOnePage), file };
