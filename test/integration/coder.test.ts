@@ -18,6 +18,9 @@ before(async () => {
   // Below the checkout's own node_modules, where the packages' own packages are.
   folder = await mkdtemp(join(root, 'node_modules/.test-'));
   await cp(join(root, 'examples/coder'), folder, { recursive: true });
+  // A repository of its own, or what it keeps would be the checkout's.
+  await mkdir(join(folder, '.git'));
+  await writeFile(join(folder, '.git/HEAD'), 'ref: refs/heads/main\n');
   await mkdir(join(folder, 'node_modules/@platform-run'), { recursive: true });
   await symlink(join(root, 'packages/agent'), join(folder, 'node_modules/@platform-run/agent'));
   await writeFile(join(folder, '.env'), `PLATFORM_DEV_AI_URL=${double.url}\nPLATFORM_DEV_AI_TOKEN=of-the-test\n`);
