@@ -30,7 +30,7 @@ interface CompileAheadOptions {
 const WAITING_MAX = 2000;
 /** Larger workers are compiled when they are asked for, on their own account. */
 const CODE_MAX = 4 * 1024 * 1024;
-/** Of larger ones the functions that run are compiled when they do: a form with all of them takes longer to read. */
+/** Of larger ones functions are compiled when they run: a form with all of them grows with the code. */
 const EAGER_MAX = 1024 * 1024;
 /** V8's parser cannot be ended: after one that takes so long no more are compiled. */
 const COMPILE_MS_MAX = 10_000;
