@@ -19,11 +19,11 @@ const TOKEN = 'tokentokentokentokentokentokentoken';
 
 describe(`the sandbox service over ${engineName}`, () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'sandbox-disks-'));
-  let database: Awaited<ReturnType<typeof createTestDatabase>>;
-  let owner: Postgres;
+  let database: Awaited<ReturnType<typeof createTestDatabase>> | undefined;
+  let owner: Postgres | undefined;
   let things: Awaited<ReturnType<typeof machineThings>>;
   let url = '';
-  let service: ChildProcess;
+  let service: ChildProcess | undefined;
   let port = 0;
 
   async function start(): Promise<void> {
@@ -70,10 +70,13 @@ describe(`the sandbox service over ${engineName}`, () => {
     await start();
   });
   after(async () => {
-    service.kill('SIGTERM');
-    await once(service, 'exit');
-    await owner.close();
-    await database.close();
+    // Each where it was begun.
+    if (service?.exitCode === null) {
+      service.kill('SIGTERM');
+      await once(service, 'exit');
+    }
+    await owner?.close();
+    await database?.close();
     rmSync(folder, { recursive: true });
   });
 
@@ -88,21 +91,21 @@ describe(`the sandbox service over ${engineName}`, () => {
   });
 
   it('that is killed knows its sandboxes when it is back', async () => {
-    service.kill('SIGKILL');
-    await once(service, 'exit');
+    service!.kill('SIGKILL');
+    await once(service!, 'exit');
     // Its name and port are who it is.
     await start();
     assert.equal(await exec('shop', 'a', 'cat kept'), '42\n');
   });
 
   it('destroys the sandboxes of a project that is deleted, and those that it does not know', async () => {
-    await owner.all(`INSERT INTO control.organization (id, name, slug) VALUES ('o', 'o', 'o')`);
-    await owner.all(
+    await owner!.all(`INSERT INTO control.organization (id, name, slug) VALUES ('o', 'o', 'o')`);
+    await owner!.all(
       `INSERT INTO control.project (id, organization_id, name, deleted_at) VALUES ('p', 'o', 'shop', now())`,
     );
-    await owner.all(`DELETE FROM sandbox.sandbox WHERE project = 'blog'`);
+    await owner!.all(`DELETE FROM sandbox.sandbox WHERE project = 'blog'`);
     await eventually('nothing is left', async () => {
-      assert.deepEqual(await owner.all('SELECT key FROM sandbox.sandbox'), []);
+      assert.deepEqual(await owner!.all('SELECT key FROM sandbox.sandbox'), []);
       assert.deepEqual(await machineThings(), things);
       return true;
     });
