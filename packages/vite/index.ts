@@ -141,7 +141,15 @@ export function platform(options: PlatformOptions = {}): Plugin[] {
       order: 'post',
       handler: (builder) => buildEnvironments(builder, entry),
     },
-    hotUpdate: { order: 'pre', handler: () => dev?.noticed() },
+    hotUpdate: {
+      order: 'pre',
+      async handler({ type, read }) {
+        if (!isOfWorker(this.environment.name)) return;
+        // A file that is being written may be empty for a moment: Vite waits for its text here.
+        if (type === 'update') await read();
+        dev?.noticed();
+      },
+    },
     async closeBundle() {
       await dev?.close();
     },

@@ -1,9 +1,10 @@
 // A worker behind Vite's dev server: it runs in an isolate of the engine, and a save is seen by the next request.
 import assert from 'node:assert/strict';
+import path from 'node:path';
 import { test } from 'node:test';
 import { createServer, type Plugin } from 'vite';
 import { platform } from '#packages/vite/index.ts';
-import { navigate, save, startVite, viteProject } from '#test/setup/vite-project.ts';
+import { navigate, save, startVite, viteProject, write } from '#test/setup/vite-project.ts';
 
 const entry = `import { greet } from './greet';
 export default {
@@ -219,4 +220,18 @@ export default {
   const vite = await startVite(context, folder, { plugins });
   assert.deepEqual(await (await vite.get('/')).json(), [1, '/@made/1']);
   assert.deepEqual(await (await vite.get('/')).json(), [2, '/@made/2']);
+});
+
+test('a file that is empty while it is written is read when it has its text', async (context) => {
+  const source = (word: string): string => `export default { fetch: () => new Response('${word}') };\n`;
+  const folder = viteProject(context, { 'worker/index.js': source('one') });
+  // A watcher tells of the first of two writes within milliseconds, and may leave out the other.
+  const server = { port: 0, host: '127.0.0.1', watch: null };
+  const vite = await startVite(context, folder, { server, plugins: [...platform()] });
+  assert.equal(await (await vite.get('/')).text(), 'one');
+  const file = path.join(folder, 'worker/index.js');
+  write(folder, 'worker/index.js', '');
+  for (const event of ['all', 'change']) vite.server.watcher.emit(event, ...(event === 'all' ? ['change'] : []), file);
+  setTimeout(write, 20, folder, 'worker/index.js', source('two'));
+  assert.equal(await (await vite.get('/')).text(), 'two');
 });
