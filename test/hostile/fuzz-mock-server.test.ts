@@ -79,7 +79,8 @@ function call(): unknown {
 test(`calls of any form are answered, and the next call is answered as ever (seed ${random.seed})`, async () => {
   const until = performance.now() + seconds * 1000;
   let count = 0;
-  while (performance.now() < until) {
+  // On a busy machine too, as many as are looked at between.
+  while (count < 100 || performance.now() < until) {
     const text = JSON.stringify(call());
     const broken = random.below(5) === 0 ? text.slice(0, random.below(text.length)) : text;
     const inHeader = random.below(4) === 0 && broken.length < 4000;
@@ -97,7 +98,6 @@ test(`calls of any form are answered, and the next call is answered as ever (see
         broken,
       );
   }
-  assert.ok(count > 50, `only ${count} calls`);
 });
 
 test('what is nested without end is refused, and ends nothing', async () => {
