@@ -14,15 +14,15 @@ export const createLedger = `CREATE TABLE ${FORMER_LEDGER} (
 type Query = (text: string) => PromiseLike<readonly Record<string, unknown>[]>;
 
 /**
- * The ledger's name; null: the database has none. Where both are there, an older version has been at work since: one
- * that took a backup back has filled its own, one that was only started has left it empty.
+ * The ledger's name; null: the database has none. Under the former one lies a signpost for older versions (migration
+ * `signpost`), unless one of them has taken a backup back since: then its own first migration is there.
  */
 export async function findLedger(query: Query): Promise<string | null> {
   const [found] = await query(`SELECT to_regclass('${LEDGER}') IS NOT NULL AS now,
     to_regclass('${FORMER_LEDGER}') IS NOT NULL AS former`);
   if (found?.['former'] !== true) return found?.['now'] === true ? LEDGER : null;
   if (found['now'] !== true) return FORMER_LEDGER;
-  const [row] = await query(`SELECT EXISTS (SELECT FROM ${FORMER_LEDGER}) AS filled`);
+  const [row] = await query(`SELECT EXISTS (SELECT FROM ${FORMER_LEDGER} WHERE version = 1) AS filled`);
   return row?.['filled'] === true ? FORMER_LEDGER : LEDGER;
 }
 

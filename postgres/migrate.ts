@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Postgres, Session } from './connection.ts';
-import { createLedger, findLedger, FORMER_LEDGER, LEDGER } from './ledger.ts';
+import { createLedger, findLedger, FORMER_LEDGER } from './ledger.ts';
 import { sqlState } from './postgres-error.ts';
 
 /** A migration as it lies in the folder. */
@@ -61,8 +61,6 @@ async function apply(session: Session, migrations: readonly Migration[]): Promis
   const query = (text: string): Promise<Record<string, unknown>[]> => session.all(text);
   let table = await findLedger(query);
   if (table === null) await session.script(createLedger);
-  // Empty: an older version was started on this database, and refused it.
-  else if (table === LEDGER) await session.script(`DROP TABLE IF EXISTS ${FORMER_LEDGER}`);
   table ??= FORMER_LEDGER;
   const ledger = await session.all<{ version: number; name: string; hash: string }>(
     `SELECT version, name, hash FROM ${table} ORDER BY version`,

@@ -27,7 +27,7 @@ import { openBackupAt } from '#operations/restore/find.ts';
 import { restoreBackup } from '#operations/restore/restore.ts';
 import { openPostgres } from '#postgres/connection.ts';
 import { ownSchemas } from '#postgres/dump.ts';
-import { LEDGER } from '#postgres/ledger.ts';
+import { FORMER_LEDGER, LEDGER } from '#postgres/ledger.ts';
 import { migrate, readMigrations } from '#postgres/migrate.ts';
 import { openSql } from '#postgres/sql.ts';
 import { digestOfDatabase, digestOfFolder, fillDatabase, makeDataFolder } from '#test/setup/backups.ts';
@@ -174,7 +174,7 @@ test('a backup of older tables is restored and brought up to date; one of newer 
   const run = (out: string) => runBackup({ folder, environment, cwd: work, version: '0.1.0', out });
   try {
     for (const schema of ownSchemas()) await sql.unsafe(`DROP SCHEMA ${schema} CASCADE`);
-    await sql.unsafe(`DROP TABLE ${LEDGER}`);
+    await sql.unsafe(`DROP TABLE ${LEDGER}, ${FORMER_LEDGER}`);
     const before = openPostgres({ url: old.url, name: 'test', connectionsMax: 1 });
     await migrate(before, all.slice(0, -1));
     await before.close();
@@ -190,7 +190,7 @@ test('a backup of older tables is restored and brought up to date; one of newer 
       ['old'],
     );
     await postgres.close();
-    await sql`INSERT INTO public.database_migration_audit SELECT n, n || '_later.sql', repeat('a', 64), now(), 1
+    await sql`INSERT INTO public.platform_migrations SELECT n, n || '_later.sql', repeat('a', 64), now(), 1
       FROM generate_series(${all.length}::int, ${all.length + 1}::int) n`;
     const newer = await run('newer.tar');
     await assert.rejects(restore(newer.location, path.join(work, 'from-newer'), target.url, key, true), {
