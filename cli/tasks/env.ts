@@ -158,6 +158,11 @@ export const variableGroups: readonly Group[] = [
       ],
       ['SANDBOX_PORT', '4006', 'Port of the sandbox service'],
       [
+        'SANDBOX_ADDRESS',
+        '',
+        'Where other replicas of it reach this one: http, a private IP address, the port; default: by HOST',
+      ],
+      [
         'SANDBOX_DATABASE_URL',
         '',
         'Postgres as the sandbox service sees it: user platform_sandbox; default: made here',

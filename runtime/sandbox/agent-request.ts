@@ -1,14 +1,18 @@
-// One request to the agent of a sandbox over a connection to it. Used by routes.ts, and by tests of backends.
+// One request over a connection to the agent of a sandbox (routes.ts, and tests of backends), or to another replica of
+// the service (service/replicas.ts).
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
-import { ARGUMENTS_HEADER, type AgentOperation } from '#core/sandbox/operations.ts';
+import { ARGUMENTS_HEADER, SANDBOX_BOUNDS, type AgentOperation } from '#core/sandbox/operations.ts';
 
 // An import reads all its exports, among them the getters that load Node's own HTTP client.
 const { request } = process.getBuiltinModule('node:http');
 
 /** Room for the heads of requests to and answers of servers in sandboxes. */
 export const HEADERS_BYTES_MAX = 64 * 1024;
+
+/** Above what an agent may do at most, for the answer's head to come. */
+export const HEAD_MS_MAX = SANDBOX_BOUNDS.commandMsMax + 60_000;
 
 /** What is asked. `args`: of an operation whose body is bytes, as the header has it. */
 export interface AgentRequest {
@@ -24,20 +28,35 @@ export interface AgentRequest {
  *
  * @throws {PlatformError} `sandbox_lost`
  */
-export async function askAgent(connection: Duplex, asked: AgentRequest): Promise<IncomingMessage> {
-  const { operation, args, body, signal } = asked;
+export function askAgent(
+  connection: Duplex,
+  { operation, args, body, signal }: AgentRequest,
+): Promise<IncomingMessage> {
+  const headers = { host: 'agent', ...(args === null ? {} : { [ARGUMENTS_HEADER]: args }) };
+  return askOver(connection, { method: 'POST', path: `/${operation}`, headers, body, signal });
+}
+
+/** With the header `expect`, the body is asked for only once the other side wants it. */
+export async function askOver(
+  connection: Duplex,
+  asked: Pick<AgentRequest, 'body' | 'signal'> & {
+    readonly method: string;
+    readonly path: string;
+    readonly headers: Readonly<Record<string, string>>;
+  },
+): Promise<IncomingMessage> {
+  const { method, path, headers, body, signal } = asked;
   // Also after the request is over, when nobody else listens any more.
   connection.on('error', () => {});
   const outgoing = request({
     createConnection: () => connection,
-    method: 'POST',
-    path: `/${operation}`,
+    method,
+    path,
     headers: {
-      host: 'agent',
+      ...headers,
       // One that closes with the body unread would take its own answer back.
       connection: 'keep-alive',
       'transfer-encoding': 'chunked',
-      ...(args === null ? {} : { [ARGUMENTS_HEADER]: args }),
     },
     maxHeaderSize: HEADERS_BYTES_MAX,
     signal,
@@ -45,7 +64,9 @@ export async function askAgent(connection: Duplex, asked: AgentRequest): Promise
   try {
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
       outgoing.once('response', resolve).on('error', reject);
-      void send(body, outgoing).catch(reject);
+      const start = (): void => void send(body, outgoing).catch(reject);
+      if (headers['expect'] === undefined) return start();
+      outgoing.once('continue', start).flushHeaders();
     });
     return answer.once('close', () => connection.destroy());
   } catch (error) {

@@ -11,13 +11,23 @@ import {
   isSandboxId,
   isServiceOperation,
   RESPONSE_HEADER,
-  SANDBOX_BOUNDS,
   type AgentOperation,
   type SandboxPlace,
   type ServiceOperation,
 } from '#core/sandbox/operations.ts';
-import { askAgent } from './agent-request.ts';
-import type { Sandboxes } from './sandboxes.ts';
+import { askAgent, HEAD_MS_MAX } from './agent-request.ts';
+import { HeldElsewhere, type Sandboxes } from './sandboxes.ts';
+
+/** A call under way. */
+export interface Call {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Fires when the caller has gone, or has its answer. */
+  readonly gone: AbortSignal;
+}
+
+/** Answers a call `here`, or has the replica answer it that has the sandbox, which `here` throws. */
+export type CallPlacement = (call: Call, here: () => Promise<void>) => Promise<void>;
 
 /** What they are made of. */
 export interface SandboxRoutesParts {
@@ -26,11 +36,16 @@ export interface SandboxRoutesParts {
   readonly isAuthorized: (authorization: string | undefined) => boolean;
   /** Calls of one project at a time. */
   readonly callsMax: number;
+  /** Without it, calls for sandboxes that another replica has are refused. */
+  readonly placement?: CallPlacement;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
 
-/** After what an agent may do at most, for the answer's head to come. */
-const HEAD_MS_MAX = SANDBOX_BOUNDS.commandMsMax + 60_000;
+/** Of a request that comes from another replica. */
+export const PASSED_ON_HEADER = 'sandbox-passed-on';
+/** The status for that one, where the sandbox is not here either: it asks again elsewhere. */
+export const ELSEWHERE = 421;
+
 const ERROR_BYTES_MAX = 64 * 1024;
 const ERROR_CHARS_MAX = 4000;
 const LIST_MAX = 1000;
@@ -46,7 +61,7 @@ const contentTypes = {
 export function createSandboxRoutes(
   parts: SandboxRoutesParts,
 ): (request: IncomingMessage, response: ServerResponse) => void {
-  const { sandboxes, isAuthorized, callsMax, log } = parts;
+  const { sandboxes, isAuthorized, callsMax, placement = (_call, here) => here(), log } = parts;
   /** Calls that run, by project. */
   const calls = new Map<string, number>();
 
@@ -62,10 +77,14 @@ export function createSandboxRoutes(
     if (version !== 'v1' || projects !== 'projects' || kind !== 'sandboxes' || rest.length > 0)
       throw new PlatformError('sandbox_operation_unknown', { operation: url.pathname.slice(0, 100) });
     if (!NAME.test(project)) throw invalid('The project is not a name');
-    if (resource === undefined && request.method === 'DELETE') {
-      await sandboxes.destroyProject(project);
-      return sendJson(response, {});
-    }
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    const call = { request, response, gone: gone.signal };
+    if (resource === undefined && request.method === 'DELETE')
+      return placement(call, async () => {
+        await sandboxes.destroyProject(project);
+        sendJson(response, {});
+      });
     if (resource === undefined || !NAME.test(resource)) throw invalid('The resource is not a name');
     if (id === undefined && request.method === 'GET') return list({ project, resource }, url.searchParams, response);
     if (!isSandboxId(id))
@@ -75,7 +94,8 @@ export function createSandboxRoutes(
     const place = { project, resource, id };
     if (request.method !== 'POST' || operation === undefined)
       throw new PlatformError('sandbox_operation_unknown', { operation: (operation ?? '').slice(0, 100) });
-    if (isServiceOperation(operation)) return sendJson(response, await serve(operation, place));
+    if (isServiceOperation(operation))
+      return placement(call, async () => sendJson(response, await serve(operation, place)));
     if (!isAgentOperation(operation))
       throw new PlatformError('sandbox_operation_unknown', { operation: operation.slice(0, 100) });
     const running = calls.get(project) ?? 0;
@@ -83,7 +103,7 @@ export function createSandboxRoutes(
       throw new PlatformError('sandbox_limit', { what: 'One more call of this project at a time', limit: callsMax });
     calls.set(project, running + 1);
     try {
-      await forward(operation, place, request, response);
+      await placement(call, () => forward(operation, place, call));
     } finally {
       const left = calls.get(project)! - 1;
       if (left > 0) calls.set(project, left);
@@ -126,14 +146,12 @@ export function createSandboxRoutes(
   async function forward(
     operation: AgentOperation,
     place: SandboxPlace,
-    request: IncomingMessage,
-    response: ServerResponse,
+    { request, response, gone }: Call,
   ): Promise<void> {
-    const gone = new AbortController();
-    response.once('close', () => gone.abort());
     const held = await sandboxes.hold(place);
     try {
-      if (gone.signal.aborted) return;
+      if (gone.aborted) return;
+      if (request.headers.expect !== undefined) response.writeContinue();
       const { answer: shape } = agentOperations[operation];
       const late = new AbortController();
       const timer = setTimeout(() => late.abort(), HEAD_MS_MAX);
@@ -143,7 +161,7 @@ export function createSandboxRoutes(
         args: typeof given === 'string' ? given : null,
         // Its connection outlives an answer that comes before its end.
         body: request.iterator({ destroyOnReturn: false }),
-        signal: AbortSignal.any([gone.signal, late.signal]),
+        signal: AbortSignal.any([gone, late.signal]),
       }).finally(() => clearTimeout(timer));
       if (head.statusCode !== 200) throw await refusalOf(head);
       const headers: Record<string, string> = { 'content-type': contentTypes[shape] };
@@ -169,8 +187,9 @@ export function createSandboxRoutes(
       const code: ErrorCode = known ? (error as PlatformError).code : 'internal';
       const message = known ? (error as PlatformError).message : errorTable.internal.message;
       const text = JSON.stringify({ error: { code, message } });
+      const isElsewhere = error instanceof HeldElsewhere && request.headers[PASSED_ON_HEADER] !== undefined;
       response
-        .writeHead(errorTable[code].status, {
+        .writeHead(isElsewhere ? ELSEWHERE : errorTable[code].status, {
           'content-type': 'application/json',
           'content-length': Buffer.byteLength(text),
         })

@@ -1,6 +1,7 @@
-// The sandboxes of a platform as its HTTP routes (routes.ts) use them: found, made, woken and held by place. Types
-// only: service/ implements it over rows that say states and leases, and over a backend.
+// The sandboxes of a platform as its HTTP routes (routes.ts) use them: found, made, woken and held by place. service/
+// implements it over rows that say states and leases, and over a backend.
 import type { Duplex } from 'node:stream';
+import { PlatformError } from '#core/errors.ts';
 import type { SandboxInfo, SandboxPlace } from '#core/sandbox/operations.ts';
 
 /** A sandbox that runs, and is not suspended before `release`. */
@@ -11,7 +12,24 @@ export interface HeldSandbox {
   release(): void;
 }
 
-/** Every method throws PlatformErrors with codes that start with `sandbox_`. */
+/** Another replica of the service has the sandbox: nothing was done. */
+export class HeldElsewhere extends PlatformError {
+  /** As the rows name it. */
+  readonly owner: string;
+  /** When it can be had here, unless that replica renews its lease. */
+  readonly leaseMs: number;
+
+  constructor(owner: string, leaseMs: number) {
+    super('sandbox_unavailable', { reason: `another replica of the service has it (${owner})` });
+    this.owner = owner;
+    this.leaseMs = leaseMs;
+  }
+}
+
+/**
+ * Every method throws PlatformErrors with codes that start with `sandbox_`; those that need the machine,
+ * {@link HeldElsewhere}.
+ */
 export interface Sandboxes {
   /** Makes the sandbox where there is none, wakes it where it sleeps; those who ask meanwhile wait for the same. */
   hold(place: SandboxPlace): Promise<HeldSandbox>;
@@ -26,6 +44,6 @@ export interface Sandboxes {
   resume(place: SandboxPlace): Promise<void>;
   /** Calls that run in it end with `sandbox_destroyed`. No error where there is none. */
   destroy(place: SandboxPlace): Promise<void>;
-  /** All of a project. */
+  /** All of a project; those that can be had here are gone also where others are held elsewhere. */
   destroyProject(project: string): Promise<void>;
 }

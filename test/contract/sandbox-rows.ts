@@ -113,10 +113,10 @@ export function testSandboxRows(name: string, open: () => Promise<SandboxRowsCas
     assert.deepEqual(await rows.due(), [{ key, what: 'destroy' }]);
   });
 
-  fact('of keys, those are known that have a row', async ({ rows }) => {
+  fact('of keys, those are known that have a row, and a project has its places', async ({ rows }) => {
     const key = await keyOf(rows, place('a'));
     assert.deepEqual(await rows.known([key, 'nobody']), new Set([key]));
-    assert.deepEqual(await rows.keysOf('shop'), [key]);
-    assert.deepEqual(await rows.keysOf('blog'), []);
+    assert.deepEqual(await rows.placesOf('shop'), [place('a')]);
+    assert.deepEqual(await rows.placesOf('blog'), []);
   });
 }

@@ -75,8 +75,6 @@ async function start({ folder, limits, environment, log }: LocalSandboxesParts):
     leaseMs,
     sweepMs,
     perProjectMax,
-    holdElsewhere: () =>
-      Promise.reject(new PlatformError('sandbox_unavailable', { reason: 'another process works with it' })),
     report: (message) => log('warn', message),
   });
   const token = randomBytes(32).toString('hex');

@@ -10,6 +10,8 @@ export interface SandboxConfig {
   readonly limits: SandboxLimits;
   readonly host: string;
   readonly port: number;
+  /** Where other replicas reach this one, such as `http://10.0.0.5:4006` (`SANDBOX_ADDRESS`). */
+  readonly address: string;
   /** `SANDBOX_AUTH_TOKEN`. */
   readonly token: string;
   /** `SANDBOX_DATABASE_URL`: the role that may read and write the table of sandboxes. */
@@ -45,6 +47,8 @@ const RETENTION_DAYS_MAX = 36_500;
 const DAY_MS = 86_400_000;
 const HOST_NAME = /^(?:\*\.)?[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
 
+const LOCAL = /^(?:127\.|169\.254\.|::1$|fe[89ab])/i;
+
 const inside = new BlockList();
 for (const [network, bits] of [
   ['127.0.0.0', 8],
@@ -66,8 +70,14 @@ export function isInside(address: string): boolean {
   return family !== 0 && inside.check(plain, family === 4 ? 'ipv4' : 'ipv6');
 }
 
-/** @throws {Error} naming the variable, its value and what it takes; never the value of a secret. */
-export function sandboxConfig(environment: Readonly<Record<string, string | undefined>>): SandboxConfig {
+/**
+ * @param addresses of this machine.
+ * @throws {Error} naming the variable, its value and what it takes; never the value of a secret.
+ */
+export function sandboxConfig(
+  environment: Readonly<Record<string, string | undefined>>,
+  addresses: readonly string[] = [],
+): SandboxConfig {
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const provider = get('SANDBOX_PROVIDER') || 'container';
   if (provider !== 'container' && provider !== 'hosted')
@@ -79,13 +89,15 @@ export function sandboxConfig(environment: Readonly<Record<string, string | unde
     );
   const host = get('HOST') || '127.0.0.1';
   // All addresses: then only those who come from inside are heard.
-  if (host !== '0.0.0.0' && host !== '::' && !isInside(host))
+  const isEverywhere = host === '0.0.0.0' || host === '::';
+  if (!isEverywhere && !isInside(host))
     throw new Error(
       `HOST is ${host}, which others may reach: the sandbox service listens on loopback and private addresses alone`,
     );
   const databaseUrl = get('SANDBOX_DATABASE_URL');
   if (databaseUrl === '')
     throw new Error('SANDBOX_DATABASE_URL is not set: name the Postgres as the role platform_sandbox sees it');
+  const port = parseInteger('SANDBOX_PORT', get('SANDBOX_PORT') || String(DEFAULT_PORT), { most: 65_535 });
   const logsExec = get('SANDBOX_LOG_EXEC');
   const days = parseInteger('SANDBOX_RETENTION_DAYS', get('SANDBOX_RETENTION_DAYS') || String(RETENTION_DAYS), {
     most: RETENTION_DAYS_MAX,
@@ -93,7 +105,8 @@ export function sandboxConfig(environment: Readonly<Record<string, string | unde
   return {
     limits: limitsFrom(environment).sandbox,
     host,
-    port: parseInteger('SANDBOX_PORT', get('SANDBOX_PORT') || String(DEFAULT_PORT), { most: 65_535 }),
+    port,
+    address: addressFrom(get('SANDBOX_ADDRESS')) ?? originOf(isEverywhere ? reachedAt(addresses) : host, port),
     token,
     databaseUrl,
     destroyMs: days * DAY_MS,
@@ -104,6 +117,24 @@ export function sandboxConfig(environment: Readonly<Record<string, string | unde
         ? []
         : ['SANDBOX_LOG_EXEC has no effect yet: output of commands is not logged'],
   };
+}
+
+/** Null: not set. Addresses alone, since the token goes there: names may lead anywhere. */
+function addressFrom(given: string): string | null {
+  if (given === '') return null;
+  const url = URL.parse(given);
+  if (url?.protocol !== 'http:' || url.href !== `${url.origin}/` || !isInside(url.hostname.replace(/^\[|\]$/g, '')))
+    throw new Error(
+      'SANDBOX_ADDRESS must be where other replicas reach this one: http, a loopback or private IP address and the port, such as http://10.0.0.5:4006',
+    );
+  return url.origin;
+}
+
+const originOf = (host: string, port: number): string => `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+
+/** The address of a machine that others in its network can use, rather than itself alone or one link. */
+function reachedAt(addresses: readonly string[]): string {
+  return addresses.find((address) => isInside(address) && !LOCAL.test(address)) ?? '127.0.0.1';
 }
 
 function containerMachines(environment: Readonly<Record<string, string | undefined>>): ContainerMachines {

@@ -1,8 +1,7 @@
 // Root of the sandbox service: reads the environment, opens its rows and its machines, and answers on an internal port.
 // Started by the supervisor, which hears `{type: 'ready'}`. What runs in sandboxes is strangers' code; none runs here.
 import { createServer } from 'node:http';
-import { hostname } from 'node:os';
-import { PlatformError } from '#core/errors.ts';
+import { hostname, networkInterfaces } from 'node:os';
 import { createOwnAddresses } from '#core/egress.ts';
 import { openLog } from '#core/log/log.ts';
 import { createBearerCheck } from '#core/process/bearer.ts';
@@ -16,6 +15,7 @@ import { hostedProgram } from '../backends/hosted/program.ts';
 import { openProviderApi } from '../backends/hosted/provider-api.ts';
 import { createSandboxRoutes } from '../routes.ts';
 import { isInside, sandboxConfig, type SandboxConfig } from './configuration.ts';
+import { createReplicas, ownerName } from './replicas.ts';
 import { createPostgresRows } from './rows-postgres.ts';
 import { startSandboxes } from './sandboxes.ts';
 
@@ -23,6 +23,10 @@ const EXIT_CONFIGURATION = 78;
 const CONNECTIONS_MAX = 8;
 const HEADERS_BYTES_MAX = 64 * 1024;
 const INSTALLATION_CHARS = 12;
+/** For a lease that was renewed just before its replica died. */
+const LEASE_MARGIN_MS = 1000;
+/** Machines are tried twice, and a call may come behind another one's. */
+const STARTS = 3;
 
 const log = openLog('sandbox', process.env);
 const report = (message: string): void => log.warn(message);
@@ -57,7 +61,8 @@ async function warnOfOthers(sql: Postgres, provider: string): Promise<void> {
 }
 
 async function start(): Promise<() => Promise<void>> {
-  const config = sandboxConfig(process.env);
+  const addresses = Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address));
+  const config = sandboxConfig(process.env, addresses);
   const { limits, host, port, machines } = config;
   for (const warning of config.warnings) report(warning);
   const sql = openPostgres({
@@ -76,7 +81,7 @@ async function start(): Promise<() => Promise<void>> {
     // The same after a restart, which then finds what it had.
     rows: createPostgresRows({
       sql,
-      owner: `${hostname()}:${port}`,
+      owner: ownerName(hostname(), config.address),
       provider: machines.provider,
       perProjectMax,
       leaseMs,
@@ -86,21 +91,22 @@ async function start(): Promise<() => Promise<void>> {
     leaseMs,
     sweepMs,
     perProjectMax,
-    holdElsewhere: (owner) =>
-      Promise.reject(
-        new PlatformError('sandbox_unavailable', { reason: `another replica of the service has it (${owner})` }),
-      ),
     report,
   });
-  const server = createServer(
-    { requestTimeout: 0, maxHeaderSize: HEADERS_BYTES_MAX },
-    createSandboxRoutes({
-      sandboxes,
-      isAuthorized: createBearerCheck(config.token),
-      callsMax: limits.callsMax,
-      log: (level, message) => log[level](message),
+  const routes = createSandboxRoutes({
+    sandboxes,
+    isAuthorized: createBearerCheck(config.token),
+    callsMax: limits.callsMax,
+    placement: createReplicas({
+      token: config.token,
+      waitMs: leaseMs + LEASE_MARGIN_MS,
+      startMs: STARTS * limits.answerMs,
     }),
-  );
+    log: (level, message) => log[level](message),
+  });
+  const server = createServer({ requestTimeout: 0, maxHeaderSize: HEADERS_BYTES_MAX }, routes);
+  // Another replica sends the body of a call only once the sandbox is held here.
+  server.on('checkContinue', routes);
   server.on('connection', (socket) => {
     if (!isInside(socket.remoteAddress ?? '')) socket.destroy();
   });

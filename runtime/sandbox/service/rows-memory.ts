@@ -25,13 +25,13 @@ export function createMemoryRows(given: {
     [...rows.values()].find(
       ({ place }) => place.project === project && place.resource === resource && place.id === id,
     ) ?? null;
-  const keysOf = (project: string): string[] =>
-    [...rows.values()].flatMap(({ key, place }) => (place.project === project ? [key] : []));
+  const placesOf = (project: string): SandboxPlace[] =>
+    [...rows.values()].flatMap(({ place }) => (place.project === project ? [place] : []));
   return {
     async claim(place) {
       const found = at(place);
       if (found !== null) return { is: 'ours', row: found };
-      if (keysOf(place.project).length >= perProjectMax) return { is: 'full' };
+      if (placesOf(place.project).length >= perProjectMax) return { is: 'full' };
       const key = newKey();
       const row: SandboxRow = { key, place, provider, state: 'creating', createdAt: now(), lastActiveAt: now() };
       rows.set(key, row);
@@ -59,7 +59,7 @@ export function createMemoryRows(given: {
         .toSorted((a, b) => (a.place.id < b.place.id ? -1 : 1))
         .slice(0, limit);
     },
-    keysOf: async (project) => keysOf(project),
+    placesOf: async (project) => placesOf(project),
     due: async () =>
       [...rows.values()].flatMap((row) => {
         const what = dueFor(row, times, now());

@@ -24,7 +24,7 @@ const FROM_MS = (parameter: string): string => `to_timestamp(${parameter}::float
 /** Rows that one look takes. */
 const DUE_MAX = 200;
 
-/** @param owner this replica: where the others reach it. */
+/** @param owner this replica, as replicas.ts names it. */
 export function createPostgresRows(given: {
   readonly sql: Postgres;
   readonly owner: string;
@@ -36,18 +36,17 @@ export function createPostgresRows(given: {
   const { sql, owner, provider, perProjectMax, leaseMs, times } = given;
   const lease = `now() + ${leaseMs} * interval '1 millisecond'`;
 
-  async function find({
-    project,
-    resource,
-    id,
-  }: SandboxPlace): Promise<(SandboxRow & { owner: string | null }) | null> {
-    const [row] = await sql.all<Stored & { owner: string | null }>(
-      `SELECT ${COLUMNS}, owner FROM sandbox.sandbox WHERE project = $1 AND resource = $2 AND id = $3`,
+  /** Who has a place; null: nobody, undefined: there is no such sandbox. */
+  async function holderOf({ project, resource, id }: SandboxPlace) {
+    const [row] = await sql.all<{ owner: string | null; lease_ms: number }>(
+      `SELECT owner, ${MS.replace('%', '(lease_until - now())')} AS lease_ms
+       FROM sandbox.sandbox WHERE project = $1 AND resource = $2 AND id = $3`,
       project,
       resource,
       id,
     );
-    return row === undefined ? null : { ...rowOf(row), owner: row.owner };
+    if (row === undefined) return undefined;
+    return row.owner === null ? null : { owner: row.owner, leaseMs: row.lease_ms };
   }
 
   return {
@@ -71,10 +70,10 @@ export function createPostgresRows(given: {
           perProjectMax,
         );
         if (row !== undefined) return { is: 'ours', row: rowOf(row) };
-        const found = await find(place);
-        if (found === null) return { is: 'full' };
+        const holder = await holderOf(place);
+        if (holder === undefined) return { is: 'full' };
         // Given back in between: it can be had now.
-        if (found.owner !== null && found.owner !== owner) return { is: 'held', owner: found.owner };
+        if (holder !== null && holder.owner !== owner) return { is: 'held', ...holder };
       }
     },
     async claimKey(key) {
@@ -114,7 +113,15 @@ export function createPostgresRows(given: {
     async remove(key) {
       await sql.all('DELETE FROM sandbox.sandbox WHERE key = $2 AND owner = $1', owner, key);
     },
-    find,
+    async find({ project, resource, id }) {
+      const [row] = await sql.all<Stored>(
+        `SELECT ${COLUMNS} FROM sandbox.sandbox WHERE project = $1 AND resource = $2 AND id = $3`,
+        project,
+        resource,
+        id,
+      );
+      return row === undefined ? null : rowOf(row);
+    },
     async list({ project, resource }, { prefix, cursor, limit }) {
       const rows = await sql.all<Stored>(
         `SELECT ${COLUMNS} FROM sandbox.sandbox
@@ -128,10 +135,8 @@ export function createPostgresRows(given: {
       );
       return rows.map(rowOf);
     },
-    async keysOf(project) {
-      const rows = await sql.all<{ key: string }>('SELECT key FROM sandbox.sandbox WHERE project = $1', project);
-      return rows.map(({ key }) => key);
-    },
+    placesOf: (project) =>
+      sql.all<SandboxPlace>('SELECT project, resource, id FROM sandbox.sandbox WHERE project = $1', project),
     async due() {
       const least = Math.min(...[times.idleMs, times.stopMs, times.destroyMs].filter((ms) => ms > 0), 2 ** 40);
       const rows = await sql.all<Stored & { is_deleted: boolean; now: number }>(

@@ -14,10 +14,10 @@ export interface SandboxRow {
   readonly lastActiveAt: number;
 }
 
-/** What claiming a place came to. `held`: another replica has it. */
+/** What claiming a place came to. `held`: another replica has it, for `leaseMs` unless it renews its lease. */
 export type Claim =
   | { readonly is: 'ours'; readonly row: SandboxRow }
-  | { readonly is: 'held'; readonly owner: string }
+  | { readonly is: 'held'; readonly owner: string; readonly leaseMs: number }
   | { readonly is: 'full' };
 
 /** Why a sandbox is due for the sweeper. */
@@ -44,7 +44,7 @@ export interface SandboxRows {
     within: Omit<SandboxPlace, 'id'>,
     page: { readonly prefix: string; readonly cursor: string; readonly limit: number },
   ): Promise<readonly SandboxRow[]>;
-  keysOf(project: string): Promise<readonly string[]>;
+  placesOf(project: string): Promise<readonly SandboxPlace[]>;
   /**
    * What nobody else has and is due: without a call for long enough, of a project that was deleted, or left behind by a
    * replica that died.

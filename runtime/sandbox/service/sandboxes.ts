@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import type { SandboxPlace, SandboxState } from '#core/sandbox/operations.ts';
 import type { MachineSpec, SandboxBackend } from '../backend.ts';
-import type { HeldSandbox, Sandboxes } from '../sandboxes.ts';
+import { HeldElsewhere, type HeldSandbox, type Sandboxes } from '../sandboxes.ts';
 import { infoOf, type IdleTimes, type SandboxRow, type SandboxRows } from './rows.ts';
 
 /** What it takes. */
@@ -16,8 +16,6 @@ export interface SandboxesParts {
   readonly leaseMs: number;
   readonly sweepMs: number;
   readonly perProjectMax: number;
-  /** A sandbox that another replica has. @param owner as the rows name it. */
-  holdElsewhere(owner: string, place: SandboxPlace): Promise<HeldSandbox>;
   report(message: string): void;
 }
 
@@ -47,7 +45,7 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
   const { backend, rows, times, leaseMs, sweepMs, perProjectMax, report } = parts;
   const entries = new Map<string, Entry>();
   /** Claims that are under way, so that those who come meanwhile wait for the same. */
-  const claims = new Map<string, Promise<Entry | string>>();
+  const claims = new Map<string, Promise<Entry>>();
   let isClosed = false;
 
   const nameOf = ({ project, resource, id }: SandboxPlace): string => `${project}/${resource}/${id}`;
@@ -74,8 +72,8 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
     if (entries.get(nameOf(entry.place)) === entry) entries.delete(nameOf(entry.place));
   }
 
-  /** Ours, or who has it. */
-  function claim(place: SandboxPlace): Promise<Entry | string> {
+  /** @throws {HeldElsewhere} */
+  function claim(place: SandboxPlace): Promise<Entry> {
     const name = nameOf(place);
     const known = entries.get(name);
     if (known !== undefined) return Promise.resolve(known);
@@ -84,7 +82,7 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
     const claiming = rows
       .claim(place)
       .then((found) => {
-        if (found.is === 'held') return found.owner;
+        if (found.is === 'held') throw new HeldElsewhere(found.owner, found.leaseMs);
         if (found.is === 'ours') return remember(found.row);
         throw new PlatformError('sandbox_limit', {
           what: `Another sandbox of ${place.project}`,
@@ -156,7 +154,6 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
   async function hold(place: SandboxPlace): Promise<HeldSandbox> {
     if (isClosed) throw new PlatformError('sandbox_unavailable', { reason: 'the service is stopping' });
     const entry = await claim(place);
-    if (typeof entry === 'string') return parts.holdElsewhere(entry, place);
     entry.holds++;
     let isHeld = true;
     const release = (): void => {
@@ -179,8 +176,6 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
   async function own<Result>(place: SandboxPlace, work: (entry: Entry) => Promise<Result>): Promise<Result | null> {
     if ((await rows.find(place)) === null) return null;
     const entry = await claim(place);
-    if (typeof entry === 'string')
-      throw new PlatformError('sandbox_unavailable', { reason: 'another replica of the service works with it' });
     return inTurn(entry, () => work(entry));
   }
 
@@ -191,7 +186,7 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
     await save(entry, state === 'suspended' || state === 'stopped' ? state : 'error');
   }
 
-  async function destroy(entry: Entry): Promise<void> {
+  async function destroyMachine(entry: Entry): Promise<void> {
     entry.destroyed.abort();
     try {
       await backend.destroy(entry.key);
@@ -202,6 +197,12 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
     }
   }
 
+  async function destroy(place: SandboxPlace): Promise<void> {
+    // Calls end now, rather than after those before us.
+    entries.get(nameOf(place))?.destroyed.abort();
+    await own(place, destroyMachine);
+  }
+
   /** What is due for one that this replica has or can have. */
   async function tend(key: string, what: 'suspend' | 'stop' | 'destroy'): Promise<void> {
     const row = await rows.claimKey(key);
@@ -209,12 +210,12 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
     const entry = remember(row);
     if (what !== 'destroy' && (entry.holds > 0 || Date.now() - entry.lastActiveAt < times.idleMs)) return;
     await inTurn(entry, async () => {
-      if (what === 'destroy') return destroy(entry);
+      if (what === 'destroy') return destroyMachine(entry);
       // Somebody came meanwhile.
       if (entry.holds > 0) return;
       if (what === 'suspend') {
         // Left behind by a replica that died, in a state that only its machine knows.
-        if (entry.state === 'creating' || (await backend.state(key)) === 'absent') return destroy(entry);
+        if (entry.state === 'creating' || (await backend.state(key)) === 'absent') return destroyMachine(entry);
         await suspend(entry);
       } else {
         await backend.stop(key);
@@ -288,14 +289,15 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
       const held = await hold(place);
       held.release();
     },
-    async destroy(place) {
-      const entry = entries.get(nameOf(place));
-      // Calls end now, rather than after those before us.
-      entry?.destroyed.abort();
-      await own(place, destroy);
-    },
+    destroy,
     async destroyProject(project) {
-      for (const key of await rows.keysOf(project)) await tend(key, 'destroy');
+      let elsewhere: HeldElsewhere | null = null;
+      for (const place of await rows.placesOf(project))
+        await destroy(place).catch((error: unknown) => {
+          if (!(error instanceof HeldElsewhere)) throw error;
+          elsewhere = error;
+        });
+      if (elsewhere !== null) throw elsewhere;
     },
     figures() {
       const all = [...entries.values()];

@@ -23,6 +23,7 @@ test('containers of the engine of this machine are the default, on loopback, kep
   assert.deepEqual(config, {
     host: '127.0.0.1',
     port: 4006,
+    address: 'http://127.0.0.1:4006',
     token: TOKEN,
     databaseUrl: 'postgres://platform_sandbox:x@localhost/platform',
     destroyMs: 2_592_000_000,
@@ -54,6 +55,13 @@ const refusals: readonly (readonly [title: string, environment: Record<string, s
   ['no token', { ...least, SANDBOX_AUTH_TOKEN: '' }, /SANDBOX_AUTH_TOKEN must have at least 32/],
   ['a short token', { ...least, SANDBOX_AUTH_TOKEN: 'short' }, /SANDBOX_AUTH_TOKEN must have at least 32/],
   ['a public address', { ...least, HOST: '203.0.113.7' }, /HOST is 203\.0\.113\.7, which others may reach/],
+  [
+    'a public address for replicas',
+    { ...least, SANDBOX_ADDRESS: 'http://203.0.113.7:4006' },
+    /SANDBOX_ADDRESS must be where other replicas reach this one/,
+  ],
+  ['a name for replicas', { ...least, SANDBOX_ADDRESS: 'http://sandbox:4006' }, /SANDBOX_ADDRESS must be/],
+  ['a path for replicas', { ...least, SANDBOX_ADDRESS: 'http://10.0.0.5:4006/x' }, /SANDBOX_ADDRESS must be/],
   ['no database', { ...least, SANDBOX_DATABASE_URL: '' }, /SANDBOX_DATABASE_URL is not set/],
   ['no folder', { ...least, FS_PATH: '' }, /FS_PATH is not set/],
   ['an engine over TCP', { ...least, DOCKER_HOST: 'tcp://10.0.0.1:2375' }, /DOCKER_HOST must be the Unix socket/],
@@ -94,6 +102,17 @@ test('what says nothing yet is a warning', () => {
   assert.deepEqual(sandboxConfig({ ...least, SANDBOX_LOG_EXEC: '1' }).warnings, [
     'SANDBOX_LOG_EXEC has no effect yet: output of commands is not logged',
   ]);
+});
+
+test('other replicas reach a service where it says, where it listens, or in the network of its machine', () => {
+  const addressOf = (environment: object, addresses?: readonly string[]): string =>
+    sandboxConfig({ ...least, ...environment }, addresses).address;
+  const machine = ['127.0.0.1', '169.254.7.7', '203.0.113.7', '10.0.0.5', '192.168.0.5'];
+  assert.equal(addressOf({ SANDBOX_ADDRESS: 'http://10.0.0.9:80', HOST: '0.0.0.0' }, machine), 'http://10.0.0.9');
+  assert.equal(addressOf({ HOST: '10.1.0.1', SANDBOX_PORT: '5000' }, machine), 'http://10.1.0.1:5000');
+  assert.equal(addressOf({ HOST: 'fd00::1' }), 'http://[fd00::1]:4006');
+  assert.equal(addressOf({ HOST: '0.0.0.0' }, machine), 'http://10.0.0.5:4006');
+  assert.equal(addressOf({ HOST: '::' }, ['::1', 'fe80::1', '203.0.113.7']), 'http://127.0.0.1:4006');
 });
 
 test('callers are heard from this machine and private networks', () => {

@@ -54,14 +54,14 @@ function open(
   const rows = createMemoryRows({ provider: 'local', perProjectMax: 2, times });
   const sandboxes = startSandboxes({
     backend,
-    rows: given.holder === undefined ? rows : { ...rows, claim: async () => ({ is: 'held', owner: given.holder! }) },
+    rows:
+      given.holder === undefined
+        ? rows
+        : { ...rows, claim: async () => ({ is: 'held', owner: given.holder!, leaseMs: 1000 }) },
     times,
     leaseMs: 1000,
     sweepMs: 5,
     perProjectMax: 2,
-    async holdElsewhere(owner) {
-      throw new PlatformError('sandbox_unavailable', { reason: owner });
-    },
     report: (message) => void reports!.push(message),
   });
   t.after(() => sandboxes.close());
@@ -209,8 +209,12 @@ test('machines that belong to no sandbox are destroyed', async (t) => {
   assert.deepEqual(reports, ['machine leftover belongs to no sandbox: destroyed']);
 });
 
-test('what another replica has is held there', async (t) => {
-  const { sandboxes, calls } = open(t, { holder: 'http://10.0.0.2:80' });
-  await assert.rejects(sandboxes.hold(place), { message: /http:\/\/10\.0\.0\.2:80/ });
+test('what another replica has is not touched, and said with who has it', async (t) => {
+  const { sandboxes, calls } = open(t, { holder: 'b http://10.0.0.2:80' });
+  await assert.rejects(sandboxes.hold(place), {
+    code: 'sandbox_unavailable',
+    owner: 'b http://10.0.0.2:80',
+    leaseMs: 1000,
+  });
   assert.deepEqual(calls, []);
 });

@@ -1,0 +1,111 @@
+// A replica of the sandbox service over Postgres, whose machines are processes of this machine; and calls of it.
+import { createServer, request, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { createBearerCheck } from '#core/process/bearer.ts';
+import { openPostgres } from '#postgres/connection.ts';
+import { createLocalBackend } from '#runtime/sandbox/backends/local/local.ts';
+import { createSandboxRoutes } from '#runtime/sandbox/routes.ts';
+import { createReplicas, ownerName } from '#runtime/sandbox/service/replicas.ts';
+import { createPostgresRows } from '#runtime/sandbox/service/rows-postgres.ts';
+import { startSandboxes } from '#runtime/sandbox/service/sandboxes.ts';
+
+export const TOKEN = 'fa02c1d4e5b6978812345678deadbeef';
+const LONG_MS = 600_000;
+
+export interface CallOptions {
+  readonly method?: string;
+  readonly body?: string | Uint8Array;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+export interface Replica {
+  readonly owner: string;
+  readonly held: () => number;
+  /** @param path after `/v1/projects/shop/sandboxes`. */
+  raw(path: string, options?: CallOptions): Promise<IncomingMessage>;
+  /** Status, and the body as JSON. */
+  call(path: string, options?: CallOptions): Promise<[status: number, body: unknown]>;
+  exec(id: string, command: string): Promise<unknown>;
+  /** Ends what goes on over its connections. */
+  cut(): void;
+  close(): Promise<void>;
+}
+
+export async function startReplica(given: {
+  readonly url: string;
+  readonly folder: string;
+  readonly name: string;
+  readonly waitMs?: number;
+  readonly startMs?: number;
+}): Promise<Replica> {
+  const { url, folder, name, waitMs = LONG_MS, startMs = LONG_MS } = given;
+  const server = createServer();
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const owner = ownerName(name, `http://127.0.0.1:${port}`);
+  const times = { idleMs: LONG_MS, stopMs: LONG_MS, destroyMs: LONG_MS };
+  const sandboxes = startSandboxes({
+    backend: createLocalBackend({ folder, environment: process.env, warn: () => {} }),
+    rows: createPostgresRows({
+      sql: openPostgres({ url, name: 'test', connectionsMax: 2 }),
+      owner,
+      provider: 'local',
+      perProjectMax: 20,
+      leaseMs: LONG_MS,
+      times,
+    }),
+    times,
+    leaseMs: LONG_MS,
+    sweepMs: LONG_MS,
+    perProjectMax: 20,
+    report: () => {},
+  });
+  const routes = createSandboxRoutes({
+    sandboxes,
+    isAuthorized: createBearerCheck(TOKEN),
+    callsMax: 20,
+    placement: createReplicas({ token: TOKEN, waitMs, startMs }),
+    log: () => {},
+  });
+  server.on('request', routes).on('checkContinue', routes);
+
+  const raw: Replica['raw'] = async (path, { method = 'POST', body = '{}', headers = {}, signal } = {}) => {
+    const outgoing = request({
+      host: '127.0.0.1',
+      port,
+      path: `/v1/projects/shop/sandboxes${path}`,
+      method,
+      headers: { authorization: `Bearer ${TOKEN}`, ...headers },
+      agent: false,
+      ...(signal === undefined ? {} : { signal }),
+    });
+    outgoing.end(method === 'POST' ? body : undefined);
+    const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
+    // Whoever reads it hears of it too.
+    outgoing.on('error', () => {});
+    return answer;
+  };
+  const call: Replica['call'] = async (path, options) => {
+    const answer = await raw(path, options);
+    return [answer.statusCode!, JSON.parse(await text(answer))];
+  };
+  return {
+    owner,
+    held: () => sandboxes.figures().held,
+    raw,
+    call,
+    async exec(id, command) {
+      const [status, body] = await call(`/boxes/${id}/exec`, { body: JSON.stringify({ command }) });
+      return status === 200 ? (body as { stdout: string }).stdout : body;
+    },
+    cut: () => server.closeAllConnections(),
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      await sandboxes.close();
+    },
+  };
+}
