@@ -176,7 +176,7 @@ export const variableGroups: readonly Group[] = [
         '',
         'container: names that sandboxes may reach, *.name with those below; default: all public',
       ],
-      ['SANDBOX_LOG_EXEC', '', 'No effect yet: output of commands is not logged'],
+      ['SANDBOX_LOG_EXEC', '', '1 logs what commands print, which may contain customer data'],
       ['SANDBOX_AI_URL', '', 'hosted: the public https address of the API, with /ai'],
       ['HOSTED_API_KEY', '', 'hosted: scoped key of the provider'],
       ['HOSTED_ORG', '', 'hosted: organization of the provider'],

@@ -115,6 +115,8 @@ export const SANDBOX_BOUNDS = {
   logBytesMax: 1024 * 1024,
   /** Processes that run at a time, and that are remembered after their end. */
   processesMax: 100,
+  /** What is logged of one command's answer (`SANDBOX_LOG_EXEC`). */
+  loggedBytesMax: 16 * 1024,
   /** Entries of one `listFiles`. */
   filesMax: 10_000,
   watchesMax: 20,

@@ -16,6 +16,7 @@ import {
   type ServiceOperation,
 } from '#core/sandbox/operations.ts';
 import { askAgent, HEAD_MS_MAX } from './agent-request.ts';
+import type { ExecLog } from './exec-log.ts';
 import { HeldElsewhere, type Sandboxes } from './sandboxes.ts';
 
 /** A call under way. */
@@ -38,6 +39,8 @@ export interface SandboxRoutesParts {
   readonly callsMax: number;
   /** Without it, calls for sandboxes that another replica has are refused. */
   readonly placement?: CallPlacement;
+  /** Without it, what commands print is not logged. */
+  readonly execLog?: ExecLog | null;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
 
@@ -61,7 +64,7 @@ const contentTypes = {
 export function createSandboxRoutes(
   parts: SandboxRoutesParts,
 ): (request: IncomingMessage, response: ServerResponse) => void {
-  const { sandboxes, isAuthorized, callsMax, placement = (_call, here) => here(), log } = parts;
+  const { sandboxes, isAuthorized, callsMax, placement = (_call, here) => here(), execLog = null, log } = parts;
   /** Calls that run, by project. */
   const calls = new Map<string, number>();
 
@@ -168,7 +171,8 @@ export function createSandboxRoutes(
       if (shape === 'forwarded') headers[RESPONSE_HEADER] = headOf(head);
       response.writeHead(200, headers);
       response.flushHeaders();
-      await pipeline(head, response);
+      const logged = execLog?.(place, operation) ?? null;
+      await (logged === null ? pipeline(head, response) : pipeline(head, logged, response));
     } finally {
       held.release();
     }

@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test';
 import { text } from 'node:stream/consumers';
 import { createBearerCheck } from '#core/process/bearer.ts';
 import { PlatformError } from '#core/errors.ts';
+import { createExecLog, type ExecLine } from '#runtime/sandbox/exec-log.ts';
 import { createSandboxRoutes } from '#runtime/sandbox/routes.ts';
 import type { Sandboxes } from '#runtime/sandbox/sandboxes.ts';
 
@@ -47,11 +48,13 @@ const sandboxes: Sandboxes = {
   destroyProject: async () => {},
 };
 const lines: string[] = [];
+const printed: ExecLine[] = [];
 const service = createServer(
   createSandboxRoutes({
     sandboxes,
     isAuthorized: createBearerCheck(TOKEN),
     callsMax: 3,
+    execLog: createExecLog((line) => void printed.push(line)),
     log: (_level, message) => lines.push(message),
   }),
 );
@@ -144,6 +147,16 @@ test('of an answer only its body goes on, with the type of the operation', async
     ['application/json', undefined, undefined],
   );
   assert.equal(await text(answer), '{"a":1}');
+});
+
+test('what a command prints is logged, without what it was given', async () => {
+  printed.length = 0;
+  agent = says(answerOf('200 OK', [], '{"stdout":"out","stderr":"err","exitCode":1}'));
+  const body = '{"command":"secret command","env":{"KEY":"secret value"}}';
+  assert.equal(await text(await ask(`${HOME}/exec`, { body })), '{"stdout":"out","stderr":"err","exitCode":1}');
+  assert.deepEqual(printed, [
+    { project: 'shop', resource: 'boxes', id: 'one', stdout: 'out', stderr: 'err', exitCode: 1, isCut: false },
+  ]);
 });
 
 test('what is no answer, or no error that there is, is a lost sandbox', async () => {

@@ -19,6 +19,8 @@ export interface SandboxConfig {
   /** `SANDBOX_RETENTION_DAYS`; 0: never. */
   readonly destroyMs: number;
   readonly machines: ContainerMachines | { readonly provider: 'hosted'; readonly settings: HostedSettings };
+  /** `SANDBOX_LOG_EXEC`: whether the output of commands is logged. */
+  readonly logsExec: boolean;
   /** What operators should know. */
   readonly warnings: readonly string[];
 }
@@ -98,7 +100,10 @@ export function sandboxConfig(
   if (databaseUrl === '')
     throw new Error('SANDBOX_DATABASE_URL is not set: name the Postgres as the role platform_sandbox sees it');
   const port = parseInteger('SANDBOX_PORT', get('SANDBOX_PORT') || String(DEFAULT_PORT), { most: 65_535 });
-  const logsExec = get('SANDBOX_LOG_EXEC');
+  const logged = get('SANDBOX_LOG_EXEC') || '0';
+  if (logged !== '0' && logged !== '1')
+    throw new Error(`SANDBOX_LOG_EXEC is "${logged}": it takes 1, which logs what commands print, or 0`);
+  const logsExec = logged === '1';
   const days = parseInteger('SANDBOX_RETENTION_DAYS', get('SANDBOX_RETENTION_DAYS') || String(RETENTION_DAYS), {
     most: RETENTION_DAYS_MAX,
   });
@@ -112,10 +117,8 @@ export function sandboxConfig(
     destroyMs: days * DAY_MS,
     machines:
       provider === 'hosted' ? { provider, settings: hostedSettings(environment) } : containerMachines(environment),
-    warnings:
-      logsExec === '' || logsExec === '0'
-        ? []
-        : ['SANDBOX_LOG_EXEC has no effect yet: output of commands is not logged'],
+    logsExec,
+    warnings: logsExec ? ['SANDBOX_LOG_EXEC=1: what commands print is logged, which may contain customer data'] : [],
   };
 }
 

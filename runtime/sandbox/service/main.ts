@@ -13,6 +13,7 @@ import { openContainerBackend } from '../backends/container/backend.ts';
 import { openHostedBackend } from '../backends/hosted/backend.ts';
 import { hostedProgram } from '../backends/hosted/program.ts';
 import { openProviderApi } from '../backends/hosted/provider-api.ts';
+import { createExecLog } from '../exec-log.ts';
 import { createSandboxRoutes } from '../routes.ts';
 import { isInside, sandboxConfig, type SandboxConfig } from './configuration.ts';
 import { createReplicas, ownerName } from './replicas.ts';
@@ -102,6 +103,7 @@ async function start(): Promise<() => Promise<void>> {
       waitMs: leaseMs + LEASE_MARGIN_MS,
       startMs: STARTS * limits.answerMs,
     }),
+    execLog: config.logsExec ? createExecLog((line) => log.info(line, 'Output of a command')) : null,
     log: (level, message) => log[level](message),
   });
   const server = createServer({ requestTimeout: 0, maxHeaderSize: HEADERS_BYTES_MAX }, routes);

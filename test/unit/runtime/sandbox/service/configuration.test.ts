@@ -35,6 +35,7 @@ test('containers of the engine of this machine are the default, on loopback, kep
       hosts: null,
       reachesPrivate: false,
     },
+    logsExec: false,
     warnings: [],
   });
   assert.equal(sandboxConfig({ ...least, SANDBOX_RETENTION_DAYS: '0' }).destroyMs, 0);
@@ -62,6 +63,7 @@ const refusals: readonly (readonly [title: string, environment: Record<string, s
   ],
   ['a name for replicas', { ...least, SANDBOX_ADDRESS: 'http://sandbox:4006' }, /SANDBOX_ADDRESS must be/],
   ['a path for replicas', { ...least, SANDBOX_ADDRESS: 'http://10.0.0.5:4006/x' }, /SANDBOX_ADDRESS must be/],
+  ['any word for the log', { ...least, SANDBOX_LOG_EXEC: 'yes' }, /SANDBOX_LOG_EXEC is "yes": it takes 1/],
   ['no database', { ...least, SANDBOX_DATABASE_URL: '' }, /SANDBOX_DATABASE_URL is not set/],
   ['no folder', { ...least, FS_PATH: '' }, /FS_PATH is not set/],
   ['an engine over TCP', { ...least, DOCKER_HOST: 'tcp://10.0.0.1:2375' }, /DOCKER_HOST must be the Unix socket/],
@@ -98,10 +100,12 @@ for (const [title, environment, message] of refusals)
     );
   });
 
-test('what says nothing yet is a warning', () => {
-  assert.deepEqual(sandboxConfig({ ...least, SANDBOX_LOG_EXEC: '1' }).warnings, [
-    'SANDBOX_LOG_EXEC has no effect yet: output of commands is not logged',
-  ]);
+test('that the output of commands is logged is a warning', () => {
+  const { logsExec, warnings } = sandboxConfig({ ...least, SANDBOX_LOG_EXEC: '1' });
+  assert.deepEqual(
+    [logsExec, warnings],
+    [true, ['SANDBOX_LOG_EXEC=1: what commands print is logged, which may contain customer data']],
+  );
 });
 
 test('other replicas reach a service where it says, where it listens, or in the network of its machine', () => {
