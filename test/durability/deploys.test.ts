@@ -68,7 +68,10 @@ test(
       const deployment = await platform.ended(id);
       assert.equal(deployment.status, 'success', JSON.stringify(deployment));
       await eventually(`Round ${round} live`, async () => (await platform.open('shop')).text === `round ${round}`);
-      const { items: lines } = await platform.call('GET', `/deployments/${deployment.id}/logs`);
+      // The API may have connections yet of the Postgres that was killed.
+      const { items: lines } = await eventually('Its log', () =>
+        platform.call('GET', `/deployments/${deployment.id}/logs`),
+      );
       const seqs = lines.map((line: Json) => line.seq);
       assert.deepEqual(
         seqs,
