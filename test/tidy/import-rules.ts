@@ -132,11 +132,11 @@ const zones: readonly Zone[] = [
     prefix: 'runtime/sandbox/service/main.ts',
     may: ['core/', 'postgres/', 'runtime/sandbox/', 'runtime/engine/bindings/host-names.ts'],
   },
+  // These run inside sandboxes, with nothing else of ours.
   {
-    prefix: 'runtime/sandbox/backends/container/',
-    may: ['core/', 'deployments/archive/tar-header.ts', 'runtime/sandbox/'],
+    prefix: 'runtime/sandbox/backends/hosted/inside/',
+    may: ['core/sandbox/', 'core/errors.ts', 'runtime/sandbox/agent/'],
   },
-  // Both run inside sandboxes, with nothing else of ours.
   {
     prefix: 'runtime/sandbox/backends/container/inside/',
     may: ['core/sandbox/', 'core/errors.ts', 'runtime/sandbox/agent/'],
