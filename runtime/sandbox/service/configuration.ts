@@ -1,6 +1,7 @@
 // The variables of the sandbox service, read once when it starts: what is missing, wrong or unsafe is refused by name,
 // with what to do. Pure.
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
+import { isInsideAddress } from '#core/inside-address.ts';
 import { limitsFrom, type SandboxLimits } from '#core/limits.ts';
 import { parseInteger } from '#core/parse-integer.ts';
 import { hostedSettings, type HostedSettings } from '../backends/hosted/settings.ts';
@@ -51,25 +52,9 @@ const HOST_NAME = /^(?:\*\.)?[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
 
 const LOCAL = /^(?:127\.|169\.254\.|::1$|fe[89ab])/i;
 
-const inside = new BlockList();
-for (const [network, bits] of [
-  ['127.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.168.0.0', 16],
-] as const)
-  inside.addSubnet(network, bits, 'ipv4');
-inside.addAddress('::1', 'ipv6');
-inside.addSubnet('fc00::', 7, 'ipv6');
-inside.addSubnet('fe80::', 10, 'ipv6');
-
 /** Whether whoever has this address is on this machine or in a private network. */
 export function isInside(address: string): boolean {
-  const plain = address.replace(/^::ffff:/i, '').replace(/%.*/, '');
-  const family = isIP(plain);
-  return family !== 0 && inside.check(plain, family === 4 ? 'ipv4' : 'ipv6');
+  return isInsideAddress(address.replace(/^::ffff:/i, '').replace(/%.*/, ''));
 }
 
 /**

@@ -1,6 +1,6 @@
 // Where the private port listens and who may use it: HANDLER_PRIVATE_PORT, HOST, PRIVATE_PORT_TOKEN, checked. Pure but
 // for the token that is made where none is given.
-import { BlockList, isIP } from 'node:net';
+import { isInsideAddress } from '#core/inside-address.ts';
 import { parseInteger } from '#core/parse-integer.ts';
 
 /** Settings of the private port. */
@@ -14,20 +14,6 @@ export interface PrivatePortSettings {
 
 const DEFAULT_PORT = 8081;
 const TOKEN_CHARS_MIN = 16;
-
-const inside = new BlockList();
-for (const [network, bits] of [
-  ['127.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.168.0.0', 16],
-] as const)
-  inside.addSubnet(network, bits, 'ipv4');
-inside.addAddress('::1', 'ipv6');
-inside.addSubnet('fc00::', 7, 'ipv6');
-inside.addSubnet('fe80::', 10, 'ipv6');
 
 /**
  * The settings; null when the port is switched off (`HANDLER_PRIVATE_PORT=off`).
@@ -62,9 +48,7 @@ export function privatePortSettings(
  * Whether an address is this machine's own or of a private network. Of a name nobody can tell, `localhost` excepted.
  */
 function isInside(host: string): boolean {
-  if (host === 'localhost') return true;
-  const version = isIP(host);
-  return version !== 0 && inside.check(host, version === 4 ? 'ipv4' : 'ipv6');
+  return host === 'localhost' || isInsideAddress(host);
 }
 
 /** Where this machine reaches a port of its own. */
