@@ -43,7 +43,7 @@ export const agentOperations = {
 } as const satisfies Readonly<Record<string, Shape>>;
 
 /** What the service does by itself. */
-export const serviceOperations = { info: json, suspend: json, resume: json, destroy: json } as const;
+export const serviceOperations = { info: json, suspend: json, resume: json, stop: json, destroy: json } as const;
 
 export type AgentOperation = keyof typeof agentOperations;
 export type ServiceOperation = keyof typeof serviceOperations;
@@ -60,6 +60,9 @@ export function isServiceOperation(name: string): name is ServiceOperation {
 export const ARGUMENTS_HEADER = 'sandbox-arguments';
 /** `{status, statusText, headers: [name, value][]}` of a server in a sandbox, encoded as the arguments are. */
 export const RESPONSE_HEADER = 'sandbox-response';
+
+/** The resource of the sandboxes that builds run in: no platform.yaml can have this name. Their ids are branches. */
+export const BUILD_RESOURCE = '.build';
 
 /** Where a sandbox's files lie, and commands begin. */
 export const WORKSPACE = '/workspace';

@@ -7,6 +7,7 @@ import { errorTable, isErrorCode, PlatformError, type ErrorCode } from '#core/er
 import {
   agentOperations,
   ARGUMENTS_HEADER,
+  BUILD_RESOURCE,
   isAgentOperation,
   isSandboxId,
   isServiceOperation,
@@ -88,7 +89,8 @@ export function createSandboxRoutes(
         await sandboxes.destroyProject(project);
         sendJson(response, {});
       });
-    if (resource === undefined || !NAME.test(resource)) throw invalid('The resource is not a name');
+    if (resource === undefined || (resource !== BUILD_RESOURCE && !NAME.test(resource)))
+      throw invalid('The resource is not a name');
     if (id === undefined && request.method === 'GET') return list({ project, resource }, url.searchParams, response);
     if (!isSandboxId(id))
       throw invalid(
@@ -136,6 +138,9 @@ export function createSandboxRoutes(
         return sandboxes.info(place);
       case 'suspend':
         await sandboxes.suspend(place);
+        return null;
+      case 'stop':
+        await sandboxes.stop(place);
         return null;
       case 'resume':
         await sandboxes.resume(place);

@@ -42,6 +42,8 @@ export interface Sandboxes {
   ): Promise<{ readonly items: readonly SandboxInfo[]; readonly cursor: string | null }>;
   suspend(place: SandboxPlace): Promise<void>;
   resume(place: SandboxPlace): Promise<void>;
+  /** Its processes end, with the calls that run in it; its files stay. No error where there is none. */
+  stop(place: SandboxPlace): Promise<void>;
   /** Calls that run in it end with `sandbox_destroyed`. No error where there is none. */
   destroy(place: SandboxPlace): Promise<void>;
   /** All of a project; those that can be had here are gone also where others are held elsewhere. */

@@ -44,6 +44,7 @@ const sandboxes: Sandboxes = {
   list: async (_within, page) => ({ items: [], cursor: JSON.stringify(page) }),
   suspend: notHere,
   resume: notHere,
+  stop: notHere,
   destroy: async () => {},
   destroyProject: async () => {},
 };

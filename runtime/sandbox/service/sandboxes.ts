@@ -186,6 +186,13 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
     await save(entry, state === 'suspended' || state === 'stopped' ? state : 'error');
   }
 
+  async function stop(entry: Entry): Promise<void> {
+    // One that never ran has nothing to end.
+    if (entry.state === 'creating' || entry.state === 'stopped') return;
+    await backend.stop(entry.key);
+    await save(entry, 'stopped');
+  }
+
   async function destroyMachine(entry: Entry): Promise<void> {
     entry.destroyed.abort();
     try {
@@ -284,6 +291,9 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
     },
     async suspend(place) {
       await own(place, suspend);
+    },
+    async stop(place) {
+      await own(place, stop);
     },
     async resume(place) {
       const held = await hold(place);

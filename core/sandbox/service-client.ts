@@ -1,0 +1,255 @@
+// Calls of the sandbox service over HTTP, for processes of the platform that use sandboxes themselves: the builder, the
+// API. What a sandbox answers is a tenant's word, bounded here and believed by nobody.
+import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { isErrorCode, PlatformError } from '../errors.ts';
+import {
+  ARGUMENTS_HEADER,
+  type AgentOperation,
+  type SandboxInfo,
+  type SandboxPlace,
+  type ServiceOperation,
+} from './operations.ts';
+
+/** Where the service is. */
+export interface SandboxServiceAddress {
+  /** `SANDBOX_URL`. */
+  readonly url: string;
+  /** `SANDBOX_AUTH_TOKEN`. */
+  readonly token: string;
+}
+
+/** What every call takes. */
+export interface SandboxCallOptions {
+  /** Ends the call, and what it runs in the sandbox; its reason is thrown. */
+  readonly signal?: AbortSignal;
+  /** More headers of the request. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** One server-sent event of a sandbox. */
+export type SandboxEvent = Readonly<Record<string, unknown>>;
+
+/** Every method throws PlatformErrors: `sandbox_unavailable` where the service does not answer. */
+export interface SandboxServiceClient {
+  /** An operation with JSON on both ways. */
+  call(
+    place: SandboxPlace,
+    operation: AgentOperation | ServiceOperation,
+    args?: object,
+    options?: SandboxCallOptions,
+  ): Promise<unknown>;
+  /** Null: there is none. */
+  info(place: SandboxPlace, options?: SandboxCallOptions): Promise<SandboxInfo | null>;
+  /** An operation that answers events. @throws {PlatformError} `sandbox_lost` where they end before their time. */
+  events(
+    place: SandboxPlace,
+    operation: AgentOperation,
+    args?: object,
+    options?: SandboxCallOptions,
+  ): AsyncGenerator<SandboxEvent>;
+  /** The bytes of a file, of any length: the reader bounds them. */
+  read(place: SandboxPlace, path: string, options?: SandboxCallOptions): Promise<Readable>;
+  write(
+    place: SandboxPlace,
+    file: { readonly path: string; readonly mode?: number },
+    content: Readable | Uint8Array,
+    options?: SandboxCallOptions,
+  ): Promise<void>;
+}
+
+/** JSON answers are short; output of `exec` is 10 MiB each at most, and may double as JSON. */
+const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
+/** One event: what a process wrote at once. */
+const EVENT_CHARS_MAX = 4 * 1024 * 1024;
+
+/** @example const client = openSandboxClient({ url: 'http://sandbox:4006', token }); */
+export function openSandboxClient({ url, token }: SandboxServiceAddress): SandboxServiceClient {
+  const origin = new URL(url);
+  // An import reads all its exports, among them the getters that load Node's own HTTP client.
+  const { request } = process.getBuiltinModule(origin.protocol === 'https:' ? 'node:https' : 'node:http');
+  const pathOf = ({ project, resource, id }: SandboxPlace, operation: string): string =>
+    `/v1/projects/${encodeURIComponent(project)}/sandboxes/${encodeURIComponent(resource)}/${encodeURIComponent(id)}/${operation}`;
+
+  async function ask(
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    body: Readable | Uint8Array,
+    { signal, headers: more }: SandboxCallOptions,
+  ): Promise<IncomingMessage> {
+    signal?.throwIfAborted();
+    const options: RequestOptions = {
+      hostname: origin.hostname.replace(/^\[|\]$/g, ''),
+      port: origin.port,
+      path,
+      method: 'POST',
+      // One that was kept may have been closed by the other side just now.
+      agent: false,
+      headers: { ...more, ...headers, authorization: `Bearer ${token}` },
+      ...(signal !== undefined && { signal }),
+    };
+    const outgoing = request(options);
+    const answered = answerOf(outgoing);
+    answered.catch(() => {});
+    // Where the service answers before it has read everything, its answer is what counts.
+    const sent = body instanceof Readable ? pipeline(body, outgoing) : (outgoing.end(body), null);
+    sent?.catch((error: unknown) => {
+      if (body instanceof Readable && body.errored !== null) outgoing.destroy(error as Error);
+    });
+    try {
+      const answer = await answered;
+      if (answer.statusCode === 200) return answer;
+      throw await refusalOf(answer);
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (body instanceof Readable && body.errored !== null) throw body.errored;
+      if (error instanceof PlatformError) throw error;
+      throw unreachable(error);
+    }
+  }
+
+  function send(
+    place: SandboxPlace,
+    operation: string,
+    args: object,
+    options: SandboxCallOptions,
+  ): Promise<IncomingMessage> {
+    const body = Buffer.from(JSON.stringify(args));
+    const headers = { 'content-type': 'application/json', 'content-length': String(body.length) };
+    return ask(pathOf(place, operation), headers, body, options);
+  }
+
+  async function call(
+    place: SandboxPlace,
+    operation: AgentOperation | ServiceOperation,
+    args: object = {},
+    options: SandboxCallOptions = {},
+  ): Promise<unknown> {
+    return jsonOf(await send(place, operation, args, options), options.signal);
+  }
+
+  return {
+    call,
+    info: async (place, options) => toInfo(await call(place, 'info', {}, options)),
+    async *events(place, operation, args = {}, options = {}) {
+      const answer = await send(place, operation, args, options);
+      try {
+        yield* eventsOf(answer);
+      } catch (error) {
+        options.signal?.throwIfAborted();
+        throw error instanceof PlatformError ? error : cutOff(error);
+      } finally {
+        answer.destroy();
+      }
+    },
+    read: async (place, path, options = {}) => {
+      const answer = await send(place, 'readFile', { path }, options);
+      // Whoever reads it hears of it.
+      answer.on('error', () => {});
+      return answer;
+    },
+    async write(place, { path, mode }, content, options = {}) {
+      const args = encodeURIComponent(JSON.stringify({ path, ...(mode !== undefined && { mode }) }));
+      const headers = { 'content-type': 'application/octet-stream', [ARGUMENTS_HEADER]: args };
+      await jsonOf(await ask(pathOf(place, 'writeFile'), headers, content, options), options.signal);
+    },
+  };
+}
+
+function answerOf(outgoing: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    // Also after the answer: a connection may break at any time.
+    outgoing.once('response', resolve).on('error', reject);
+  });
+}
+
+async function textOf(answer: IncomingMessage, bytesMax: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    bytes += chunk.byteLength;
+    if (bytes > bytesMax) throw odd(`it says more than ${bytesMax} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+async function jsonOf(answer: IncomingMessage, signal: AbortSignal | undefined): Promise<unknown> {
+  try {
+    return JSON.parse(await textOf(answer, ANSWER_BYTES_MAX)) as unknown;
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (error instanceof PlatformError) throw error;
+    throw error instanceof SyntaxError ? odd('it says no JSON') : cutOff(error);
+  }
+}
+
+/** As the service refused it: a code of ours, or one that says that it is no sandbox service. */
+async function refusalOf(answer: IncomingMessage): Promise<PlatformError> {
+  const text = await textOf(answer, 64 * 1024).catch(() => '');
+  try {
+    const { code, message } = (JSON.parse(text) as { error: { code?: unknown; message?: unknown } }).error;
+    if (isErrorCode(code)) {
+      const refusal = new PlatformError(code);
+      refusal.message = String(message).slice(0, 4000);
+      return refusal;
+    }
+  } catch {
+    // Not what the service says.
+  }
+  return odd(`it answers with status ${answer.statusCode}`);
+}
+
+async function* eventsOf(answer: IncomingMessage): AsyncGenerator<SandboxEvent> {
+  let rest = '';
+  for await (const chunk of answer.setEncoding('utf8') as AsyncIterable<string>) {
+    rest += chunk;
+    const parts = rest.split('\n\n');
+    rest = parts.pop()!;
+    if (rest.length > EVENT_CHARS_MAX) throw odd(`it says an event of more than ${EVENT_CHARS_MAX} characters`);
+    for (const part of parts) {
+      const event = toEvent(part);
+      if (event !== null) yield event;
+    }
+  }
+}
+
+function toEvent(part: string): SandboxEvent | null {
+  if (!part.startsWith('data: ')) return null;
+  try {
+    const value = JSON.parse(part.slice('data: '.length)) as unknown;
+    return value !== null && typeof value === 'object' ? (value as SandboxEvent) : null;
+  } catch {
+    return null;
+  }
+}
+
+function toInfo(value: unknown): SandboxInfo | null {
+  return value !== null && typeof value === 'object' && typeof (value as SandboxInfo).state === 'string'
+    ? (value as SandboxInfo)
+    : null;
+}
+
+function codeOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code ?? message;
+}
+
+function unreachable(error: unknown): PlatformError {
+  return new PlatformError(
+    'sandbox_unavailable',
+    { reason: `the sandbox service does not answer (${codeOf(error)})` },
+    { cause: error },
+  );
+}
+
+function cutOff(error: unknown): PlatformError {
+  return new PlatformError('sandbox_lost', { reason: codeOf(error) }, { cause: error });
+}
+
+function odd(what: string): PlatformError {
+  return new PlatformError('sandbox_unavailable', {
+    reason: `the sandbox service does not answer as it should: ${what}`,
+  });
+}

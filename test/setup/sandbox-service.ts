@@ -1,0 +1,79 @@
+// The sandbox service in the test's process, over a backend of its own: local processes unless another one is given.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { createBearerCheck } from '#core/process/bearer.ts';
+import type { SandboxServiceAddress } from '#core/sandbox/service-client.ts';
+import type { SandboxBackend } from '#runtime/sandbox/backend.ts';
+import { createLocalBackend } from '#runtime/sandbox/backends/local/local.ts';
+import { createSandboxRoutes } from '#runtime/sandbox/routes.ts';
+import { createMemoryRows } from '#runtime/sandbox/service/rows-memory.ts';
+import { startSandboxes, type RunningSandboxes } from '#runtime/sandbox/service/sandboxes.ts';
+
+const TOKEN = 'fa02c1d4e5b6978812345678deadbeef';
+
+/** A service that answers. */
+export interface TestSandboxService {
+  readonly address: SandboxServiceAddress;
+  readonly sandboxes: RunningSandboxes;
+  readonly backend: SandboxBackend;
+  /** Where local sandboxes have their files. */
+  readonly folder: string;
+  /** Paths of requests, in their order. */
+  readonly asked: readonly string[];
+  /** Refuses connections, and ends those there are, until {@link comeBack}. */
+  goAway(): Promise<void>;
+  comeBack(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** @param given backend over other machines; closed with the service. */
+export async function startTestSandboxService(given?: SandboxBackend): Promise<TestSandboxService> {
+  const folder = mkdtempSync(join(tmpdir(), 'sandbox-service-'));
+  // Commands find the Node that runs the test.
+  const environment = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env['PATH']}` };
+  const backend = given ?? createLocalBackend({ folder, environment, warn: () => {} });
+  const times = { idleMs: 600_000, stopMs: 600_000, destroyMs: 600_000 };
+  const { provider } = backend;
+  const sandboxes = startSandboxes({
+    backend,
+    rows: createMemoryRows({ provider, perProjectMax: 10, times }),
+    times,
+    leaseMs: 30_000,
+    sweepMs: 30_000,
+    perProjectMax: 10,
+    report: () => {},
+  });
+  const asked: string[] = [];
+  const isAuthorized = createBearerCheck(TOKEN);
+  const routes = createSandboxRoutes({ sandboxes, isAuthorized, callsMax: 100, log: () => {} });
+  const service: Server = createServer((request, response) => {
+    asked.push(request.url!);
+    routes(request, response);
+  });
+  const listen = (port: number): Promise<void> =>
+    new Promise((resolve) => void service.listen(port, '127.0.0.1', resolve));
+  const goAway = async (): Promise<void> => {
+    const closed = new Promise((resolve) => void service.close(resolve));
+    service.closeAllConnections();
+    await closed;
+  };
+  await listen(0);
+  const { port } = service.address() as AddressInfo;
+  return {
+    address: { url: `http://127.0.0.1:${port}`, token: TOKEN },
+    sandboxes,
+    backend,
+    folder,
+    asked,
+    goAway,
+    comeBack: () => listen(port),
+    async close() {
+      if (service.listening) await goAway();
+      await sandboxes.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
