@@ -45,6 +45,12 @@ export function testCommands(box: () => Asker): void {
     assert.equal((await box().exec('true', { stdin: { text: 'x'.repeat(500_000) } })).exitCode, 0);
   });
 
+  it('has standard streams that programs can open by their names', async () => {
+    const written = await box().exec('echo out > /dev/stdout; echo err > /dev/stderr; echo more >> /dev/stderr');
+    assert.deepEqual([written.stdout, written.stderr, written.exitCode], ['out\n', 'err\nmore\n', 0]);
+    assert.equal((await box().exec('cat /dev/stdin', { stdin: { text: 'read' } })).stdout, 'read');
+  });
+
   it('ends a command at its time limit with all that it started, and says so', async () => {
     const result = await box().exec('echo begun; trap "" TERM; setsid sleep 4711 & sleep 4711', { timeoutMs: 400 });
     assert.deepEqual([result.timedOut, result.exitCode, result.success, result.stdout], [true, 124, false, 'begun\n']);

@@ -7,6 +7,7 @@ import type { Readable } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import type { CommandArguments } from '#core/sandbox/arguments.ts';
 import type { Paths } from './paths.ts';
+import { createPipes } from './pipes.ts';
 import { killTree } from './process-tree.ts';
 import { MARK_VARIABLE, type AgentSettings } from './settings.ts';
 
@@ -34,6 +35,7 @@ const QUIET_MS = 50;
 export function createCommands(settings: AgentSettings, paths: Paths): Commands {
   const variables: Record<string, string> = {};
   const groups = new Set<number>();
+  const pipes = createPipes();
   let commands = 0;
   // What runs in a sandbox does not outlive it.
   process.once('exit', () => {
@@ -48,25 +50,27 @@ export function createCommands(settings: AgentSettings, paths: Paths): Commands 
       if (!found.isDirectory()) throw new PlatformError('file_type', { path: folder.shown, what: 'not a folder' });
       const mark = `${settings.mark}.${++commands}`;
       const [program, ...args] = typeof command === 'string' ? ['/bin/sh', '-c', command] : command;
-      const child = spawn(program!, args, {
-        cwd: folder.real,
-        env: { ...settings.variables, ...variables, ...own, [MARK_VARIABLE]: mark },
-        detached: true,
-        stdio: [input === null ? 'ignore' : 'pipe', 'pipe', 'pipe'],
-      });
+      const streams = await pipes.take(input);
+      let child: ChildProcess;
+      try {
+        child = spawn(program!, args, {
+          cwd: folder.real,
+          env: { ...settings.variables, ...variables, ...own, [MARK_VARIABLE]: mark },
+          detached: true,
+          stdio: [...(streams?.stdio ?? ([input === null ? 'ignore' : 'pipe', 'pipe', 'pipe'] as const))],
+        });
+      } finally {
+        streams?.given();
+      }
+      const { stdout, stderr } = (streams ?? child) as { stdout: Readable; stderr: Readable };
       await started(child, program!);
       // A command need not read what it is given.
       child.stdin?.on('error', () => {});
       child.stdin?.end(input);
       groups.add(child.pid!);
-      child.once('close', () => groups.delete(child.pid!));
-      return {
-        pid: child.pid!,
-        stdout: child.stdout!,
-        stderr: child.stderr!,
-        exited: exitOf(child),
-        kill: (signal) => killTree(child.pid!, mark, signal),
-      };
+      const { exited, closed } = endOf(child, stdout, stderr);
+      void closed.then(() => groups.delete(child.pid!));
+      return { pid: child.pid!, stdout, stderr, exited, kill: (signal) => killTree(child.pid!, mark, signal) };
     },
   };
 }
@@ -98,28 +102,41 @@ async function started(child: ChildProcess, program: string): Promise<void> {
   }
 }
 
-/** Resolves when it has ended and what it wrote has been read; what it left running may hold its output open. */
-function exitOf(child: ChildProcess): Promise<number> {
-  return new Promise((resolve) => {
+/**
+ * `exited` resolves when it has ended and what it wrote has been read; what it left running may hold its output open,
+ * until `closed` resolves.
+ */
+function endOf(
+  child: ChildProcess,
+  stdout: Readable,
+  stderr: Readable,
+): { exited: Promise<number>; closed: Promise<unknown> } {
+  const closed = Promise.all(
+    [child, stdout, stderr].map(
+      (each) => new Promise((resolve) => each.once(each === child ? 'exit' : 'close', resolve)),
+    ),
+  );
+  const exited = new Promise<number>((resolve) => {
     let code: number | null = null;
     let timer: NodeJS.Timeout | undefined;
     const end = (): void => {
       clearTimeout(timer);
-      child.stdout!.destroy();
-      child.stderr!.destroy();
+      stdout.destroy();
+      stderr.destroy();
       resolve(code!);
     };
     const soon = (): void => {
       if (code === null) return;
       clearTimeout(timer);
-      timer = setTimeout(() => (child.stdout!.isPaused() || child.stderr!.isPaused() ? soon() : end()), QUIET_MS);
+      timer = setTimeout(() => (stdout.isPaused() || stderr.isPaused() ? soon() : end()), QUIET_MS);
     };
-    child.stdout!.on('data', soon);
-    child.stderr!.on('data', soon);
+    stdout.on('data', soon);
+    stderr.on('data', soon);
     child.once('exit', (exitCode, signal) => {
       code = exitCode ?? 128 + constants.signals[signal!];
       soon();
     });
-    child.once('close', end);
+    void closed.then(end);
   });
+  return { exited, closed };
 }

@@ -1,0 +1,129 @@
+// Standard streams for commands, which commands.ts starts. Node gives a child socket pairs, and no program can open
+// those by name: `echo text > /dev/stderr` fails. A pipe has a name here until both of its ends are open, and what a
+// command reads is a file without one.
+import { execFile } from 'node:child_process';
+import { closeSync, constants, mkdtempSync, openSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+
+/** Streams of one command. */
+export interface StandardStreams {
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** The child's ends; `ignore`: it is given nothing to read. */
+  readonly stdio: readonly ['ignore' | number, number, number];
+  /** Closes the child's ends here: whoever reads the output hears of its end by that. */
+  given(): void;
+}
+
+export interface Pipes {
+  /**
+   * @param input what the command reads; null: nothing.
+   * @returns null where there can be none now, for want of the program `mkfifo` or of room in the temporary folder.
+   */
+  take(input: Uint8Array | null): Promise<StandardStreams | null>;
+}
+
+const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants;
+/** Node makes none by itself, and the program that does costs more than the pipes: all of these cost 4 ms, one 3. */
+const NAMES_AT_ONCE = 64;
+const NAMES_LEAST = 16;
+const MAKE_MS = 5000;
+/** Somebody may have emptied the temporary folder. */
+const TRIES = 2;
+
+export function createPipes(): Pipes {
+  let folder: string | null = null;
+  let names: string[] = [];
+  let made = 0;
+  let making: Promise<boolean> | null = null;
+  const nextName = (): string =>
+    path.join((folder ??= mkdtempSync(path.join(tmpdir(), 'platform-pipes-'))), `${++made}`);
+  const drop = (): void => {
+    if (folder !== null) rmSync(folder, { recursive: true, force: true });
+    folder = null;
+    names = [];
+  };
+  process.once('exit', drop);
+
+  /** More names. False: there can be none. */
+  const make = (): Promise<boolean> =>
+    (making ??= new Promise<boolean>((resolve) => {
+      let fresh: string[];
+      try {
+        fresh = Array.from({ length: NAMES_AT_ONCE }, nextName);
+      } catch {
+        return resolve(false);
+      }
+      execFile('mkfifo', ['-m', '600', ...fresh], { timeout: MAKE_MS }, (error) => {
+        if (error === null) names.push(...fresh);
+        resolve(error === null);
+      });
+    }).finally(() => {
+      making = null;
+    }));
+
+  function open(input: Uint8Array | null): StandardStreams {
+    const opened: number[] = [];
+    const keep = (name: string, flags: number): number => {
+      const fd = openSync(name, flags);
+      opened.push(fd);
+      return fd;
+    };
+    const pipe = (): { reads: number; writes: number } => {
+      const name = names.pop()!;
+      // Before the other one, which waits for it. That one blocks, as programs expect.
+      const reads = keep(name, O_RDONLY | O_NONBLOCK);
+      const writes = keep(name, O_WRONLY);
+      unlinkSync(name);
+      return { reads, writes };
+    };
+    const file = (bytes: Uint8Array): number => {
+      const name = nextName();
+      try {
+        writeFileSync(name, bytes, { mode: 0o600, flag: 'wx' });
+        return keep(name, O_RDONLY);
+      } finally {
+        rmSync(name, { force: true });
+      }
+    };
+    try {
+      const stdin = input === null ? 'ignore' : file(input);
+      const [out, err] = [pipe(), pipe()];
+      const read = (fd: number): Readable => new Socket({ fd, readable: true, writable: false });
+      const stdio = [stdin, out.writes, err.writes] as const;
+      return {
+        stdout: read(out.reads),
+        stderr: read(err.reads),
+        stdio,
+        given() {
+          for (const fd of stdio) if (fd !== 'ignore') closeSync(fd);
+        },
+      };
+    } catch (error) {
+      for (const fd of opened) closeSync(fd);
+      throw error;
+    }
+  }
+
+  // Before the first command waits for them.
+  void make();
+  return {
+    async take(input) {
+      for (let attempt = 1; attempt <= TRIES; attempt++) {
+        // Others who wait may take what was made.
+        while (names.length < 2) if (!(await make())) return null;
+        try {
+          return open(input);
+        } catch {
+          drop();
+        } finally {
+          if (names.length < NAMES_LEAST) void make();
+        }
+      }
+      return null;
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { createPipes, type Pipes } from '#runtime/sandbox/agent/pipes.ts';
+
+describe('standard streams of commands', () => {
+  const environment = { ...process.env };
+  const folder = mkdtempSync(path.join(tmpdir(), 'pipes-test-'));
+  let pipes: Pipes;
+
+  before(() => {
+    process.env['TMPDIR'] = folder;
+    pipes = createPipes();
+  });
+  after(() => {
+    process.env = environment;
+    rmSync(folder, { recursive: true });
+  });
+
+  async function run(script: string, input: string | null = null): Promise<string | null> {
+    const streams = await pipes.take(input === null ? null : Buffer.from(input));
+    if (streams === null) return null;
+    spawn('/bin/sh', ['-c', script], { stdio: [...streams.stdio] });
+    streams.given();
+    const [out, err] = await Promise.all([streams.stdout, streams.stderr].map((each) => each.toArray()));
+    return `${Buffer.concat(out!)}|${Buffer.concat(err!)}`;
+  }
+  const left = (): number => readdirSync(folder, { recursive: true }).length;
+
+  it('can be opened by their names, and end with whoever has them', async () => {
+    assert.equal(await run('echo out > /dev/stdout; echo err > /dev/stderr'), 'out\n|err\n');
+    assert.equal(await run('cat; cat /dev/stdin', 'read'), 'readread|');
+  });
+
+  it('are more than are made at once, and leave no names', async () => {
+    const all = await Promise.all(Array.from({ length: 100 }, (_, index) => run(`echo ${index}`, 'x')));
+    assert.deepEqual(
+      all,
+      Array.from({ length: 100 }, (_, index) => `${index}\n|`),
+    );
+    assert.ok(left() < 200);
+  });
+
+  it('come back after somebody has emptied the temporary folder', async () => {
+    for (const name of readdirSync(folder)) rmSync(path.join(folder, name), { recursive: true });
+    assert.equal(await run('echo out'), 'out\n|');
+  });
+
+  it('are none without the program that makes them', async () => {
+    const { PATH } = process.env;
+    process.env['PATH'] = folder;
+    try {
+      const none = createPipes();
+      assert.equal(await none.take(null), null);
+    } finally {
+      process.env['PATH'] = PATH;
+    }
+  });
+});
