@@ -154,6 +154,7 @@ export const errorTable = {
   sandbox_unavailable: { status: 503, blame: 'platform', message: 'The sandbox cannot be had now: {reason}' },
   sandbox_lost: { status: 503, blame: 'platform', message: 'The sandbox was lost during the call: {reason}' },
   sandbox_destroyed: { status: 410, blame: 'worker', message: 'Sandbox {id} was destroyed during the call' },
+  sandbox_option_refused: { status: 422, blame: 'worker', message: 'There is no such sandbox here: {reason}' },
   sandbox_limit: { status: 429, blame: 'worker', message: '{what} would exceed {limit}' },
   file_not_found: { status: 404, blame: 'worker', message: 'There is no file or folder {path}' },
   file_exists: { status: 409, blame: 'worker', message: 'There is something at {path} already' },

@@ -169,6 +169,12 @@ export const variableGroups: readonly Group[] = [
       ],
       ['SANDBOX_RETENTION_DAYS', '30', 'A sandbox without a call for so long is destroyed; 0: never'],
       ['SANDBOX_DEFAULT_IMAGE', 'platform-sandbox:latest', 'container: what sandboxes see (Dockerfile.sandbox)'],
+      ['SANDBOX_IMAGES', '', 'container: images that sandboxes may ask for; default: none but the one above'],
+      [
+        'SANDBOX_MACHINE_MAX',
+        'xlarge',
+        'The largest machine that sandboxes may ask for: small, default, large, xlarge',
+      ],
       ['DOCKER_HOST', 'unix:///var/run/docker.sock', 'container: socket of Docker or podman'],
       ['SANDBOX_NETWORK_ISOLATION', 'true', 'container: nothing else is taken, sandboxes have no network of their own'],
       [

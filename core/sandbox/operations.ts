@@ -1,11 +1,13 @@
 // What can be asked of a sandbox, and how it travels as HTTP/1.1: from a worker's binding over the engine to the
 // sandbox service, and from there to the agent inside the sandbox, with the same bodies on both ways. Pure.
+import type { EgressChoice, MachineSize } from './options.ts';
 
 // At the service: `POST /v1/projects/{project}/sandboxes/{resource}/{id}/{operation}`, with `SANDBOX_AUTH_TOKEN` as
 // bearer. At the agent: `POST /{operation}`, for whoever reaches its socket. Arguments are JSON: the body, or where
-// that is bytes (`raw`) the header `sandbox-arguments`, encoded by encodeURIComponent. Answers are JSON, server-sent
-// events, or bytes. A failure before the first byte is `{"error": {"code", "message"}}` with the status of
-// core/errors.ts; after it the connection is cut.
+// that is bytes (`raw`) the header `sandbox-arguments`, encoded by encodeURIComponent; at the service the header
+// `sandbox-options` says what the sandbox is to be made of (options.ts). Answers are JSON, server-sent events, or
+// bytes. A failure before the first byte is `{"error": {"code", "message"}}` with the status of core/errors.ts; after
+// it the connection is cut.
 
 /** How an operation's request and answer are formed. */
 interface Shape {
@@ -92,6 +94,10 @@ export interface SandboxInfo {
   readonly id: string;
   readonly state: SandboxState;
   readonly provider: string;
+  /** What was asked for; null: as the operator has it. */
+  readonly machine: MachineSize | null;
+  readonly image: string | null;
+  readonly egress: EgressChoice | null;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
   readonly lastActiveAt: number;

@@ -49,9 +49,13 @@ export function createSandboxes(connection: Connection, name: string): object {
     return last.method === 'readFileBytes' ? new Uint8Array(result as ArrayBuffer) : result;
   }
 
-  /** @param before what gives a session out of the sandbox. */
-  function methodsOf(id: string, names: readonly string[], before: () => NonNullable<Call['next']>): Options {
-    const first = { method: 'get', args: [id] };
+  /** @param of what `get` takes. @param before what gives a session out of the sandbox. */
+  function methodsOf(
+    of: readonly unknown[],
+    names: readonly string[],
+    before: () => NonNullable<Call['next']>,
+  ): Options {
+    const first = { method: 'get', args: of };
     return Object.fromEntries(
       names.map((method) => [method, (...args: readonly unknown[]) => ask(first, [...before(), { method, args }])]),
     );
@@ -59,22 +63,25 @@ export function createSandboxes(connection: Connection, name: string): object {
 
   return {
     list: async (options: unknown) => (await connection.call(name, { method: 'list', args: [options] })).result,
-    get: (id: string) => ({
-      id,
-      ...methodsOf(id, [...METHODS, ...OF_SANDBOX], () => []),
-      async createSession({ cwd, env }: { readonly cwd?: unknown; readonly env?: Options } = {}): Promise<object> {
-        let own: Options = { ...env };
-        const session = methodsOf(id, METHODS, () => [
-          { method: 'createSession', args: [{ ...(cwd === undefined ? {} : { cwd }), env: own }] },
-        ]);
-        return {
-          ...session,
-          sessionId: crypto.randomUUID(),
-          async setEnvVars(variables: Options): Promise<void> {
-            own = { ...own, ...variables };
-          },
-        };
-      },
-    }),
+    get(id: string, options?: unknown): object {
+      const of = options === undefined ? [id] : [id, options];
+      return {
+        id,
+        ...methodsOf(of, [...METHODS, ...OF_SANDBOX], () => []),
+        async createSession({ cwd, env }: { readonly cwd?: unknown; readonly env?: Options } = {}): Promise<object> {
+          let own: Options = { ...env };
+          const session = methodsOf(of, METHODS, () => [
+            { method: 'createSession', args: [{ ...(cwd === undefined ? {} : { cwd }), env: own }] },
+          ]);
+          return {
+            ...session,
+            sessionId: crypto.randomUUID(),
+            async setEnvVars(variables: Options): Promise<void> {
+              own = { ...own, ...variables };
+            },
+          };
+        },
+      };
+    },
   };
 }

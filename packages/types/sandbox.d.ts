@@ -50,12 +50,38 @@ export interface SandboxFile {
   readonly size?: number;
 }
 
+/** How large the machine of a sandbox is. */
+export type SandboxMachine = 'small' | 'default' | 'large' | 'xlarge';
+
+/** What a sandbox may reach of what the operator allows. `allow`: names of hosts; `*.name` has all below it too. */
+export interface SandboxEgress {
+  mode: 'all' | 'none' | 'allow';
+  /** With the mode `allow`, at most 100. */
+  allow?: readonly string[];
+}
+
+/**
+ * What a sandbox is made of. What is left out stays as it is; null is what the operator has. Where a call says
+ * something else than the sandbox has, its machine is made anew before the call, with its files, without its processes.
+ */
+export interface SandboxOptions {
+  /** Processors and memory: 1 and 2 GiB, 2 and 4, 4 and 8, 8 and 16. */
+  machine?: SandboxMachine | null;
+  /** One of those that the operator allows. */
+  image?: string | null;
+  egress?: SandboxEgress | null;
+}
+
 /** A sandbox as it is. */
 export interface SandboxInfo {
   readonly id: string;
   /** `suspended` and `stopped` ones run again with the next call; a stopped one has its files, and no processes. */
   readonly state: 'creating' | 'running' | 'suspended' | 'stopped' | 'error';
   readonly provider: string;
+  /** What was asked for; null: as the operator has it. */
+  readonly machine: SandboxMachine | null;
+  readonly image: string | null;
+  readonly egress: SandboxEgress | null;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
   readonly lastActiveAt: number;
@@ -64,7 +90,7 @@ export interface SandboxInfo {
 /**
  * Why a call of a sandbox failed, by `code`: `invalid_argument`; `file_not_found`, `file_exists`, `file_type`,
  * `file_forbidden`, `sandbox_disk_full`; `process_not_found`, `process_exists`; `port_unreachable`; `git_failed`;
- * `sandbox_limit`; `sandbox_unavailable` and `sandbox_lost` (try again), `sandbox_destroyed`.
+ * `sandbox_limit`; `sandbox_option_refused`; `sandbox_unavailable` and `sandbox_lost` (try again), `sandbox_destroyed`.
  */
 export interface SandboxError extends Error {
   readonly name: 'SandboxError';
@@ -165,9 +191,11 @@ export interface SandboxBinding {
    * The sandbox with an id of your choosing; one that does not exist is made with the first call.
    *
    * @param id at most 63 letters, digits, `.`, `_` and `-`, the first one a letter or a digit.
-   * @throws {TypeError} for another one.
+   * @param options what it is made of, said with each call of the handle.
+   * @throws {TypeError} for another id.
+   * @example env.BOX.get('build-7', { machine: 'large', egress: { mode: 'allow', allow: ['*.npmjs.org'] } });
    */
-  get(id: string): Sandbox;
+  get(id: string, options?: SandboxOptions): Sandbox;
   /** The sandboxes that there are, by id. @param options `limit`: 100 by default, at most 1,000. */
   list(options?: {
     prefix?: string;

@@ -3,6 +3,7 @@
 // one contract suite holds every implementation to it.
 import type { Duplex } from 'node:stream';
 import type { SandboxPlace } from '#core/sandbox/operations.ts';
+import type { SandboxOptions } from '#core/sandbox/options.ts';
 
 /** What a machine is made of. */
 export interface MachineSpec {
@@ -10,6 +11,7 @@ export interface MachineSpec {
   readonly key: string;
   /** For labels and networks; never for who may reach it. */
   readonly place: SandboxPlace;
+  readonly options: SandboxOptions;
 }
 
 /** `absent`: there is none, or it was lost with its files. */
@@ -22,9 +24,15 @@ export type MachineState = 'running' | 'suspended' | 'stopped' | 'absent';
  */
 export interface SandboxBackend {
   readonly provider: 'container' | 'hosted' | 'local';
+  /**
+   * Whether there can be machines of these options here: asked before anything is done for them.
+   *
+   * @throws {PlatformError} `sandbox_option_refused` with the reason.
+   */
+  check(options: SandboxOptions): void;
   /** A new machine with an empty workspace, running, its agent answering. */
   create(spec: MachineSpec): Promise<void>;
-  /** From `suspended` as it was; from `stopped` with its files, and no processes. */
+  /** From `suspended` as it was; from `stopped` with its files, no processes, and the options of the spec. */
   resume(spec: MachineSpec): Promise<void>;
   /** Its processes stand still and cost no CPU. */
   suspend(key: string): Promise<void>;

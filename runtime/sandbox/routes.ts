@@ -16,6 +16,7 @@ import {
   type SandboxPlace,
   type ServiceOperation,
 } from '#core/sandbox/operations.ts';
+import { OPTIONS_HEADER, optionsChangeIn, type SandboxOptionsChange } from '#core/sandbox/options.ts';
 import { askAgent, HEAD_MS_MAX } from './agent-request.ts';
 import type { ExecLog } from './exec-log.ts';
 import { HeldElsewhere, type Sandboxes } from './sandboxes.ts';
@@ -97,10 +98,11 @@ export function createSandboxRoutes(
         'The id of a sandbox has at most 63 letters, digits, ".", "_" and "-", and begins with a letter or a digit',
       );
     const place = { project, resource, id };
+    const change = optionsChangeIn(request.headers[OPTIONS_HEADER] as string | undefined);
     if (request.method !== 'POST' || operation === undefined)
       throw new PlatformError('sandbox_operation_unknown', { operation: (operation ?? '').slice(0, 100) });
     if (isServiceOperation(operation))
-      return placement(call, async () => sendJson(response, await serve(operation, place)));
+      return placement(call, async () => sendJson(response, await serve(operation, place, change)));
     if (!isAgentOperation(operation))
       throw new PlatformError('sandbox_operation_unknown', { operation: operation.slice(0, 100) });
     const running = calls.get(project) ?? 0;
@@ -108,7 +110,7 @@ export function createSandboxRoutes(
       throw new PlatformError('sandbox_limit', { what: 'One more call of this project at a time', limit: callsMax });
     calls.set(project, running + 1);
     try {
-      await placement(call, () => forward(operation, place, call));
+      await placement(call, () => forward(operation, place, change, call));
     } finally {
       const left = calls.get(project)! - 1;
       if (left > 0) calls.set(project, left);
@@ -132,7 +134,11 @@ export function createSandboxRoutes(
     sendJson(response, await sandboxes.list(within, { prefix, cursor, limit }));
   }
 
-  async function serve(operation: ServiceOperation, place: SandboxPlace): Promise<unknown> {
+  async function serve(
+    operation: ServiceOperation,
+    place: SandboxPlace,
+    change: SandboxOptionsChange | null,
+  ): Promise<unknown> {
     switch (operation) {
       case 'info':
         return sandboxes.info(place);
@@ -143,7 +149,7 @@ export function createSandboxRoutes(
         await sandboxes.stop(place);
         return null;
       case 'resume':
-        await sandboxes.resume(place);
+        await sandboxes.resume(place, change);
         return null;
       case 'destroy':
         await sandboxes.destroy(place);
@@ -154,9 +160,10 @@ export function createSandboxRoutes(
   async function forward(
     operation: AgentOperation,
     place: SandboxPlace,
+    change: SandboxOptionsChange | null,
     { request, response, gone }: Call,
   ): Promise<void> {
-    const held = await sandboxes.hold(place);
+    const held = await sandboxes.hold(place, change);
     try {
       if (gone.aborted) return;
       if (request.headers.expect !== undefined) response.writeContinue();

@@ -3,6 +3,7 @@
 import type { Duplex } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import type { SandboxInfo, SandboxPlace } from '#core/sandbox/operations.ts';
+import type { SandboxOptionsChange } from '#core/sandbox/options.ts';
 
 /** A sandbox that runs, and is not suspended before `release`. */
 export interface HeldSandbox {
@@ -31,8 +32,13 @@ export class HeldElsewhere extends PlatformError {
  * {@link HeldElsewhere}.
  */
 export interface Sandboxes {
-  /** Makes the sandbox where there is none, wakes it where it sleeps; those who ask meanwhile wait for the same. */
-  hold(place: SandboxPlace): Promise<HeldSandbox>;
+  /**
+   * Makes the sandbox where there is none, wakes it where it sleeps; those who ask meanwhile wait for the same.
+   *
+   * @param change where it says other options than the sandbox has, its machine is made anew with its files; calls that
+   *   run in it end with `sandbox_lost`.
+   */
+  hold(place: SandboxPlace, change?: SandboxOptionsChange | null): Promise<HeldSandbox>;
   /** Null: there is none. */
   info(place: SandboxPlace): Promise<SandboxInfo | null>;
   /** By id, from after `cursor`; `cursor` of the answer: there are more. */
@@ -41,7 +47,7 @@ export interface Sandboxes {
     page: { readonly prefix: string; readonly cursor: string; readonly limit: number },
   ): Promise<{ readonly items: readonly SandboxInfo[]; readonly cursor: string | null }>;
   suspend(place: SandboxPlace): Promise<void>;
-  resume(place: SandboxPlace): Promise<void>;
+  resume(place: SandboxPlace, change?: SandboxOptionsChange | null): Promise<void>;
   /** Its processes end, with the calls that run in it; its files stay. No error where there is none. */
   stop(place: SandboxPlace): Promise<void>;
   /** Calls that run in it end with `sandbox_destroyed`. No error where there is none. */

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SandboxPlace } from '#core/sandbox/operations.ts';
+import type { SandboxOptions } from '#core/sandbox/options.ts';
 import type { IdleTimes, SandboxRows } from '#runtime/sandbox/service/rows.ts';
 
 /** A store under test. */
@@ -44,7 +45,15 @@ export function testSandboxRows(name: string, open: () => Promise<SandboxRowsCas
       assert.match(row.key, /^[a-z0-9]{1,40}$/);
       assert.deepEqual(
         { ...row, key: '', createdAt: 0, lastActiveAt: 0 },
-        { key: '', place: place('a'), provider: 'local', state: 'creating', createdAt: 0, lastActiveAt: 0 },
+        {
+          key: '',
+          place: place('a'),
+          provider: 'local',
+          state: 'creating',
+          options: { machine: null, image: null, egress: null },
+          createdAt: 0,
+          lastActiveAt: 0,
+        },
       );
       assert.ok(Math.abs(row.createdAt - before) < 60_000);
       assert.equal(await keyOf(rows, place('a')), row.key);
@@ -81,6 +90,21 @@ export function testSandboxRows(name: string, open: () => Promise<SandboxRowsCas
     assert.deepEqual(await rows.renew([key]), []);
     assert.equal(await rows.claimKey(key), null);
     assert.notEqual(await keyOf(rows, place('a')), key);
+  });
+
+  fact('what a sandbox is made of is kept with it', async ({ rows }) => {
+    const key = await keyOf(rows, place('a'));
+    const options: SandboxOptions = {
+      machine: 'large',
+      image: 'tools:3',
+      egress: { mode: 'allow', allow: ['*.example.com'] },
+    };
+    assert.equal(await rows.saveOptions(key, options), true);
+    assert.deepEqual((await rows.find(place('a')))?.options, options);
+    await rows.save(key, 'running', Date.now());
+    assert.deepEqual((await rows.claimKey(key))?.options, options);
+    await rows.remove(key);
+    assert.equal(await rows.saveOptions(key, options), false);
   });
 
   fact('they are listed by id, from after a cursor and with a prefix', async ({ rows }) => {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { NO_OPTIONS } from '#core/sandbox/options.ts';
 import type { MachineSpec, SandboxBackend } from '#runtime/sandbox/backend.ts';
 import { askerOf, type Asker, type Started } from './sandbox-asker.ts';
 import { testCommands } from './sandbox-commands.ts';
@@ -37,6 +38,7 @@ export function testSandboxBackend(name: string, open: () => Promise<BackendCase
     const specOf = (name: string): MachineSpec => ({
       key: name,
       place: { project: 'shop', resource: 'boxes', id: name },
+      options: NO_OPTIONS,
     });
     const newKey = (): string => `t${randomBytes(5).toString('hex')}${++made}`;
 

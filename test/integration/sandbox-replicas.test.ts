@@ -82,6 +82,15 @@ test('a call for a sandbox that another replica has is answered by that one, and
   assert.deepEqual([a.held(), b.held()], [1, 1]);
 });
 
+test('what a sandbox is to be made of goes to the replica that has it', async () => {
+  const headers = { 'sandbox-options': encodeURIComponent('{"machine":"large"}') };
+  const [status] = await b.call('/boxes/one/exec', { body: '{"command":"true"}', headers });
+  assert.equal(status, 200);
+  const [, info] = await a.call('/boxes/one/info');
+  assert.equal((info as { machine: string }).machine, 'large');
+  assert.equal(await b.exec('one', 'cat kept'), 'of a\n');
+});
+
 test('bytes go both ways as streams', async () => {
   const content = Buffer.alloc(20_000_000, 'abcdefg');
   const headers = { 'sandbox-arguments': encodeURIComponent('{"path":"large"}') };

@@ -132,6 +132,16 @@ test('whoever has no token, or asks for what is not there, is told so', async ()
   ]);
 });
 
+test('options that are none are refused before anything is held', async () => {
+  for (const header of ['%', 'null', '7', encodeURIComponent('{"machine":"huge"}')])
+    assert.deepEqual(
+      await codeOf(`${HOME}/exec`, { headers: { 'sandbox-options': header } }),
+      [400, 'invalid_argument'],
+      header.slice(0, 40),
+    );
+  assert.equal(held, 0);
+});
+
 test('a sandbox that cannot be had is said as it is, and what broke inside is not', async () => {
   assert.deepEqual(await codeOf(HOME.replace('one', 'down') + '/exec'), [503, 'sandbox_unavailable']);
   const answer = await ask(HOME.replace('one', 'broken') + '/exec');

@@ -62,6 +62,74 @@ test('a handle is there at once, and an odd id is refused', async () => {
   );
 });
 
+test('what a sandbox is made of is kept, changes with its files kept, and does nothing in dev, which says so', async () => {
+  assert.deepEqual(
+    await run(`
+      const made = async (options) => {
+        const { machine, image, egress } = await BOX.get('sized', options).info();
+        return [machine, image, egress];
+      };
+      const seen = [];
+      await BOX.get('sized', { machine: 'small' }).writeFile('kept', 'here');
+      seen.push(await made());
+      const grown = BOX.get('sized', { machine: 'large', image: 'tools:3', egress: { mode: 'allow', allow: ['Example.com'] } });
+      await grown.startProcess('exec sleep 4805', { processId: 'old' });
+      seen.push((await grown.readFile('kept')).content, (await grown.listProcesses()).length, await made());
+      const back = BOX.get('sized', { machine: null, egress: { mode: 'none' } });
+      seen.push((await back.readFile('kept')).content, await back.listProcesses(), await made());
+      seen.push((await BOX.get('sized').exec('cat kept')).stdout);
+      return seen;`),
+    [
+      ['small', null, null],
+      'here',
+      1,
+      ['large', 'tools:3', { mode: 'allow', allow: ['example.com'] }],
+      'here',
+      [],
+      [null, 'tools:3', { mode: 'none', allow: [] }],
+      'here',
+    ],
+  );
+  for (const name of ['machine', 'image', 'egress'])
+    await dev.printed(new RegExp(`the option ${name} of sandboxes does nothing here`));
+});
+
+test('what no sandbox can be made of is refused with what it may be, and nothing is made', async () => {
+  assert.deepEqual(
+    await run(`
+      const refusals = [];
+      for (const options of [
+        { machine: 'huge' }, { machine: 2 }, { image: '-rf /' }, { image: '' }, { size: 'small' }, { egress: 'none' },
+        { egress: { mode: 'some' } }, { egress: { mode: 'none', allow: ['a.b'] } }, { egress: { mode: 'allow', allow: ['http://a.b'] } },
+        { egress: { mode: 'allow', allow: Array(101).fill('a.b') } }, { egress: { mode: 'all', ports: [] } }, { ['__proto__x']: 1 },
+      ])
+        refusals.push(await BOX.get('never', options).exec('true').catch(({ code, message }) => code + ': ' + message));
+      for (const options of [null, 'large', []])
+        try { BOX.get('never', options); } catch (error) { refusals.push(error.name + ': ' + error.message); }
+      return [refusals, await BOX.get('never').info()];`),
+    [
+      [
+        'invalid_argument: machine must be one of small, default, large, xlarge, but is "huge"',
+        'invalid_argument: machine must be one of small, default, large, xlarge, but is number',
+        'invalid_argument: image must be the name of an image, such as "registry.example.com/tools:3", but is "-rf /"',
+        'invalid_argument: image must be the name of an image, such as "registry.example.com/tools:3", but is ""',
+        'invalid_argument: A sandbox has no option "size": it takes machine, image, egress',
+        'invalid_argument: egress must be { mode: "all" | "none" | "allow", allow: [...] }, but is "none"',
+        'invalid_argument: egress.mode must be "all", "none" or "allow", but is "some"',
+        'invalid_argument: egress.allow goes with the mode "allow", not "none"',
+        'invalid_argument: egress.allow takes names such as "api.example.com" and "*.example.com", but is "http://a.b"',
+        'invalid_argument: egress.allow has 101 names, and may have 100',
+        'invalid_argument: egress has no "ports": it takes mode and allow',
+        'invalid_argument: A sandbox has no option "__proto__x": it takes machine, image, egress',
+        'TypeError: The options of a sandbox must be an object with machine, image or egress, but are null',
+        'TypeError: The options of a sandbox must be an object with machine, image or egress, but are string',
+        'TypeError: The options of a sandbox must be an object with machine, image or egress, but are an array',
+      ],
+      null,
+    ],
+  );
+});
+
 test('commands take programs with arguments, input, variables and a folder', async () => {
   assert.deepEqual(
     await run(`
@@ -271,7 +339,7 @@ test('a program for Node has them too, and a session of its own', async () => {
   const { output, errors } = await runChild(
     `import { getPlatformEnv } from ${JSON.stringify(join(import.meta.dirname, '../../packages/dev/index.ts'))};
      const { BOX } = await getPlatformEnv();
-     const box = BOX.get('node');
+     const box = BOX.get('node', { machine: 'small' });
      await box.writeFile('a/b', new Uint8Array([104, 105]));
      const session = await box.createSession({ cwd: 'a', env: { ONE: '1' } });
      await session.setEnvVars({ TWO: '2' });
@@ -279,12 +347,12 @@ test('a program for Node has them too, and a session of its own', async () => {
      const events = await new Response(await box.execStream('echo streamed')).text();
      const failed = await box.readFile('none').catch(({ name, code }) => [name, code]);
      const { items } = await BOX.list({ prefix: 'node' });
-     console.log(JSON.stringify([stdout, exitCode, /"data":"streamed/.test(events), [...await box.readFileBytes('a/b')], failed, items[0].id]));`,
+     console.log(JSON.stringify([stdout, exitCode, /"data":"streamed/.test(events), [...await box.readFileBytes('a/b')], failed, items[0].id, items[0].machine]));`,
     { cwd: folder },
   );
   assert.deepEqual(
     JSON.parse(output || '[]'),
-    ['hi12\n', 4, true, [104, 105], ['SandboxError', 'file_not_found'], 'node'],
+    ['hi12\n', 4, true, [104, 105], ['SandboxError', 'file_not_found'], 'node', 'small'],
     errors,
   );
 });

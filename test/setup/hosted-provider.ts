@@ -31,6 +31,7 @@ interface Machine {
   readonly id: string;
   readonly name: string;
   readonly folder: string;
+  machineType: string;
   state: State;
 }
 
@@ -47,6 +48,7 @@ export interface HostedProviderDouble {
   readonly requests: string[];
   /** Machines there are. */
   names(): string[];
+  all(): readonly { readonly name: string; readonly machineType: string }[];
   /** For the next requests whose `METHOD /path` the pattern finds. */
   misbehave(pattern: RegExp, how: Misbehaviour, times?: number): void;
   key: { scoped: boolean; actions: string[]; expiresAt: string | null };
@@ -170,18 +172,23 @@ export async function startHostedProvider(): Promise<HostedProviderDouble> {
       return send(200, { items: all.slice(from, from + 2).map(shown), cursor });
     }
     if (line === `POST ${prefix}`) {
-      const { name } = json() as { name: string };
+      const { name, machineType } = json() as { name: string; machineType: string };
       if ([...machines.values()].some((machine) => machine.name === name)) return send(409, {});
       const id = `m${++made}`;
       const folder = path.join(root, id);
       mkdirSync(path.join(folder, 'workspace'), { recursive: true });
-      machines.set(id, { id, name, folder, state: 'running' });
+      machines.set(id, { id, name, folder, machineType, state: 'running' });
       return send(201, shown(machines.get(id)!));
     }
     const suffix = /\/(?:resume|stop|files)$/.exec(url.pathname)?.[0] ?? '';
     const machine = machineOf(url.pathname, suffix);
     if (machine === null) return send(404, {});
     if (suffix === '' && request.method === 'GET') return send(200, shown(machine));
+    if (suffix === '' && request.method === 'PATCH') {
+      if (machine.state !== 'stopped') return send(409, {});
+      machine.machineType = json()['machineType'] as string;
+      return send(200, shown(machine));
+    }
     if (suffix === '' && request.method === 'DELETE') {
       end(machine);
       rmSync(machine.folder, { recursive: true, force: true });
@@ -208,6 +215,7 @@ export async function startHostedProvider(): Promise<HostedProviderDouble> {
     baseUrl: '',
     requests,
     names: () => [...machines.values()].map(({ name }) => name),
+    all: () => [...machines.values()],
     misbehave: (pattern, how, times = 1) => void rules.push({ pattern, how, times }),
     key: { scoped: true, actions: ['sandbox.create', 'exec'], expiresAt: new Date(Date.now() + 2e10).toISOString() },
     templates: new Map([['node', 's1']]),
@@ -233,8 +241,8 @@ export async function startHostedProvider(): Promise<HostedProviderDouble> {
   return double;
 }
 
-function shown({ id, name, state }: Machine): object {
-  return { id, name, state };
+function shown({ id, name, machineType, state }: Machine): object {
+  return { id, name, machineType, state };
 }
 
 function end(machine: Machine): void {

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { openContainerBackend, type ContainerBackendParts } from '#runtime/sandbox/backends/container/backend.ts';
 import { openEngineApi } from '#runtime/sandbox/backends/container/engine-api.ts';
 import type { MachineSpec, SandboxBackend } from '#runtime/sandbox/backend.ts';
+import { NO_OPTIONS } from '#core/sandbox/options.ts';
 import { guardedLookup } from '#runtime/engine/bindings/host-names.ts';
 import { SANDBOX_IMAGE } from './sandbox-engine.ts';
 
@@ -32,6 +33,7 @@ export async function openTestContainers(given: Partial<ContainerBackendParts> =
     socketPath,
     installation: `t${process.pid}`,
     image: SANDBOX_IMAGE,
+    images: [],
     memoryMb: 512,
     processorsMax: 1,
     tasksMax: 128,
@@ -70,7 +72,7 @@ let machines = 0;
 
 export function machine(project = 'shop'): MachineSpec {
   const id = `m${process.pid}x${++machines}`;
-  return { key: id, place: { project, resource: 'work', id } };
+  return { key: id, place: { project, resource: 'work', id }, options: NO_OPTIONS };
 }
 
 /** What there is on this machine and in the engine that sandboxes are made of, but for the volume of their program. */

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createBearerCheck } from '#core/process/bearer.ts';
 import { PlatformError } from '#core/errors.ts';
+import { storedOptions } from '#core/sandbox/options.ts';
 import type { SandboxLimits } from '#core/limits.ts';
 import { takeLock } from '#deployments/file-lock.ts';
 import { createSandboxTransport, type SandboxTransport } from '../../engine/bindings/sandbox-transport.ts';
@@ -111,7 +112,11 @@ function readRows(file: string): readonly SandboxRow[] {
   try {
     const rows = JSON.parse(readFileSync(file, 'utf8')) as readonly SandboxRow[];
     // What ran, ran in a process that has ended.
-    return rows.map((row) => ({ ...row, state: row.state === 'creating' ? 'creating' : 'stopped' }));
+    return rows.map((row) => ({
+      ...row,
+      state: row.state === 'creating' ? 'creating' : 'stopped',
+      options: storedOptions(row.options),
+    }));
   } catch {
     return [];
   }

@@ -1,6 +1,7 @@
 // The host half of sandboxes: a request to the sandbox service, for a sandbox of the deployment's own project and
 // resource, which the host says and the worker cannot. What is asked of it the service checks; here it only passes.
 import { isSandboxId, ARGUMENTS_HEADER, SANDBOX_BOUNDS } from '#core/sandbox/operations.ts';
+import { OPTIONS_CHARS_MAX, OPTIONS_HEADER } from '#core/sandbox/options.ts';
 import { PassThrough, type Readable } from 'node:stream';
 import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
 import { invalid, toRecord } from './arguments.ts';
@@ -55,7 +56,7 @@ async function run(
     span?.set('sandbox.operation', operation);
     path = `${base}/${id}/${operation}`;
   }
-  const list = argumentsOf(headers);
+  const list = headersOf(headers);
   const leave = places.take(call.isolate);
   const response = await transport
     // A command that goes on for nobody would cost memory and time.
@@ -68,17 +69,21 @@ async function run(
   return reply(call, response, target, false);
 }
 
-/** Of the headers that a worker's half sends the one with arguments. */
-function argumentsOf(block: string): string[] {
+const passed: Readonly<Record<string, { readonly what: string; readonly charsMax: number }>> = {
+  [ARGUMENTS_HEADER]: { what: 'Path, headers and the like', charsMax: SANDBOX_BOUNDS.headerArgumentsCharsMax },
+  [OPTIONS_HEADER]: { what: 'The options of the sandbox', charsMax: OPTIONS_CHARS_MAX },
+};
+
+/** Of the headers that a worker's half sends those with arguments and options. */
+function headersOf(block: string): string[] {
   const fields = block.split('\0');
+  const kept: string[] = [];
   for (let at = 0; at + 1 < fields.length; at += 2) {
-    if (fields[at] !== ARGUMENTS_HEADER) continue;
-    const value = fields[at + 1]!;
-    if (value.length > SANDBOX_BOUNDS.headerArgumentsCharsMax)
-      throw invalid(
-        `Path, headers and the like have ${value.length} characters, and may have ${SANDBOX_BOUNDS.headerArgumentsCharsMax}`,
-      );
-    return [ARGUMENTS_HEADER, value];
+    const [name, value] = [fields[at]!, fields[at + 1]!];
+    if (!Object.hasOwn(passed, name)) continue;
+    const { what, charsMax } = passed[name]!;
+    if (value.length > charsMax) throw invalid(`${what} have ${value.length} characters, and may have ${charsMax}`);
+    kept.push(name, value);
   }
-  return [];
+  return kept;
 }

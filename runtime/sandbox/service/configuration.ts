@@ -3,6 +3,7 @@
 import { isIP } from 'node:net';
 import { isInsideAddress } from '#core/inside-address.ts';
 import { limitsFrom, type SandboxLimits } from '#core/limits.ts';
+import { HOST_NAME, IMAGE_NAME, isMachineSize, MACHINE_SIZES, type MachineSize } from '#core/sandbox/options.ts';
 import { parseInteger } from '#core/parse-integer.ts';
 import { hostedSettings, type HostedSettings } from '../backends/hosted/settings.ts';
 
@@ -20,6 +21,8 @@ export interface SandboxConfig {
   /** `SANDBOX_RETENTION_DAYS`; 0: never. */
   readonly destroyMs: number;
   readonly machines: ContainerMachines | { readonly provider: 'hosted'; readonly settings: HostedSettings };
+  /** `SANDBOX_MACHINE_MAX`: the largest one that may be asked for. */
+  readonly machineMax: MachineSize;
   /** `SANDBOX_LOG_EXEC`: whether the output of commands is logged. */
   readonly logsExec: boolean;
   /** What operators should know. */
@@ -33,6 +36,8 @@ export interface ContainerMachines {
   readonly socketPath: string;
   /** `SANDBOX_DEFAULT_IMAGE`. */
   readonly image: string;
+  /** `SANDBOX_IMAGES`: others that sandboxes may ask for. */
+  readonly images: readonly string[];
   /** Where disks lie. */
   readonly folder: string;
   /** `SANDBOX_EGRESS_HOSTS`; null: every public one. */
@@ -48,7 +53,6 @@ const TOKEN_CHARS_MIN = 32;
 const RETENTION_DAYS = 30;
 const RETENTION_DAYS_MAX = 36_500;
 const DAY_MS = 86_400_000;
-const HOST_NAME = /^(?:\*\.)?[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
 
 const LOCAL = /^(?:127\.|169\.254\.|::1$|fe[89ab])/i;
 
@@ -92,6 +96,9 @@ export function sandboxConfig(
   const days = parseInteger('SANDBOX_RETENTION_DAYS', get('SANDBOX_RETENTION_DAYS') || String(RETENTION_DAYS), {
     most: RETENTION_DAYS_MAX,
   });
+  const machineMax = get('SANDBOX_MACHINE_MAX') || MACHINE_SIZES.at(-1);
+  if (!isMachineSize(machineMax))
+    throw new Error(`SANDBOX_MACHINE_MAX is "${machineMax}": it takes ${MACHINE_SIZES.join(', ')}`);
   return {
     limits: limitsFrom(environment).sandbox,
     host,
@@ -102,6 +109,7 @@ export function sandboxConfig(
     destroyMs: days * DAY_MS,
     machines:
       provider === 'hosted' ? { provider, settings: hostedSettings(environment) } : containerMachines(environment),
+    machineMax,
     logsExec,
     warnings: logsExec ? ['SANDBOX_LOG_EXEC=1: what commands print is logged, which may contain customer data'] : [],
   };
@@ -139,15 +147,20 @@ function containerMachines(environment: Readonly<Record<string, string | undefin
     );
   const folder = get('FS_PATH');
   if (folder === '') throw new Error('FS_PATH is not set: disks of sandboxes lie in its folder sandboxes');
-  const hosts = get('SANDBOX_EGRESS_HOSTS').toLowerCase();
-  const names = hosts === '' ? null : hosts.split(',').map((name) => name.trim());
+  const list = (text: string): string[] | null => (text === '' ? null : text.split(',').map((name) => name.trim()));
+  const names = list(get('SANDBOX_EGRESS_HOSTS').toLowerCase());
   const wrong = names?.find((name) => !HOST_NAME.test(name));
   if (wrong !== undefined)
     throw new Error(`SANDBOX_EGRESS_HOSTS has "${wrong}": it takes names and *.names, with commas between`);
+  const images = list(get('SANDBOX_IMAGES')) ?? [];
+  const none = images.find((name) => !IMAGE_NAME.test(name));
+  if (none !== undefined)
+    throw new Error(`SANDBOX_IMAGES has "${none}": it takes names of images, with commas between`);
   return {
     provider: 'container',
     socketPath: engine.slice('unix://'.length),
     image: get('SANDBOX_DEFAULT_IMAGE') || DEFAULT_IMAGE,
+    images,
     folder: `${folder}/sandboxes`,
     hosts: names,
     reachesPrivate: get('WORKER_EGRESS_ALLOW')

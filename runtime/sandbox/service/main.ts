@@ -46,6 +46,7 @@ async function openBackend(config: SandboxConfig, installation: string): Promise
     installation,
     socketPath: machines.socketPath,
     image: machines.image,
+    images: machines.images,
     diskFolder: machines.folder,
     egress: { policy, lookup: guardedLookup(policy), hosts: machines.hosts },
     report,
@@ -92,6 +93,7 @@ async function start(): Promise<() => Promise<void>> {
     leaseMs,
     sweepMs,
     perProjectMax,
+    machineMax: config.machineMax,
     report,
   });
   const routes = createSandboxRoutes({

@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { PlatformError } from '#core/errors.ts';
 import { ARGUMENTS_HEADER, RESPONSE_HEADER } from '#core/sandbox/operations.ts';
+import { OPTIONS_HEADER } from '#core/sandbox/options.ts';
 import { askOver, HEAD_MS_MAX } from '../agent-request.ts';
 import { ELSEWHERE, PASSED_ON_HEADER, type Call, type CallPlacement } from '../routes.ts';
 import { HeldElsewhere } from '../sandboxes.ts';
@@ -55,7 +56,10 @@ export function createReplicas({ token, waitMs, startMs }: ReplicasParts): CallP
       if (request.headers.expect !== undefined) response.writeContinue();
       yield* request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
     }
-    const args = request.headers[ARGUMENTS_HEADER];
+    const said = [ARGUMENTS_HEADER, OPTIONS_HEADER].flatMap((name) => {
+      const value = request.headers[name];
+      return typeof value === 'string' ? [[name, value] as const] : [];
+    });
     let answer: IncomingMessage;
     try {
       answer = await askOver(connection, {
@@ -66,7 +70,7 @@ export function createReplicas({ token, waitMs, startMs }: ReplicasParts): CallP
           authorization: `Bearer ${token}`,
           expect: '100-continue',
           [PASSED_ON_HEADER]: '1',
-          ...(typeof args === 'string' ? { [ARGUMENTS_HEADER]: args } : {}),
+          ...Object.fromEntries(said),
         },
         body: body(),
         signal: AbortSignal.any([gone, late.signal]),

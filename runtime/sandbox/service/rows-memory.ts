@@ -1,6 +1,7 @@
 // Rows of sandboxes in the memory of one process, for `platform dev` and tests: there is no other replica.
 import { randomBytes } from 'node:crypto';
 import type { SandboxPlace } from '#core/sandbox/operations.ts';
+import { NO_OPTIONS } from '#core/sandbox/options.ts';
 import { dueFor, type IdleTimes, type SandboxRow, type SandboxRows } from './rows.ts';
 
 /** A key that no other sandbox has had. */
@@ -33,7 +34,15 @@ export function createMemoryRows(given: {
       if (found !== null) return { is: 'ours', row: found };
       if (placesOf(place.project).length >= perProjectMax) return { is: 'full' };
       const key = newKey();
-      const row: SandboxRow = { key, place, provider, state: 'creating', createdAt: now(), lastActiveAt: now() };
+      const row: SandboxRow = {
+        key,
+        place,
+        provider,
+        state: 'creating',
+        options: NO_OPTIONS,
+        createdAt: now(),
+        lastActiveAt: now(),
+      };
       rows.set(key, row);
       changed();
       return { is: 'ours', row };
@@ -44,6 +53,13 @@ export function createMemoryRows(given: {
       if (row === undefined) return false;
       rows.set(key, { ...row, state, lastActiveAt });
       if (row.state !== state || row.lastActiveAt !== lastActiveAt) changed();
+      return true;
+    },
+    async saveOptions(key, options) {
+      const row = rows.get(key);
+      if (row === undefined) return false;
+      rows.set(key, { ...row, options });
+      changed();
       return true;
     },
     renew: async (keys) => keys.filter((key) => rows.has(key)),

@@ -2,6 +2,7 @@
 // connects as reaches that table, and which projects were deleted (postgres/migrations).
 import type { Postgres } from '#postgres/connection.ts';
 import type { SandboxPlace, SandboxState } from '#core/sandbox/operations.ts';
+import { storedOptions } from '#core/sandbox/options.ts';
 import { newKey } from './rows-memory.ts';
 import { dueFor, type IdleTimes, type SandboxRow, type SandboxRows } from './rows.ts';
 
@@ -12,12 +13,13 @@ interface Stored {
   readonly id: string;
   readonly provider: string;
   readonly state: SandboxState;
+  readonly options: unknown;
   readonly created_at: number;
   readonly last_active_at: number;
 }
 
 const MS = `(extract(epoch FROM %) * 1000)::float8`;
-const COLUMNS = `key, project, resource, id, provider, state,
+const COLUMNS = `key, project, resource, id, provider, state, options,
   ${MS.replace('%', 'created_at')} AS created_at, ${MS.replace('%', 'last_active_at')} AS last_active_at`;
 const IS_FREE = '(owner IS NULL OR owner = $1 OR lease_until < now())';
 const FROM_MS = (parameter: string): string => `to_timestamp(${parameter}::float8 / 1000)`;
@@ -95,6 +97,16 @@ export function createPostgresRows(given: {
       );
       return rows.length > 0;
     },
+    async saveOptions(key, options) {
+      const rows = await sql.all(
+        `UPDATE sandbox.sandbox SET options = $3::text::jsonb, lease_until = ${lease}
+         WHERE key = $2 AND owner = $1 RETURNING key`,
+        owner,
+        key,
+        JSON.stringify(options),
+      );
+      return rows.length > 0;
+    },
     async renew(keys) {
       const rows = await sql.all<{ key: string }>(
         `UPDATE sandbox.sandbox SET lease_until = ${lease} WHERE key = ANY($2::text[]) AND owner = $1 RETURNING key`,
@@ -161,12 +173,23 @@ export function createPostgresRows(given: {
   };
 }
 
-function rowOf({ key, project, resource, id, provider, state, created_at, last_active_at }: Stored): SandboxRow {
+function rowOf({
+  key,
+  project,
+  resource,
+  id,
+  provider,
+  state,
+  options,
+  created_at,
+  last_active_at,
+}: Stored): SandboxRow {
   return {
     key,
     place: { project, resource, id },
     provider,
     state,
+    options: storedOptions(options),
     createdAt: Math.round(created_at),
     lastActiveAt: Math.round(last_active_at),
   };

@@ -1,5 +1,6 @@
 // What is known of the sandboxes of a platform, one row each, and which replica of the service has which: the interface
 // between sandboxes.ts and where the rows lie. rows-postgres.ts and rows-memory.ts implement it. Types only.
+import type { SandboxOptions } from '#core/sandbox/options.ts';
 import type { SandboxInfo, SandboxPlace, SandboxState } from '#core/sandbox/operations.ts';
 
 /** A sandbox. */
@@ -9,6 +10,7 @@ export interface SandboxRow {
   readonly place: SandboxPlace;
   readonly provider: string;
   readonly state: SandboxState;
+  readonly options: SandboxOptions;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
   readonly lastActiveAt: number;
@@ -34,6 +36,8 @@ export interface SandboxRows {
   claimKey(key: string): Promise<SandboxRow | null>;
   /** @returns whether it is still ours. */
   save(key: string, state: SandboxState, lastActiveAt: number): Promise<boolean>;
+  /** What it is made of from its next start on. @returns whether it is still ours. */
+  saveOptions(key: string, options: SandboxOptions): Promise<boolean>;
   /** @returns those that are still ours, for another lease. */
   renew(keys: readonly string[]): Promise<readonly string[]>;
   /** Others may have it. */
@@ -62,8 +66,9 @@ export interface IdleTimes {
   readonly destroyMs: number;
 }
 
-export function infoOf({ place, state, provider, createdAt, lastActiveAt }: SandboxRow): SandboxInfo {
-  return { id: place.id, state, provider, createdAt, lastActiveAt };
+export function infoOf({ place, state, provider, options, createdAt, lastActiveAt }: SandboxRow): SandboxInfo {
+  const { machine, image, egress } = options;
+  return { id: place.id, state, provider, machine, image, egress, createdAt, lastActiveAt };
 }
 
 /** What a row that nobody has is due for at a time. */

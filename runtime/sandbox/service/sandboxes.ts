@@ -4,6 +4,15 @@
 import type { Duplex } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import type { SandboxPlace, SandboxState } from '#core/sandbox/operations.ts';
+import {
+  isSameOptions,
+  MACHINE_SIZES,
+  NO_OPTIONS,
+  withChange,
+  type MachineSize,
+  type SandboxOptions,
+  type SandboxOptionsChange,
+} from '#core/sandbox/options.ts';
 import type { MachineSpec, SandboxBackend } from '../backend.ts';
 import { HeldElsewhere, type HeldSandbox, type Sandboxes } from '../sandboxes.ts';
 import { infoOf, type IdleTimes, type SandboxRow, type SandboxRows } from './rows.ts';
@@ -16,6 +25,8 @@ export interface SandboxesParts {
   readonly leaseMs: number;
   readonly sweepMs: number;
   readonly perProjectMax: number;
+  /** The largest machine that may be asked for; without it, any. */
+  readonly machineMax?: MachineSize;
   report(message: string): void;
 }
 
@@ -24,6 +35,7 @@ interface Entry {
   readonly key: string;
   readonly place: SandboxPlace;
   state: SandboxState;
+  options: SandboxOptions;
   lastActiveAt: number;
   holds: number;
   /** Ends the calls that run in it. */
@@ -42,23 +54,24 @@ export interface RunningSandboxes extends Sandboxes {
 }
 
 export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
-  const { backend, rows, times, leaseMs, sweepMs, perProjectMax, report } = parts;
+  const { backend, rows, times, leaseMs, sweepMs, perProjectMax, machineMax = MACHINE_SIZES.at(-1)!, report } = parts;
   const entries = new Map<string, Entry>();
   /** Claims that are under way, so that those who come meanwhile wait for the same. */
   const claims = new Map<string, Promise<Entry>>();
   let isClosed = false;
 
   const nameOf = ({ project, resource, id }: SandboxPlace): string => `${project}/${resource}/${id}`;
-  const specOf = ({ key, place }: Entry): MachineSpec => ({ key, place });
+  const specOf = ({ key, place, options }: Entry): MachineSpec => ({ key, place, options });
 
   function remember(row: SandboxRow): Entry {
     const known = entries.get(nameOf(row.place));
     if (known?.key === row.key) return known;
-    const { key, place, state, lastActiveAt } = row;
+    const { key, place, state, options, lastActiveAt } = row;
     const entry: Entry = {
       key,
       place,
       state,
+      options,
       lastActiveAt,
       holds: 0,
       destroyed: new AbortController(),
@@ -102,11 +115,23 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
   }
 
   async function save(entry: Entry, state: SandboxState): Promise<void> {
-    if (!(await rows.save(entry.key, state, entry.lastActiveAt))) {
-      forget(entry);
-      throw new PlatformError('sandbox_unavailable', { reason: 'another replica of the service has taken it over' });
-    }
+    if (!(await rows.save(entry.key, state, entry.lastActiveAt))) throw taken(entry);
     entry.state = state;
+  }
+
+  function taken(entry: Entry): PlatformError {
+    forget(entry);
+    return new PlatformError('sandbox_unavailable', { reason: 'another replica of the service has taken it over' });
+  }
+
+  /** Where it has other options than is wanted, it has them with its next start, which is now. In turn. */
+  async function change(entry: Entry, wanted: SandboxOptionsChange): Promise<void> {
+    const options = withChange(entry.options, wanted);
+    if (isSameOptions(options, entry.options)) return;
+    // First of all: where this fails in between, it starts as it was.
+    await stop(entry);
+    if (!(await rows.saveOptions(entry.key, options))) throw taken(entry);
+    entry.options = options;
   }
 
   /** Makes it run, from whatever it is. In turn. */
@@ -151,8 +176,18 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
     return connection;
   }
 
-  async function hold(place: SandboxPlace): Promise<HeldSandbox> {
+  function check(options: SandboxOptions): void {
+    const { machine } = options;
+    if (machine !== null && MACHINE_SIZES.indexOf(machine) > MACHINE_SIZES.indexOf(machineMax))
+      throw new PlatformError('sandbox_option_refused', {
+        reason: `machine "${machine}" is larger than the operator allows, which is "${machineMax}" (SANDBOX_MACHINE_MAX)`,
+      });
+    backend.check(options);
+  }
+
+  async function hold(place: SandboxPlace, wanted: SandboxOptionsChange | null = null): Promise<HeldSandbox> {
     if (isClosed) throw new PlatformError('sandbox_unavailable', { reason: 'the service is stopping' });
+    if (wanted !== null) check(withChange(NO_OPTIONS, wanted));
     const entry = await claim(place);
     entry.holds++;
     let isHeld = true;
@@ -164,7 +199,10 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
     };
     try {
       entry.lastActiveAt = Date.now();
-      await inTurn(entry, () => wake(entry));
+      await inTurn(entry, async () => {
+        if (wanted !== null) await change(entry, wanted);
+        await wake(entry);
+      });
     } catch (error) {
       release();
       throw error;
@@ -295,8 +333,8 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
     async stop(place) {
       await own(place, stop);
     },
-    async resume(place) {
-      const held = await hold(place);
+    async resume(place, wanted) {
+      const held = await hold(place, wanted);
       held.release();
     },
     destroy,

@@ -3,10 +3,11 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { PlatformError } from '#core/errors.ts';
+import { NO_OPTIONS } from '#core/sandbox/options.ts';
 import type { SandboxBackend } from '#runtime/sandbox/backend.ts';
 import { openDoubledBackend, startHostedProvider, type HostedProviderDouble } from '#test/setup/hosted-provider.ts';
 
-const SPEC = { key: 'a1', place: { project: 'shop', resource: 'box', id: 'one' } };
+const SPEC = { key: 'a1', place: { project: 'shop', resource: 'box', id: 'one' }, options: NO_OPTIONS };
 const CREATE = /^POST \/v1\/organizations\/acme\/sandboxes$/;
 
 async function startDouble(context: TestContext): Promise<HostedProviderDouble> {
@@ -67,6 +68,42 @@ test('a machine type that the provider lacks ends the start', async (context) =>
   await assert.rejects(openDoubledBackend(provider, { environment: { HOSTED_MACHINE_TYPE: 'large' } }), {
     message: 'HOSTED_MACHINE_TYPE is large, and the provider has small, default',
   });
+});
+
+test('what machines of a provider cannot be is refused before anything is asked of it', async (context) => {
+  const provider = await startDouble(context);
+  const { backend } = await open(context, provider);
+  const asked = provider.requests.length;
+  for (const [options, message] of [
+    [{ machine: 'xlarge' }, 'the provider has no machine "xlarge": it has small, default, large'],
+    [
+      { image: 'tools:3' },
+      'machines of a hosted provider are made of its template, and take no image (tools:3): leave it out',
+    ],
+    [
+      { egress: { mode: 'none', allow: [] } },
+      'machines of a hosted provider have its network, which egress "none" cannot narrow',
+    ],
+  ] as const) {
+    const refusal = { code: 'sandbox_option_refused', message: `There is no such sandbox here: ${message}` };
+    assert.throws(() => backend.check({ ...NO_OPTIONS, ...options }), refusal);
+    await assert.rejects(backend.create({ ...SPEC, options: { ...NO_OPTIONS, ...options } }), refusal);
+  }
+  assert.equal(provider.requests.length, asked);
+});
+
+test('another machine for a sandbox that there is changes the type of its stopped machine', async (context) => {
+  const provider = await startDouble(context);
+  const { backend } = await open(context, provider);
+  const typesOf = (): string[] => provider.all().map(({ name, machineType }) => `${name} ${machineType}`);
+  await backend.create({ ...SPEC, options: { ...NO_OPTIONS, machine: 'small' } });
+  assert.deepEqual(typesOf(), ['platform-test-a1 small']);
+  await backend.stop(SPEC.key);
+  await backend.resume({ ...SPEC, options: { ...NO_OPTIONS, machine: 'large' } });
+  assert.deepEqual(typesOf(), ['platform-test-a1 large']);
+  await backend.stop(SPEC.key);
+  await backend.resume(SPEC);
+  assert.deepEqual(typesOf(), ['platform-test-a1 default']);
 });
 
 test('a template that is not at its pinned snapshot ends the start, and later each launch', async (context) => {

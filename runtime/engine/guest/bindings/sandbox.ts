@@ -67,17 +67,24 @@ export default function createSandboxes({
   class Calls {
     #fetcher: ReturnType<typeof createFetcher>;
     #path: string;
+    #options: string | null;
 
-    constructor(binding: string, path: string) {
+    /** @param options what the sandbox is made of, as the header has it. */
+    constructor(binding: string, path: string, options: string | null = null) {
       this.#fetcher = createFetcher('sandbox.call', { binding });
       this.#path = path;
+      this.#options = options;
     }
 
     /** The answer of an operation. @throws {SandboxError} */
     async send(operation: string, init: Fields): Promise<Answer> {
       let answer: Answer;
+      const headers = {
+        ...(init['headers'] as Fields | undefined),
+        ...(this.#options === null ? {} : { 'sandbox-options': this.#options }),
+      };
       try {
-        answer = await this.#fetcher.fetch(`http://sandbox${this.#path}${operation}`, init);
+        answer = await this.#fetcher.fetch(`http://sandbox${this.#path}${operation}`, { ...init, headers });
       } catch (error) {
         throw toSandboxError(error, 'sandbox_unavailable', 'The sandbox service cannot be reached: try again');
       }
@@ -321,13 +328,13 @@ export default function createSandboxes({
       this.#binding = binding;
     }
 
-    get(id: unknown): Sandbox {
+    get(id: unknown, options?: unknown): Sandbox {
       if (typeof id !== 'string' || !ID.test(id))
         throw new TypeError(
           'The id of a sandbox must be a string of at most 63 letters, digits, ".", "_" and "-" that begins with a ' +
             `letter or a digit, but is ${typeof id === 'string' ? JSON.stringify(id.slice(0, 80)) : typeof id}`,
         );
-      return new Sandbox(new Calls(this.#binding, `/${id}/`), id);
+      return new Sandbox(new Calls(this.#binding, `/${id}/`, optionsOf(options)), id);
     }
 
     async list({ prefix = '', cursor = '', limit = 100 }: Fields = {}): Promise<unknown> {
@@ -344,4 +351,15 @@ export default function createSandboxes({
 /** The folder that git makes of an address. */
 function nameOf(url: unknown): string {
   return /([^/]+?)(?:\.git)?\/*$/.exec(String(url))?.[1] ?? 'repository';
+}
+
+/** What the sandbox is made of as the header has it, as it is now: the service checks it. Null: nothing is said. */
+function optionsOf(options: unknown): string | null {
+  if (options === undefined) return null;
+  if (options === null || typeof options !== 'object' || Array.isArray(options))
+    throw new TypeError(
+      'The options of a sandbox must be an object with machine, image or egress, but are ' +
+        (options === null ? 'null' : Array.isArray(options) ? 'an array' : typeof options),
+    );
+  return encodeURIComponent(JSON.stringify(options));
 }

@@ -3,11 +3,13 @@
 // it reaches through the service (docs/decisions/90-sandboxes-have-no-network.md).
 import type { Duplex } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
+import { machineSizes, type SandboxOptions } from '#core/sandbox/options.ts';
 import type { MachineSpec, MachineState, SandboxBackend } from '../../backend.ts';
 import { openChannel, type Channel } from './channel.ts';
 import {
   containerName,
   containerSpec,
+  egressOf,
   labelsOf,
   ownerSpec,
   SANDBOX_USER,
@@ -16,12 +18,15 @@ import {
 import { openDisks, type Disks } from './disks.ts';
 import type { SandboxEgress } from './egress.ts';
 import { EngineError, openEngineApi } from './engine-api.ts';
+import { openImages } from './images.ts';
 import { openProgram } from './program.ts';
 
 /** What it takes. */
 export interface ContainerBackendParts extends ContainerSettings {
   /** Socket of the engine. */
   readonly socketPath: string;
+  /** Those that sandboxes may ask for, besides `image`. */
+  readonly images: readonly string[];
   /** Where the disks of sandboxes lie, and how large each is; 0: volumes of the engine, without a limit. */
   readonly diskFolder: string;
   readonly diskMb: number;
@@ -35,6 +40,7 @@ export interface ContainerBackendParts extends ContainerSettings {
 const REMOVALS_MAX = 3;
 
 interface Inspected {
+  readonly Config: { readonly Labels: Readonly<Record<string, string>> | null };
   readonly State: { readonly Running: boolean; readonly Paused: boolean };
 }
 
@@ -44,13 +50,20 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
   const api = openEngineApi(parts.socketPath);
   const labels = labelsOf(parts);
   const nameOf = (key: string): string => containerName(parts, key);
-  await checkEngine();
+  const room = await checkEngine();
+  const images = openImages({ api, waitMs: answerMs, report });
   const disks: Disks | null = parts.diskMb === 0 ? null : await openDisks(parts.diskFolder, parts.diskMb, SANDBOX_USER);
   const program = await openProgram(api, parts.image, parts.installation);
   const channels = new Map<string, Promise<Channel>>();
 
-  async function checkEngine(): Promise<void> {
-    const { OSType, Architecture } = await api.call<{ OSType: string; Architecture: string }>('GET', '/info');
+  /** @returns what this machine has. */
+  async function checkEngine(): Promise<{ readonly processors: number; readonly memoryMb: number }> {
+    const { OSType, Architecture, NCPU, MemTotal } = await api.call<{
+      OSType: string;
+      Architecture: string;
+      NCPU: number;
+      MemTotal: number;
+    }>('GET', '/info');
     const architecture = { x64: /^(?:x86_64|amd64)$/, arm64: /^(?:aarch64|arm64)$/ }[process.arch as 'x64' | 'arm64'];
     if (OSType !== process.platform || architecture?.test(Architecture) !== true)
       throw new Error(
@@ -62,6 +75,21 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
         `The container engine has no image ${parts.image}: build it with \`docker build -f Dockerfile.sandbox -t ${parts.image} .\`, or name another one in SANDBOX_DEFAULT_IMAGE`,
       );
     });
+    return { processors: NCPU, memoryMb: MemTotal / 2 ** 20 };
+  }
+
+  function check({ machine, image }: SandboxOptions): void {
+    const refuse = (reason: string): never => {
+      throw new PlatformError('sandbox_option_refused', { reason });
+    };
+    if (image !== null && image !== parts.image && !parts.images.includes(image))
+      refuse(`image ${image} is not among those that the operator allows (SANDBOX_IMAGES)`);
+    if (machine === null) return;
+    const { processors, memoryMb } = machineSizes[machine];
+    if (processors > room.processors || memoryMb > room.memoryMb)
+      refuse(
+        `machine "${machine}" has ${processors} processors and ${memoryMb} MB, and where sandboxes run there are ${room.processors} and ${Math.floor(room.memoryMb)} MB`,
+      );
   }
 
   /** What the engine says goes to operators; its messages name paths of the machine. */
@@ -77,9 +105,10 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
     }
   }
 
-  async function inspect(key: string): Promise<Inspected['State'] | null> {
+  async function inspect(key: string): Promise<(Inspected['State'] & Pick<Inspected['Config'], 'Labels'>) | null> {
     try {
-      return (await api.call<Inspected>('GET', `/containers/${nameOf(key)}/json`)).State;
+      const { State, Config } = await api.call<Inspected>('GET', `/containers/${nameOf(key)}/json`);
+      return { ...State, Labels: Config.Labels };
     } catch (error) {
       if (isMissing(error)) return null;
       throw error;
@@ -98,7 +127,10 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
   }
 
   /** A container over the disk there is, or a new one. */
-  async function start({ key, place }: MachineSpec): Promise<void> {
+  async function start(machine: MachineSpec): Promise<void> {
+    const { key, options } = machine;
+    check(options);
+    if (options.image !== null) await images.have(options.image);
     const name = nameOf(key);
     let device: string | null = null;
     if (disks !== null) {
@@ -112,12 +144,12 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
         DriverOpts: { type: 'ext4', device, o: 'nosuid,nodev' },
       });
     } else if (!(await hasFiles(key))) await makeVolume(name);
-    const spec = containerSpec(parts, { key, place }, { workspace: name, program });
+    const spec = containerSpec(parts, machine, { workspace: name, program });
     await api.call('POST', `/containers/create?name=${name}`, spec);
     const opening = openChannel({
       api,
       container: name,
-      egress,
+      egress: { ...egress, choice: options.egress },
       answerMs,
       async afterAttach() {
         await api.call('POST', `/containers/${name}/start`);
@@ -190,6 +222,7 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
 
   return {
     provider: 'container',
+    check,
     create: (spec) =>
       doing('making the sandbox', async () => {
         if ((await stateOf(spec.key)) !== 'absent' || (await inspect(spec.key)) !== null) await remove(spec.key);
@@ -252,7 +285,8 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
         if (!channels.has(key)) {
           const state = await inspect(key);
           if (state?.Running !== true) throw new PlatformError('sandbox_lost', { reason: 'it does not run' });
-          if (!channels.has(key)) keep(key, openChannel({ api, container: nameOf(key), egress, answerMs }));
+          const narrowed = { ...egress, choice: egressOf(state.Labels) };
+          if (!channels.has(key)) keep(key, openChannel({ api, container: nameOf(key), egress: narrowed, answerMs }));
         }
         return (await channels.get(key)!).connect();
       }),

@@ -3,7 +3,7 @@
 import { Duplex } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import type { EngineApi } from './engine-api.ts';
-import { lead, type SandboxEgress } from './egress.ts';
+import { lead, type NarrowedEgress } from './egress.ts';
 import { openStreams } from './inside/streams.ts';
 
 /** Connected to the program inside a container. */
@@ -84,7 +84,7 @@ class Unwrapped extends Duplex {
 export async function openChannel(given: {
   readonly api: EngineApi;
   readonly container: string;
-  readonly egress: SandboxEgress;
+  readonly egress: NarrowedEgress;
   readonly answerMs: number;
   readonly afterAttach?: () => Promise<void>;
 }): Promise<Channel> {

@@ -2,6 +2,7 @@
 import { PROGRAM_COMMAND, PROGRAM_FOLDER } from './program.ts';
 import { PROXY_VARIABLES } from './inside/proxy.ts';
 import { WORKSPACE } from '#core/sandbox/operations.ts';
+import { machineSizes, type EgressChoice, type SandboxOptions } from '#core/sandbox/options.ts';
 import type { MachineSpec } from '../../backend.ts';
 
 /** What commands run as; files of the workspace are theirs. */
@@ -9,7 +10,7 @@ export const SANDBOX_USER = 1000;
 const MB = 1024 * 1024;
 const PREFIX = 'platform-sandbox-';
 
-/** What all sandboxes of an installation have in common. */
+/** What the sandboxes of an installation have in common, where they say nothing else. */
 export interface ContainerSettings {
   /** Tells the sandboxes of this platform from those of another one on the same engine. */
   readonly installation: string;
@@ -23,6 +24,28 @@ export interface ContainerSettings {
 
 export function containerName({ installation }: Pick<ContainerSettings, 'installation'>, key: string): string {
   return `${PREFIX}${installation}-${key}`;
+}
+
+/** Of a container: what its sandbox may reach, so that a service that finds it knows. */
+const EGRESS_LABEL = 'platform.sandbox.egress';
+
+/** @returns the choice that a container was made with; one that cannot be read reaches nothing. */
+export function egressOf(labels: Readonly<Record<string, string>> | null): EgressChoice | null {
+  const written = labels?.[EGRESS_LABEL];
+  if (written === undefined) return null;
+  try {
+    const { mode, allow } = JSON.parse(written) as EgressChoice;
+    if (mode === 'all' || (mode === 'allow' && Array.isArray(allow))) return { mode, allow };
+  } catch {
+    // As below.
+  }
+  return { mode: 'none', allow: [] };
+}
+
+/** What a machine may use: by its size, or as the operator has it. */
+function limitsOf(settings: ContainerSettings, { machine }: SandboxOptions) {
+  if (machine !== null) return machineSizes[machine];
+  return { processors: settings.processorsMax, memoryMb: settings.memoryMb, tasks: settings.tasksMax };
 }
 
 /** By which everything that belongs to an installation is found. */
@@ -40,9 +63,11 @@ export function containerSpec(
   },
 ): object {
   const { project, resource, id } = spec.place;
+  const { image, egress } = spec.options;
+  const { processors, memoryMb, tasks } = limitsOf(settings, spec.options);
   const variables = { HOME: WORKSPACE, LANG: 'C.UTF-8', ...PROXY_VARIABLES };
   return {
-    Image: settings.image,
+    Image: image ?? settings.image,
     Entrypoint: [],
     Cmd: PROGRAM_COMMAND,
     User: `${SANDBOX_USER}:${SANDBOX_USER}`,
@@ -55,6 +80,7 @@ export function containerSpec(
       'platform.sandbox.project': project,
       'platform.sandbox.resource': resource,
       'platform.sandbox.id': id,
+      ...(egress === null ? {} : { [EGRESS_LABEL]: JSON.stringify(egress) }),
     },
     OpenStdin: true,
     StdinOnce: false,
@@ -70,10 +96,10 @@ export function containerSpec(
       Init: true,
       CapDrop: ['ALL'],
       SecurityOpt: ['no-new-privileges'],
-      Memory: settings.memoryMb * MB,
-      MemorySwap: settings.memoryMb * MB,
-      NanoCpus: Math.round(settings.processorsMax * 1e9),
-      PidsLimit: settings.tasksMax,
+      Memory: memoryMb * MB,
+      MemorySwap: memoryMb * MB,
+      NanoCpus: Math.round(processors * 1e9),
+      PidsLimit: tasks,
       // All that passes its output is ours to carry, and none of it a log.
       LogConfig: { Type: 'none' },
       RestartPolicy: { Name: 'no' },

@@ -2,6 +2,7 @@
 // makes it, if the policy for requests of tenants and the operator's list allow it.
 import { connect, isIP, type LookupFunction } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { EgressChoice } from '#core/sandbox/options.ts';
 import { mayConnect, type EgressPolicy } from '#core/egress.ts';
 
 /** What may be reached. */
@@ -13,6 +14,11 @@ export interface SandboxEgress {
   readonly hosts: readonly string[] | null;
 }
 
+/** What one sandbox may reach of it; null: all of it. */
+export interface NarrowedEgress extends SandboxEgress {
+  readonly choice: EgressChoice | null;
+}
+
 const CONNECT_MS = 30_000;
 
 /**
@@ -21,7 +27,7 @@ const CONNECT_MS = 30_000;
  *
  * @param target `<host>:<port>`
  */
-export function lead(target: string, stream: Duplex, egress: SandboxEgress): void {
+export function lead(target: string, stream: Duplex, egress: NarrowedEgress): void {
   const [, host = '', digits = ''] = /^([^\s/@]{1,253}):(\d{1,5})$/.exec(target) ?? [];
   const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
   const port = Number(digits);
@@ -29,6 +35,10 @@ export function lead(target: string, stream: Duplex, egress: SandboxEgress): voi
   if (name === '' || port < 1 || port > 65_535) return refuse('EINVAL', 'no host and port');
   if (egress.hosts !== null && !isListed(name, egress.hosts))
     return refuse('EACCES', `${name} is not among the hosts that sandboxes may reach (SANDBOX_EGRESS_HOSTS)`);
+  const { choice } = egress;
+  if (choice?.mode === 'none') return refuse('EACCES', 'this sandbox may reach nothing (its egress is "none")');
+  if (choice?.mode === 'allow' && !isListed(name, choice.allow))
+    return refuse('EACCES', `${name} is not among the hosts that this sandbox may reach (its egress.allow)`);
   if (isIP(name) !== 0 && !mayConnect(name, egress.policy))
     return refuse('EACCES', `sandboxes may not reach ${name}: it is no public address`);
   const outside = connect({ host: name, port, lookup: egress.lookup, timeout: CONNECT_MS, allowHalfOpen: true });

@@ -4,6 +4,7 @@
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PlatformError } from '#core/errors.ts';
+import type { SandboxOptions } from '#core/sandbox/options.ts';
 import type { MachineSpec, MachineState, SandboxBackend } from '../../backend.ts';
 import type { HostedSettings } from './settings.ts';
 import { ProviderError, type HostedProvider, type ProviderMachine } from './provider.ts';
@@ -49,7 +50,8 @@ export async function openHostedBackend(parts: HostedBackendParts): Promise<Sand
   /** Ids of the provider, which a name has until its machine is removed. */
   const ids = new Map<string, string>();
   await checkKey();
-  await checkMachineType();
+  const machineTypes = await provider.machineTypes();
+  checkMachineType();
   const mismatch = await snapshotMismatch();
   if (mismatch !== null) throw new Error(mismatch);
 
@@ -70,13 +72,26 @@ export async function openHostedBackend(parts: HostedBackendParts): Promise<Sand
       report(`HOSTED_API_KEY expires on ${new Date(key.expiresAt).toISOString().slice(0, 10)}: make a new one`);
   }
 
-  async function checkMachineType(): Promise<void> {
-    const types = await provider.machineTypes();
-    if (!types.includes(settings.machineType))
+  function checkMachineType(): void {
+    if (!machineTypes.includes(settings.machineType))
       throw new Error(
-        `HOSTED_MACHINE_TYPE is ${settings.machineType}, and the provider has ${types.join(', ') || 'none'}`,
+        `HOSTED_MACHINE_TYPE is ${settings.machineType}, and the provider has ${machineTypes.join(', ') || 'none'}`,
       );
   }
+
+  function check({ machine, image, egress }: SandboxOptions): void {
+    const refuse = (reason: string): never => {
+      throw new PlatformError('sandbox_option_refused', { reason });
+    };
+    if (machine !== null && !machineTypes.includes(machine))
+      refuse(`the provider has no machine "${machine}": it has ${machineTypes.join(', ')}`);
+    if (image !== null)
+      refuse(`machines of a hosted provider are made of its template, and take no image (${image}): leave it out`);
+    if (egress !== null && egress.mode !== 'all')
+      refuse(`machines of a hosted provider have its network, which egress "${egress.mode}" cannot narrow`);
+  }
+
+  const typeOf = ({ machine }: SandboxOptions): string => machine ?? settings.machineType;
 
   /** Null where templates are as they were pinned. */
   async function snapshotMismatch(): Promise<string | null> {
@@ -149,13 +164,16 @@ export async function openHostedBackend(parts: HostedBackendParts): Promise<Sand
 
   return {
     provider: 'hosted',
-    create: ({ key }) =>
+    check,
+    create: ({ key, options }) =>
       doing('making the sandbox', async () => {
+        check(options);
         const refused = await snapshotMismatch();
         if (refused !== null) throw new Error(refused);
         await remove(key);
         try {
-          const { template, machineType, ttlSeconds } = settings;
+          const { template, ttlSeconds } = settings;
+          const machineType = typeOf(options);
           const made = await created(provider.create({ name: nameOf(key), template, machineType, ttlSeconds }), key);
           ids.set(key, made.id);
           await untilRunning(key);
@@ -165,10 +183,14 @@ export async function openHostedBackend(parts: HostedBackendParts): Promise<Sand
           throw error;
         }
       }),
-    resume: ({ key }: MachineSpec) =>
+    resume: ({ key, options }: MachineSpec) =>
       doing('waking the sandbox', async () => {
+        check(options);
         const machine = await find(key);
         if (machine === null) throw new PlatformError('sandbox_lost', { reason: 'its files are gone' });
+        // One that stands still goes on as it was made.
+        if (machine.state === 'stopped' && machine.machineType !== typeOf(options))
+          await provider.update(machine.id, { machineType: typeOf(options) });
         if (machine.state === 'suspended' || machine.state === 'stopped')
           await provider.resume(machine.id, settings.ttlSeconds);
         await untilRunning(key);

@@ -36,6 +36,8 @@ const ANSWER_BYTES_MAX = 1024 * 1024;
 const PAGES_MAX = 1000;
 const STATES: ReadonlySet<string> = new Set<ProviderState>(['starting', 'running', 'suspended', 'stopped']);
 
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
 /** Requests may be repeated: a machine's name is its own, and the provider answers 409 to a second one. */
 export function openProviderApi(parts: ProviderApiParts): HostedProvider & { close(): Promise<void> } {
   const { baseUrl, apiKey, organization, certificateAuthority: ca, answerMs } = parts;
@@ -48,7 +50,7 @@ export function openProviderApi(parts: ProviderApiParts): HostedProvider & { clo
   const machines = `/v1/organizations/${encodeURIComponent(organization)}/sandboxes`;
 
   async function call(
-    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+    method: Method,
     target: string,
     body?: Readonly<Record<string, unknown>> | Uint8Array,
   ): Promise<unknown> {
@@ -64,7 +66,7 @@ export function openProviderApi(parts: ProviderApiParts): HostedProvider & { clo
   }
 
   async function once(
-    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+    method: Method,
     target: string,
     body: Readonly<Record<string, unknown>> | Uint8Array | undefined,
   ): Promise<{ readonly status: number; readonly body: unknown; readonly retryAfterMs: number | null }> {
@@ -140,6 +142,9 @@ export function openProviderApi(parts: ProviderApiParts): HostedProvider & { clo
     async read(id) {
       return machine(await call('GET', one(id)), one(id));
     },
+    async update(id, { machineType }) {
+      await call('PATCH', one(id), { machineType });
+    },
     async resume(id, ttlSeconds) {
       await call('POST', `${one(id)}/resume`, { ttlSeconds });
     },
@@ -194,9 +199,14 @@ function openExec(url: string, authorization: string, ca: string | undefined, an
 }
 
 function machine(value: unknown, target: string): ProviderMachine {
-  const { id, name, state } = record(value, target);
+  const { id, name, machineType, state } = record(value, target);
   if (typeof state !== 'string' || !STATES.has(state)) throw unreadable(target);
-  return { id: text(id, target), name: text(name, target), state: state as ProviderState };
+  return {
+    id: text(id, target),
+    name: text(name, target),
+    machineType: text(machineType, target),
+    state: state as ProviderState,
+  };
 }
 
 function record(value: unknown, target: string): Readonly<Record<string, unknown>> {

@@ -9,6 +9,7 @@ export type ProviderState = 'starting' | 'running' | 'suspended' | 'stopped';
 export interface ProviderMachine {
   readonly id: string;
   readonly name: string;
+  readonly machineType: string;
   readonly state: ProviderState;
 }
 
@@ -40,6 +41,8 @@ export interface HostedProvider {
   list(prefix: string): Promise<readonly ProviderMachine[]>;
   create(spec: ProviderMachineSpec): Promise<ProviderMachine>;
   read(id: string): Promise<ProviderMachine>;
+  /** Of a stopped one, for its next start. */
+  update(id: string, changes: { readonly machineType: string }): Promise<void>;
   resume(id: string, ttlSeconds: number): Promise<void>;
   stop(id: string, keepsMemory: boolean): Promise<void>;
   /** No error where there is none. */

@@ -38,20 +38,29 @@ export interface LocalParts {
 export function createLocalBackend({ folder, environment, warn }: LocalParts): SandboxBackend {
   const machines = new Map<string, Machine>();
   let sockets: string | null = null;
-  let warned = false;
+  /** What was warned of. */
+  const warned = new Set<string>();
 
   const folderOf = (key: string): string => path.join(folder, key);
   const workspaceOf = (key: string): string => path.join(folderOf(key), 'workspace');
   // Not the key alone: another installation on this machine may have the same.
   const markOf = (key: string): string => `${Buffer.from(folder).toString('base64url')}-${key}`;
 
-  async function start({ key }: MachineSpec): Promise<void> {
-    if (!warned)
-      warn(
-        'sandboxes are processes of this machine here and do NOT isolate: commands in them can read, change and send ' +
-          'whatever you can. Start Docker or podman for sandboxes that are fenced',
-      );
-    warned = true;
+  function warnOnce(what: string, message: string): void {
+    if (!warned.has(what)) warn(message);
+    warned.add(what);
+  }
+
+  async function start({ key, options: { machine, image, egress } }: MachineSpec): Promise<void> {
+    warnOnce(
+      'all',
+      'sandboxes are processes of this machine here and do NOT isolate: commands in them can read, change and send ' +
+        'whatever you can. Start Docker or podman for sandboxes that are fenced',
+    );
+    const ignored = { machine, image, egress: egress?.mode === 'all' ? null : egress };
+    for (const [name, value] of Object.entries(ignored))
+      if (value !== null)
+        warnOnce(name, `the option ${name} of sandboxes does nothing here: they are processes of this machine`);
     mkdirSync(workspaceOf(key), { recursive: true, mode: 0o700 });
     // A path in the project may be longer than a socket's name may be.
     sockets ??= mkdtempSync(path.join(tmpdir(), 'platform-sandboxes-'));
@@ -120,6 +129,8 @@ export function createLocalBackend({ folder, environment, warn }: LocalParts): S
 
   return {
     provider: 'local',
+    // A worker says them for where it is deployed.
+    check: () => {},
     async create(spec) {
       await end(spec.key);
       await rm(folderOf(spec.key), { recursive: true, force: true });

@@ -31,10 +31,12 @@ test('containers of the engine of this machine are the default, on loopback, kep
       provider: 'container',
       socketPath: '/var/run/docker.sock',
       image: 'platform-sandbox:latest',
+      images: [],
       folder: '/data/sandboxes',
       hosts: null,
       reachesPrivate: false,
     },
+    machineMax: 'xlarge',
     logsExec: false,
     warnings: [],
   });
@@ -45,6 +47,16 @@ test('containers of the engine of this machine are the default, on loopback, kep
 test('the hosts that sandboxes may reach are names, with all below them where they begin with a star', () => {
   const { machines } = sandboxConfig({ ...least, SANDBOX_EGRESS_HOSTS: 'API.example.com, *.npmjs.org' });
   assert.deepEqual((machines as { hosts: unknown }).hosts, ['api.example.com', '*.npmjs.org']);
+});
+
+test('the operator says which images and which largest machine may be asked for', () => {
+  const { machines, machineMax } = sandboxConfig({
+    ...least,
+    SANDBOX_IMAGES: 'tools:3, registry.example.com:5000/a/b@sha256:00',
+    SANDBOX_MACHINE_MAX: 'default',
+  });
+  assert.deepEqual((machines as { images: unknown }).images, ['tools:3', 'registry.example.com:5000/a/b@sha256:00']);
+  assert.equal(machineMax, 'default');
 });
 
 const refusals: readonly (readonly [title: string, environment: Record<string, string>, message: RegExp])[] = [
@@ -74,6 +86,8 @@ const refusals: readonly (readonly [title: string, environment: Record<string, s
     { ...least, SANDBOX_EGRESS_HOSTS: 'a.b, http://c' },
     /SANDBOX_EGRESS_HOSTS has "http:\/\/c"/,
   ],
+  ['no name of an image', { ...least, SANDBOX_IMAGES: 'a,--privileged' }, /SANDBOX_IMAGES has "--privileged"/],
+  ['an unknown machine', { ...least, SANDBOX_MACHINE_MAX: 'huge' }, /SANDBOX_MACHINE_MAX is "huge": it takes small/],
   ['a limit that is no number', { ...least, SANDBOX_MEMORY_MB: 'lots' }, /SANDBOX_MEMORY_MB/],
   ['hosted without its key', { ...hosted, HOSTED_API_KEY: '' }, /SANDBOX_PROVIDER=hosted needs HOSTED_API_KEY/],
   [

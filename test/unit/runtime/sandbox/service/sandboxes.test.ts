@@ -4,7 +4,7 @@ import { duplexPair } from 'node:stream';
 import { test, type TestContext } from 'node:test';
 import { PlatformError } from '#core/errors.ts';
 import type { SandboxPlace } from '#core/sandbox/operations.ts';
-import type { MachineState, SandboxBackend } from '#runtime/sandbox/backend.ts';
+import type { MachineSpec, MachineState, SandboxBackend } from '#runtime/sandbox/backend.ts';
 import type { IdleTimes } from '#runtime/sandbox/service/rows.ts';
 import { createMemoryRows } from '#runtime/sandbox/service/rows-memory.ts';
 import { startSandboxes, type RunningSandboxes } from '#runtime/sandbox/service/sandboxes.ts';
@@ -16,6 +16,8 @@ const NEVER_MS = 2 ** 30;
 interface Machines {
   readonly states: Map<string, MachineState>;
   readonly calls: string[];
+  /** What machines were made and started of. */
+  readonly specs: MachineSpec[];
   /** What the next calls of these names do first. */
   readonly before: Map<string, () => Promise<void> | void>;
 }
@@ -26,16 +28,19 @@ function open(
 ): Machines & { readonly sandboxes: RunningSandboxes; readonly reports: string[] } {
   const states = new Map<string, MachineState>();
   const [calls, reports]: string[][] = [[], []];
+  const specs: MachineSpec[] = [];
   const before = new Map<string, () => Promise<void> | void>();
-  const moving = (name: string, state: MachineState) => async (of: string | { key: string }) => {
+  const moving = (name: string, state: MachineState) => async (of: string | MachineSpec) => {
     const key = typeof of === 'string' ? of : of.key;
     calls!.push(name);
+    if (typeof of !== 'string') specs.push(of);
     await before.get(name)?.();
     if (state === 'absent') states.delete(key);
     else states.set(key, state);
   };
   const backend: SandboxBackend = {
     provider: 'local',
+    check: () => {},
     create: moving('create', 'running'),
     resume: moving('resume', 'running'),
     suspend: moving('suspend', 'suspended'),
@@ -62,10 +67,11 @@ function open(
     leaseMs: 1000,
     sweepMs: 5,
     perProjectMax: 2,
+    machineMax: 'large',
     report: (message) => void reports!.push(message),
   });
   t.after(() => sandboxes.close());
-  return { states, calls: calls!, before, sandboxes, reports: reports! };
+  return { states, calls: calls!, specs, before, sandboxes, reports: reports! };
 }
 
 test('the first call makes the machine, and those that come meanwhile wait for the same', async (t) => {
@@ -163,6 +169,58 @@ test('destroying ends the calls in it at once, and the id is a new machine after
   (await sandboxes.hold(place)).release();
   assert.equal(states.size, 1);
   assert.notEqual([...states.keys()][0], key);
+});
+
+test('other options than a sandbox has stop its machine, and start it with its files', async (t) => {
+  const { sandboxes, calls, specs } = open(t);
+  (await sandboxes.hold(place, { machine: 'small' })).release();
+  (await sandboxes.hold(place, { machine: 'small' })).release();
+  (await sandboxes.hold(place)).release();
+  assert.deepEqual(calls, ['create']);
+  (await sandboxes.hold(place, { machine: 'large', image: 'tools:3' })).release();
+  assert.deepEqual(calls, ['create', 'stop', 'resume']);
+  (await sandboxes.hold(place, { image: null })).release();
+  assert.deepEqual(
+    specs.map(({ options }) => options),
+    [
+      { machine: 'small', image: null, egress: null },
+      { machine: 'large', image: 'tools:3', egress: null },
+      { machine: 'large', image: null, egress: null },
+    ],
+  );
+});
+
+test('options are changed once, whoever asks for them at the same time', async (t) => {
+  const { sandboxes, calls } = open(t);
+  (await sandboxes.hold(place)).release();
+  const held = await Promise.all(Array.from({ length: 20 }, () => sandboxes.hold(place, { machine: 'large' })));
+  for (const one of held) one.release();
+  assert.deepEqual(calls, ['create', 'stop', 'resume']);
+});
+
+test('a sandbox whose machine could not be stopped keeps its options, and takes them with the next call', async (t) => {
+  const { sandboxes, calls, before } = open(t);
+  (await sandboxes.hold(place)).release();
+  before.set('stop', () => {
+    before.delete('stop');
+    throw new PlatformError('sandbox_unavailable', { reason: 'the engine is away' });
+  });
+  await assert.rejects(sandboxes.hold(place, { machine: 'large' }), { code: 'sandbox_unavailable' });
+  assert.equal((await sandboxes.info(place))?.machine, null);
+  (await sandboxes.hold(place, { machine: 'large' })).release();
+  assert.deepEqual(calls, ['create', 'stop', 'stop', 'resume']);
+  assert.equal((await sandboxes.info(place))?.machine, 'large');
+});
+
+test('a machine larger than the operator allows is refused, and nothing is made', async (t) => {
+  const { sandboxes, calls } = open(t);
+  await assert.rejects(sandboxes.hold(place, { machine: 'xlarge' }), {
+    code: 'sandbox_option_refused',
+    message:
+      'There is no such sandbox here: machine "xlarge" is larger than the operator allows, which is "large" (SANDBOX_MACHINE_MAX)',
+  });
+  assert.deepEqual(calls, []);
+  assert.equal(await sandboxes.info(place), null);
 });
 
 test('one that could not be destroyed can be used, and destroyed later', async (t) => {

@@ -1,0 +1,151 @@
+// What a sandbox is made of, as a caller wants it: how large its machine is, which image its system comes from and what
+// it may reach. They come with each call, as JSON in the header `sandbox-options`, and are checked here. Pure.
+import { PlatformError } from '../errors.ts';
+import { toFields, type Fields } from './arguments.ts';
+
+/** What a machine of a size may use. */
+export interface MachineLimits {
+  readonly processors: number;
+  readonly memoryMb: number;
+  /** Processes and threads at a time. */
+  readonly tasks: number;
+}
+
+/** The sizes that can be asked for, the smallest one first. Without one: `SANDBOX_MEMORY_MB`, `SANDBOX_CPUS`. */
+export const machineSizes = {
+  small: { processors: 1, memoryMb: 2048, tasks: 512 },
+  default: { processors: 2, memoryMb: 4096, tasks: 1024 },
+  large: { processors: 4, memoryMb: 8192, tasks: 2048 },
+  xlarge: { processors: 8, memoryMb: 16_384, tasks: 4096 },
+} as const satisfies Readonly<Record<string, MachineLimits>>;
+
+export type MachineSize = keyof typeof machineSizes;
+
+export const MACHINE_SIZES = Object.keys(machineSizes) as readonly MachineSize[];
+
+/** What a sandbox may reach, of what the operator allows. `allow` has names, and `*.` before those with all below. */
+export interface EgressChoice {
+  readonly mode: 'all' | 'none' | 'allow';
+  /** Of `allow` alone; otherwise empty. */
+  readonly allow: readonly string[];
+}
+
+/** Null: as the operator has it. */
+export interface SandboxOptions {
+  readonly machine: MachineSize | null;
+  readonly image: string | null;
+  readonly egress: EgressChoice | null;
+}
+
+/** Those that a call says: what it leaves out stays as it is, null goes back to what the operator has. */
+export type SandboxOptionsChange = Partial<SandboxOptions>;
+
+export const NO_OPTIONS: SandboxOptions = { machine: null, image: null, egress: null };
+
+/** The header with them, through `encodeURIComponent`. */
+export const OPTIONS_HEADER = 'sandbox-options';
+export const OPTIONS_CHARS_MAX = 12 * 1024;
+
+const ALLOWED_MAX = 100;
+/** A name of a host or an address, or `*.` and a name. */
+export const HOST_NAME = /^(?:\*\.)?[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
+/** As engines take them: `registry.example.com:5000/name:tag`, `name@sha256:...`. */
+export const IMAGE_NAME = /^[a-z0-9][A-Za-z0-9._:/@-]{0,254}$/;
+
+function invalid(reason: string): PlatformError {
+  return new PlatformError('invalid_argument', { reason });
+}
+
+export function isMachineSize(value: unknown): value is MachineSize {
+  return typeof value === 'string' && Object.hasOwn(machineSizes, value);
+}
+
+/**
+ * @param value of whoever calls: anything.
+ * @throws {PlatformError} `invalid_argument` that says which one is wrong, and what it may be.
+ */
+export function toOptionsChange(value: unknown): SandboxOptionsChange {
+  const fields = toFields(value);
+  for (const name of Object.keys(fields))
+    if (!Object.hasOwn(readers, name))
+      throw invalid(
+        `A sandbox has no option ${JSON.stringify(name.slice(0, 64))}: it takes ${Object.keys(readers).join(', ')}`,
+      );
+  const said = Object.entries(readers).filter(([name]) => fields[name] !== undefined);
+  return Object.fromEntries(
+    said.map(([name, read]) => [name, fields[name] === null ? null : read(fields[name])]),
+  ) as SandboxOptionsChange;
+}
+
+const readers = { machine: toMachine, image: toImage, egress: toEgress };
+
+/** Of the header; null: none. @throws {PlatformError} */
+export function optionsChangeIn(header: string | undefined): SandboxOptionsChange | null {
+  if (header === undefined) return null;
+  if (header.length > OPTIONS_CHARS_MAX)
+    throw invalid(`The options of a sandbox have ${header.length} characters, and may have ${OPTIONS_CHARS_MAX}`);
+  let value: unknown;
+  try {
+    value = JSON.parse(decodeURIComponent(header));
+  } catch {
+    throw invalid(`The header ${OPTIONS_HEADER} must be JSON, through encodeURIComponent`);
+  }
+  return toOptionsChange(value);
+}
+
+export function withChange(options: SandboxOptions, change: SandboxOptionsChange): SandboxOptions {
+  return { ...options, ...change };
+}
+
+export function isSameOptions(one: SandboxOptions, other: SandboxOptions): boolean {
+  const written = ({ machine, image, egress }: SandboxOptions): string =>
+    JSON.stringify([machine, image, egress === null ? null : [egress.mode, egress.allow]]);
+  return written(one) === written(other);
+}
+
+/** What a row has; anything else in it is as the operator has it. */
+export function storedOptions(value: unknown): SandboxOptions {
+  try {
+    return withChange(NO_OPTIONS, toOptionsChange(value));
+  } catch {
+    return NO_OPTIONS;
+  }
+}
+
+function toMachine(value: unknown): MachineSize {
+  if (!isMachineSize(value)) throw invalid(`machine must be one of ${MACHINE_SIZES.join(', ')}${butIs(value)}`);
+  return value;
+}
+
+function toImage(value: unknown): string {
+  if (typeof value !== 'string' || !IMAGE_NAME.test(value))
+    throw invalid(`image must be the name of an image, such as "registry.example.com/tools:3"${butIs(value)}`);
+  return value;
+}
+
+function toEgress(value: unknown): EgressChoice {
+  if (value === null || typeof value !== 'object' || Array.isArray(value))
+    throw invalid(`egress must be { mode: "all" | "none" | "allow", allow: [...] }${butIs(value)}`);
+  const { mode, allow = [], ...others } = value as Fields;
+  if (mode !== 'all' && mode !== 'none' && mode !== 'allow')
+    throw invalid(`egress.mode must be "all", "none" or "allow"${butIs(mode)}`);
+  const [other] = Object.keys(others);
+  if (other !== undefined)
+    throw invalid(`egress has no ${JSON.stringify(other.slice(0, 64))}: it takes mode and allow`);
+  if (!Array.isArray(allow)) throw invalid(`egress.allow must be a list of names of hosts${butIs(allow)}`);
+  if (mode !== 'allow' && allow.length > 0) throw invalid(`egress.allow goes with the mode "allow", not "${mode}"`);
+  if (allow.length > ALLOWED_MAX) throw invalid(`egress.allow has ${allow.length} names, and may have ${ALLOWED_MAX}`);
+  return { mode, allow: allow.map(toHost) };
+}
+
+function toHost(value: unknown): string {
+  const name = typeof value === 'string' ? value.toLowerCase() : '';
+  if (!HOST_NAME.test(name))
+    throw invalid(`egress.allow takes names such as "api.example.com" and "*.example.com"${butIs(value)}`);
+  return name;
+}
+
+function butIs(value: unknown): string {
+  if (typeof value === 'string') return `, but is ${JSON.stringify(value.slice(0, 80))}`;
+  return `, but is ${value === null ? 'null' : Array.isArray(value) ? 'an array' : typeof value}`;
+}

@@ -1,0 +1,70 @@
+// The images that sandboxes may have besides the default one: those that the engine lacks are pulled when they are
+// first wanted. Whoever calls waits for a while; what takes longer goes on without them. Called by backend.ts.
+import { setTimeout as delay } from 'node:timers/promises';
+import { PlatformError } from '#core/errors.ts';
+import { EngineError, type EngineApi } from './engine-api.ts';
+
+export interface Images {
+  /** @throws {PlatformError} `sandbox_unavailable`: it is not there, or not yet. */
+  have(image: string): Promise<void>;
+}
+
+export function openImages(parts: {
+  readonly api: EngineApi;
+  /** How long a call waits. */
+  readonly waitMs: number;
+  report(message: string): void;
+}): Images {
+  const { api, waitMs, report } = parts;
+  /** Whether it is there when that is over. */
+  const pulls = new Map<string, Promise<boolean>>();
+
+  async function isThere(image: string): Promise<boolean> {
+    try {
+      await api.call('GET', `/images/${encodeURIComponent(image)}/json`);
+      return true;
+    } catch (error) {
+      if (error instanceof EngineError && error.status === 404) return false;
+      throw error;
+    }
+  }
+
+  async function pull(image: string): Promise<boolean> {
+    report(`image ${image} is pulled, since a sandbox wants it and the engine lacks it`);
+    try {
+      const { name, tag } = partsOf(image);
+      await api.call('POST', `/images/create?${new URLSearchParams({ fromImage: name, tag }).toString()}`);
+    } catch (error) {
+      report(`image ${image} is not pulled: ${(error as Error).message}`);
+    }
+    // Engines tell of failures in the middle of an answer that began well.
+    return isThere(image).catch(() => false);
+  }
+
+  return {
+    async have(image) {
+      if (await isThere(image)) return;
+      let pulling = pulls.get(image);
+      if (pulling === undefined) {
+        pulling = pull(image).finally(() => pulls.delete(image));
+        pulls.set(image, pulling);
+      }
+      const ended = new AbortController();
+      const late = delay(waitMs, null, { signal: ended.signal }).catch(() => null);
+      const isPulled = await Promise.race([pulling, late]).finally(() => ended.abort());
+      if (isPulled === true) return;
+      throw new PlatformError('sandbox_unavailable', {
+        reason:
+          isPulled === null
+            ? `image ${image} is being pulled, which takes a while`
+            : `the container engine has no image ${image}, and cannot pull it`,
+      });
+    },
+  };
+}
+
+/** Without a tag an engine would take all there are. @example partsOf('host:5000/a').tag // 'latest' */
+function partsOf(image: string): { readonly name: string; readonly tag: string } {
+  const [, name = image, tag = 'latest'] = /^(.+?)(?:@(sha256:.+)|:([^/]+))?$/.exec(image)?.filter(Boolean) ?? [];
+  return { name, tag };
+}
