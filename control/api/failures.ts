@@ -1,6 +1,7 @@
 // Errors as answers: one shape, `{message, code, requestId}`, whoever has thrown them.
 import type { Logger } from 'pino';
 import { HttpError } from '#packages/worker/index.ts';
+import { isConnectionTrouble } from '#postgres/postgres-error.ts';
 import { ApiError } from './errors.ts';
 
 /** JSON Schema of every failure. */
@@ -46,8 +47,19 @@ export function failureOf(error: unknown, { log, requestId, method, route }: Fai
   if (error instanceof HttpError) return ofFramework(error, requestId, method);
   if (isTextRefused(error))
     return failure(new ApiError('bad_request', { reason: 'A text holds U+0000 or half a character' }), requestId);
+  if (isDatabaseAway(error)) {
+    log.warn({ err: error, requestId, route }, 'Request failed: the database is away');
+    const reason = 'The platform cannot reach its database at the moment: try again';
+    return failure(new ApiError('unavailable', { reason }, { 'retry-after': '1' }), requestId);
+  }
   log.error({ err: error, requestId, route }, 'Request failed');
   return failure(new ApiError('internal'), requestId);
+}
+
+/** Also of connections that the pool had when the server went. A file that is not there is another matter. */
+function isDatabaseAway(error: unknown): boolean {
+  const { syscall } = (error ?? {}) as { syscall?: unknown };
+  return isConnectionTrouble(error) && (syscall === undefined || ['connect', 'read', 'write'].includes(String(syscall)));
 }
 
 /** Postgres keeps every text but those with U+0000, and in JSON those with half of a surrogate pair. */

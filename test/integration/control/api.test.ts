@@ -5,6 +5,7 @@ import { defaultLimits } from '#core/limits.ts';
 import { createApi } from '#control/api/app.ts';
 import { createClientAddress, networkOf } from '#control/api/client-address.ts';
 import { sweepApi } from '#control/api/sweep.ts';
+import { openSql } from '#postgres/sql.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
 
 let control: TestControl;
@@ -43,6 +44,39 @@ test('every answer has its request id, the version of the API, and is not stored
   assert.equal(headers.get('x-platform-api-version'), '2026-11-01');
   const forged = await send('/health', { headers: { 'x-request-id': 'a"b' } });
   assert.match(forged.headers.get('x-request-id')!, /^[\da-f-]{36}$/);
+});
+
+test('a database that was killed, or is not there, is said to be away for a moment, rather than a defect', async () => {
+  const sql = openSql({ url: control.databaseUrl, name: 'doomed api', connectionsMax: 2 });
+  const nowhere = openSql({ url: 'postgres://nobody@127.0.0.1:1/nothing', name: 'lonely api' });
+  const expected = {
+    message: 'The platform cannot reach its database at the moment: try again',
+    code: 'unavailable',
+    requestId: 'mine-12345',
+  };
+  const ask = (parts: typeof control.parts) =>
+    send(`/orgs/${control.organizationId}/projects`, { headers: asOwner({ 'x-request-id': 'mine-12345' }) }, parts);
+  try {
+    // Its statements are under way when their server goes.
+    const slow = [sql`SELECT pg_sleep(60)`, sql`SELECT pg_sleep(60)`].map((each) => each.catch(() => {}));
+    const started = async (): Promise<boolean> =>
+      (
+        await control.sql`
+          SELECT FROM pg_stat_activity WHERE application_name = 'doomed api' AND wait_event = 'PgSleep'`
+      ).length === 2;
+    while (!(await started()));
+    const asked = ask({ ...control.parts, sql });
+    await control.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'doomed api'`;
+    await Promise.all(slow);
+    const killed = await asked;
+    // A connection that was made meanwhile answers it.
+    if (killed.status !== 200) assert.deepEqual([killed.status, killed.body], [503, expected]);
+    const away = await ask({ ...control.parts, sql: nowhere });
+    assert.deepEqual([away.status, away.body, away.headers.get('retry-after')], [503, expected, '1']);
+    assert.equal((await ask({ ...control.parts, sql })).status, 200);
+  } finally {
+    await Promise.all([sql.end({ timeout: 1 }), nowhere.end({ timeout: 1 })]);
+  }
 });
 
 test('a version of the API before its first is refused', async () => {
