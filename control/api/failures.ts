@@ -59,7 +59,9 @@ export function failureOf(error: unknown, { log, requestId, method, route }: Fai
 /** Also of connections that the pool had when the server went. A file that is not there is another matter. */
 function isDatabaseAway(error: unknown): boolean {
   const { syscall } = (error ?? {}) as { syscall?: unknown };
-  return isConnectionTrouble(error) && (syscall === undefined || ['connect', 'read', 'write'].includes(String(syscall)));
+  return (
+    isConnectionTrouble(error) && (syscall === undefined || ['connect', 'read', 'write'].includes(String(syscall)))
+  );
 }
 
 /** Postgres keeps every text but those with U+0000, and in JSON those with half of a surrogate pair. */

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { createEngine } from './engine.ts';
 import { openEngineStores, type EngineStores } from './process/stores.ts';
 import { openEngineLog, type EngineLog } from './process/log.ts';
+import { createSandboxRemoval } from './bindings/sandbox-removal.ts';
 import { createSandboxTransport } from './bindings/sandbox-transport.ts';
 import { createAiOrigin, createAiSocket, type AiAddress } from './bindings/ai-transport.ts';
 import { Forwarder } from './cluster/forwarder.ts';
@@ -96,12 +97,13 @@ async function start(): Promise<void> {
   const config = engineConfig(process.env);
   if (config.supervision === null) keepPrivate(config.folder);
   let listeningPort = config.port;
+  const sandboxes = config.sandboxes === null ? null : createSandboxTransport(config.sandboxes);
   const engine = await createEngine({
     limits: config.limits,
     egress: config.egress,
     nameServers: config.nameServers,
     ...aiOf(config),
-    sandboxes: config.sandboxes === null ? null : createSandboxTransport(config.sandboxes),
+    sandboxes,
     ownHosts: createOwnHosts({
       has: (target) =>
         appEvents.has(target) || (isOwnAddress(target, config, listeningPort) && table.find(target.hostname) !== null),
@@ -253,7 +255,7 @@ async function start(): Promise<void> {
       handler,
       openArtifact,
       databases,
-      stores: branchStores,
+      stores: { ...branchStores, sandboxes: sandboxes === null ? null : createSandboxRemoval(sandboxes) },
       resources: {
         databases,
         stores,

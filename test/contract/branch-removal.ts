@@ -8,16 +8,21 @@ import { after, before, test } from 'node:test';
 import { databaseOps } from '#core/database-request.ts';
 import { defaultLimits, type DeliveryLimits } from '#core/limits.ts';
 import { ofPreview } from '#core/preview.ts';
+import { BUILD_RESOURCE } from '#core/sandbox/operations.ts';
 import { usersResource } from '#runtime/engine/bindings/auth.ts';
 import { createBindingCalls } from '#runtime/engine/bindings/bindings.ts';
 import { removeBranch, type BranchStores } from '#runtime/engine/bindings/branch-removal.ts';
+import { createSandboxRemoval } from '#runtime/engine/bindings/sandbox-removal.ts';
+import { createSandboxTransport, type SandboxTransport } from '#runtime/engine/bindings/sandbox-transport.ts';
 import type { StateStore } from '#runtime/engine/bindings/state.ts';
 import { freeOwner } from '#runtime/engine/bridge/free-owner.ts';
 import type { CallScope, HostFunction } from '#runtime/engine/bridge/host-calls.ts';
 import { createMemoryCache } from '#runtime/stores/cache-memory.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
 import { openFilesDisk } from '#runtime/stores/files-disk.ts';
+import { openSandboxClient } from '#core/sandbox/service-client.ts';
 import { startDatabases, type TestDatabases } from '#test/setup/databases.ts';
+import { startTestSandboxService, type TestSandboxService } from '#test/setup/sandbox-service.ts';
 
 const bindings = {
   db: { DB: 'main' },
@@ -26,6 +31,7 @@ const bindings = {
   queue: { MAIL: 'mail' },
   timer: { CLOCK: 'clock' },
   workflow: { ORDER: 'order' },
+  sandbox: { BOX: 'boxes' },
 };
 
 /** Registers the suite's tests. */
@@ -36,13 +42,20 @@ export function branchRemovalContract(
   let opened: Awaited<ReturnType<typeof open>>;
   let folder = '';
   let fs: ReturnType<typeof openFilesDisk>;
+  let service: TestSandboxService;
+  let transport: SandboxTransport;
   before(async () => {
     databases = await startDatabases();
     opened = await open(defaultLimits.delivery);
     folder = await mkdtemp(join(tmpdir(), 'platform-test-'));
     fs = openFilesDisk(folder);
+    service = await startTestSandboxService();
+    const { url, token } = service.address;
+    transport = createSandboxTransport({ origin: url, token });
   });
   after(async () => {
+    await transport.close();
+    await service.close();
     fs.close();
     await opened.close();
     await databases.close();
@@ -123,8 +136,24 @@ export function branchRemovalContract(
     await databases.client.run(users, databaseOps.exec, 0, JSON.stringify(['CREATE TABLE u (a)']));
     assert.deepEqual(await databasesOf('shop~~login'), ['auth~users.sqlite']);
     assert.equal(await contents(), 6);
+    const client = openSandboxClient(service.address);
+    const places = [
+      { project: 'shop', resource: 'boxes', id: 'kept' },
+      { project: 'shop', resource: 'boxes~~login', id: 'one' },
+      { project: 'shop', resource: 'boxes~~login', id: 'two' },
+      { project: 'shop', resource: 'boxes~~log', id: 'kept' },
+      { project: 'shop', resource: BUILD_RESOURCE, id: 'login' },
+      { project: 'shop', resource: BUILD_RESOURCE, id: 'main' },
+    ];
+    for (const place of places) await client.call(place, 'resume');
 
-    const stores: BranchStores = { databases: databases.client, state: opened.state, files: fs, events: opened.stores };
+    const stores: BranchStores = {
+      databases: databases.client,
+      state: opened.state,
+      files: fs,
+      events: opened.stores,
+      sandboxes: createSandboxRemoval(transport),
+    };
     const removed = {
       project: 'shop',
       branch: 'login',
@@ -137,12 +166,18 @@ export function branchRemovalContract(
       messages: 1,
       timers: 1,
       runs: 1,
+      sandboxes: 2,
     });
     assert.deepEqual(await kept(login), nothing);
     assert.deepEqual(await kept(production), all);
     assert.deepEqual(await kept(beside), all);
     assert.deepEqual(await databasesOf('shop'), ['main.sqlite', 'main~~log.sqlite']);
     assert.deepEqual(await databasesOf('shop~~login'), []);
+    const infos = await Promise.all(places.map((place) => client.info(place)));
+    assert.deepEqual(
+      infos.map((info) => info !== null),
+      [true, false, false, true, false, true],
+    );
     assert.deepEqual(await opened.stores.outboxes.due(Date.now() * 2, 0, 10), []);
     assert.equal(await contents(), 4);
 
@@ -154,16 +189,31 @@ export function branchRemovalContract(
       messages: 0,
       timers: 0,
       runs: 0,
+      sandboxes: 0,
     });
     await fill(login);
     assert.deepEqual(await kept(login), all);
+  });
+
+  test('a branch with sandboxes waits for a service that is away, others do not', async () => {
+    await service.goAway();
+    const stores = { databases: null, state: null, files: null, events: null };
+    const remove = (own: Record<string, Record<string, string>>) =>
+      removeBranch(
+        { ...stores, sandboxes: createSandboxRemoval(transport) },
+        { project: 'shop', branch: 'away', bindings: [own] },
+      );
+    await assert.rejects(remove(bindings), { code: 'fetch_failed' });
+    assert.equal((await remove({})).sandboxes, 0);
+    await service.comeBack();
+    assert.equal((await remove(bindings)).sandboxes, 0);
   });
 
   test('where there is no store of a kind, the others are cleared', async () => {
     const call = callsOf('other', 'other');
     await fill(call);
     await removeBranch(
-      { databases: null, state: opened.state, files: null, events: null },
+      { databases: null, state: opened.state, files: null, events: null, sandboxes: null },
       { project: 'shop', branch: 'other', bindings: [bindings] },
     );
     assert.deepEqual(await kept(call), [[], ['a'], 1, 1, 1]);

@@ -149,7 +149,7 @@ test('a preview gets a copy first, and its migrations only there; it goes with i
     deployments: Object.fromEntries(Object.entries(deployments).filter(([id]) => id !== preview)),
   }));
   assert.deepEqual(await post('remove-branch', removal), {
-    removed: { databases: 1, stateKeys: 2, files: 0, messages: 0, timers: 0, runs: 0 },
+    removed: { databases: 1, stateKeys: 2, files: 0, messages: 0, timers: 0, runs: 0, sandboxes: 0 },
   });
   assert.equal((await platform.fetch('branched', '/count')).text, '1');
   const refused = await platform.ask('/_platform/remove-branch', { ...removal, branch: 'main' });

@@ -7,6 +7,7 @@ import { ofPreview } from '#core/preview.ts';
 import { usersResource } from './auth.ts';
 import type { DatabasePlace } from './scope.ts';
 import type { FileStore } from './files.ts';
+import type { SandboxRemoval } from './sandbox-removal.ts';
 import type { StateStore } from './state.ts';
 
 /** Where branches have what is taken away; null where there is no such store. */
@@ -19,6 +20,7 @@ export interface BranchStores {
     clear(namespace: string): Promise<{ messages: number; timers: number; runs: number }>;
     readonly outboxes: { forget(place: DatabasePlace): Promise<void> };
   } | null;
+  readonly sandboxes: SandboxRemoval | null;
 }
 
 /** A branch that is over. */
@@ -37,14 +39,15 @@ export interface RemovedCounts {
   readonly messages: number;
   readonly timers: number;
   readonly runs: number;
+  readonly sandboxes: number;
 }
 
 /**
- * Deletes a branch's databases, users, state, files, messages, timers and runs; caches go by themselves. To be called
- * once its deployments are served no more: a request that is still running makes anew what it writes to.
+ * Deletes a branch's databases, users, state, files, messages, timers, runs and sandboxes; caches go by themselves. To
+ * be called once its deployments are served no more: a request that is still running makes anew what it writes to.
  */
 export async function removeBranch(
-  { databases, state, files, events }: BranchStores,
+  { databases, state, files, events, sandboxes }: BranchStores,
   removed: RemovedBranch,
 ): Promise<RemovedCounts> {
   const { project, branch } = removed;
@@ -55,7 +58,7 @@ export async function removeBranch(
     return [...resources].map((resource) => ({ namespace: project, resource: ofPreview(resource, preview) }));
   };
   const { messages = 0, timers = 0, runs = 0 } = (await events?.clear(apart)) ?? {};
-  let [count, stateKeys, fileCount] = [0, 0, 0];
+  let [count, stateKeys, fileCount, sandboxCount] = [0, 0, 0, 0];
   for (const place of placesOf('db')) {
     // First: whoever looks for messages in a database that is gone would make it anew, and empty.
     await events?.outboxes.forget(place);
@@ -64,7 +67,10 @@ export async function removeBranch(
   if ((await databases?.remove({ namespace: apart, resource: usersResource })) === true) count++;
   for (const place of placesOf('fs')) fileCount += (await files?.clear(place)) ?? 0;
   if (state !== null) for (const place of placesOf('state')) stateKeys += await clearState(state, place);
-  return { databases: count, stateKeys, files: fileCount, messages, timers, runs };
+  for (const place of placesOf('sandbox')) sandboxCount += (await sandboxes?.clear(place)) ?? 0;
+  // Builds without a sandbox leave none, and no branch has to wait for a service that it never used.
+  await sandboxes?.clearBuild(project, preview).catch(() => {});
+  return { databases: count, stateKeys, files: fileCount, messages, timers, runs, sandboxes: sandboxCount };
 }
 
 const KEYS_TOGETHER = 1000;

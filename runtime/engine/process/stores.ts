@@ -36,7 +36,7 @@ export interface EngineStores {
   /** Null without a database service. */
   readonly databases: DatabaseClient | null;
   /** Where branches have what goes with them. */
-  readonly branchStores: Omit<BranchStores, 'databases'>;
+  readonly branchStores: Omit<BranchStores, 'databases' | 'sandboxes'>;
   /** Schedules; null without Postgres. */
   readonly cron: EventStores['cron'] | null;
   readonly authRoutes: AuthRoutes | null;
