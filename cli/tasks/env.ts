@@ -149,13 +149,13 @@ export const variableGroups: readonly Group[] = [
     title: 'Sandboxes (docs/sandboxes.md)',
     isNotForAll: true,
     rows: [
-      ['SANDBOX_URL', '', 'The sandbox service, for handlers, such as http://sandbox:4006'],
-      ['SANDBOX_AUTH_TOKEN', '', 'Opens the sandbox service to handlers and the builder: 32 characters or more'],
+      ['SANDBOX_URL', '', 'The sandbox service, for handlers, the API and the builder; in compose http://sandbox:4006'],
       [
         'SANDBOX_PROVIDER',
         '',
         'container or hosted: starts a sandbox service here; default of the part sandbox: container',
       ],
+      ['SANDBOX_HOST', '', 'Address that it listens on: loopback, private or 0.0.0.0; default: HOST'],
       ['SANDBOX_PORT', '4006', 'Port of the sandbox service'],
       [
         'SANDBOX_ADDRESS',
@@ -266,6 +266,8 @@ export const variableGroups: readonly Group[] = [
       ['API_MEMORY', '1g', 'Memory of the API'],
       ['INTERNAL_MEMORY', '2g', 'Memory of broker and database service'],
       ['BUILDER_MEMORY', '4g', 'Memory of all builds together'],
+      ['SANDBOX_ENGINE_SOCKET', '/var/run/docker.sock', 'Socket of the engine that runs sandboxes (profile sandbox)'],
+      ['SANDBOX_SERVICE_MEMORY', '1g', 'Memory of the sandbox service; sandboxes have their own'],
       ['MIGRATOR_MEMORY', '512m', 'Memory of the migrator (profile migrator)'],
       ['WEB_MEMORY', '512m', 'Memory of dashboard and documentation'],
       ['DOCS_PUBLISHED_PORT', '3005', 'Port of the documentation on this machine'],

@@ -20,6 +20,7 @@ const contents: Readonly<Record<string, readonly string[]>> = {
   servers: ['runtime/supervisor/', 'runtime/ssr/', 'postgres/'],
   internal: ['runtime/supervisor/', 'runtime/broker/', 'runtime/databases/', 'runtime/migrator/', 'postgres/'],
   control: ['runtime/supervisor/', 'control/', 'postgres/', 'git/'],
+  sandbox: ['runtime/supervisor/', 'runtime/sandbox/', 'postgres/'],
   builder: ['runtime/supervisor/', 'builder/', 'core/rpc/', 'postgres/', 'git/', ...adapters],
   edge: ['runtime/supervisor/', 'runtime/edge/', 'postgres/'],
   web: ['runtime/supervisor/', 'web/main.ts', 'web/configuration.ts', 'web/sites.ts', 'web/serve/'],

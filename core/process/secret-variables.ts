@@ -18,6 +18,10 @@ export interface SecretVariable {
 export const secretVariables: readonly SecretVariable[] = [
   { name: 'SQLDB_PASSWORD', what: 'Password of Postgres, for the owner of the tables' },
   { name: 'ENGINE_SQLDB_PASSWORD', what: 'Password of Postgres, for engines: they reach the tables of bindings alone' },
+  {
+    name: 'SANDBOX_SQLDB_PASSWORD',
+    what: 'Password of Postgres, for the sandbox service: it reaches the table of sandboxes alone',
+  },
   { name: 'CACHE_PASSWORD', what: 'Password of Redis' },
   { name: 'ENGINE_CACHE_PASSWORD', what: 'Password of Redis, for engines: they reach the keys of the cache alone' },
   { name: 'AUTH_SECRET', what: 'Signs sessions of the dashboard' },
@@ -25,6 +29,7 @@ export const secretVariables: readonly SecretVariable[] = [
   { name: 'ENGINE_SECRET', what: 'Signs sessions of apps and addresses of files' },
   { name: 'PRIVATE_PORT_TOKEN', what: 'Opens the private port of handlers to the API and the broker' },
   { name: 'DB_SERVICE_TOKEN', what: 'Opens the database service to handlers' },
+  { name: 'SANDBOX_AUTH_TOKEN', what: 'Opens the sandbox service to handlers, the API and the builder' },
   { name: 'WEB_TOKEN', what: 'Opens the API to the web process, which serves the dashboard' },
   {
     name: 'EDGE_TOKEN',
@@ -35,7 +40,13 @@ export const secretVariables: readonly SecretVariable[] = [
 ];
 
 /** Addresses that hold a password. */
-const addresses = ['DATABASE_URL', 'ENGINE_DATABASE_URL', 'CACHE_URL', 'ENGINE_CACHE_URL'] as const;
+const addresses = [
+  'DATABASE_URL',
+  'ENGINE_DATABASE_URL',
+  'SANDBOX_DATABASE_URL',
+  'CACHE_URL',
+  'ENGINE_CACHE_URL',
+] as const;
 
 /** Of passwords, which a provider may have chosen. */
 const PASSWORD_CHARS_MIN = 16;

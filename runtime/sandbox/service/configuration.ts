@@ -78,12 +78,13 @@ export function sandboxConfig(
     throw new Error(
       `SANDBOX_AUTH_TOKEN must have at least ${TOKEN_CHARS_MIN} visible ASCII characters (openssl rand -hex 32), the same for handlers`,
     );
-  const host = get('HOST') || '127.0.0.1';
+  const hostVariable = get('SANDBOX_HOST') === '' ? 'HOST' : 'SANDBOX_HOST';
+  const host = get(hostVariable) || '127.0.0.1';
   // All addresses: then only those who come from inside are heard.
   const isEverywhere = host === '0.0.0.0' || host === '::';
   if (!isEverywhere && !isInside(host))
     throw new Error(
-      `HOST is ${host}, which others may reach: the sandbox service listens on loopback and private addresses alone`,
+      `${hostVariable} is ${host}, which others may reach: the sandbox service listens on loopback and private addresses alone`,
     );
   const databaseUrl = get('SANDBOX_DATABASE_URL');
   if (databaseUrl === '')

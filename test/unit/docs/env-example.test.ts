@@ -59,7 +59,10 @@ test('no secret is a setting of all parts', () => {
 
 test('every variable of the compose files is in .env.example', () => {
   const missing = new Set<string>();
-  for (const file of globSync('{compose*.yaml,containers/{services,handler,servers,edge,Caddyfile}*}', { cwd: root }))
+  for (const file of globSync(
+    '{compose*.yaml,docker-compose*.yml,containers/{services,handler,servers,sandbox,edge,Caddyfile}*}',
+    { cwd: root },
+  ))
     for (const [, name] of readFileSync(path.join(root, file), 'utf8').matchAll(/\$\{([A-Z][A-Z0-9_]+)[:}]/g))
       if (!known.has(name!)) missing.add(`${name} (${file})`);
   assert.deepEqual([...missing], [], 'give each a row in cli/tasks/env.ts, then `node cli/run.mjs :env`');

@@ -11,6 +11,9 @@ const MB = 1024 * 1024;
 const SUFFIX = '.img';
 /** ext4 with what it needs for itself. */
 const MB_LEAST = 16;
+const CONTROL = '/dev/loop-control';
+/** Others may take a device between our look for it and its use. */
+const DEVICE_TRIES = 5;
 
 /** Where the bytes of sandboxes lie. */
 export interface Disks {
@@ -42,6 +45,30 @@ export async function openDisks(folder: string, megabytes: number, user: number)
       throw new Error(`${program}: ${stderr.trim().slice(0, 300)}`, { cause: error });
     }
   };
+  // A container has a folder of devices of its own, and in it none of those that the kernel makes as they are needed.
+  const makesNodes = !existsSync(CONTROL);
+  const makeNode = async (device: string): Promise<void> => {
+    const number = /^\/dev\/loop(\d+)$/.exec(device)?.[1];
+    if (number !== undefined && !existsSync(device)) await run('mknod', '--mode=0600', device, 'b', '7', number);
+  };
+  if (makesNodes) {
+    await run('mknod', '--mode=0600', CONTROL, 'c', '10', '237').catch((error: Error) => {
+      throw new Error(`${error.message}. Give the service loop devices (root, CAP_MKNOD), ${otherwise}`, {
+        cause: error,
+      });
+    });
+    for (const name of readdirSync('/sys/block')) await makeNode(`/dev/${name}`);
+  }
+  const attachFree = async (file: string): Promise<string> => {
+    for (let attempt = 1; ; attempt++) {
+      if (makesNodes) await makeNode(await run('losetup', '--find'));
+      try {
+        return await run('losetup', '--find', '--show', '--nooverlap', file);
+      } catch (error) {
+        if (!makesNodes || attempt === DEVICE_TRIES) throw error;
+      }
+    }
+  };
   const devicesOf = async (file: string): Promise<string[]> =>
     (await run('losetup', '--associated', file, '--noheadings', '--output', 'NAME')).split('\n').filter(Boolean);
   const detach = async (file: string): Promise<void> => {
@@ -62,7 +89,7 @@ export async function openDisks(folder: string, megabytes: number, user: number)
       }
       // Of an attempt that came to nothing.
       await detach(file);
-      return run('losetup', '--find', '--show', '--nooverlap', file);
+      return attachFree(file);
     },
     release: async (device) => void (await run('losetup', '--detach', device)),
     has: (key) => existsSync(fileOf(key)),
