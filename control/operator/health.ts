@@ -5,6 +5,7 @@ import { availableParallelism, freemem, loadavg, totalmem } from 'node:os';
 import { GitHostError } from '#git/host/connection.ts';
 import { missingPermissions } from '../git-host/missing-permissions.ts';
 import { fail, ok, warn, type Finding } from '#operations/doctor/finding.ts';
+import { checkSandboxes } from '#operations/doctor/sandboxes.ts';
 import { checkBackups, checkCertificates, checkModes } from '#operations/doctor/installation.ts';
 import type { Parts } from '../parts.ts';
 
@@ -31,7 +32,16 @@ const ASK_MS = 3000;
 
 /** All findings, those of one part together. */
 export async function checkHealth(parts: Parts): Promise<Finding[]> {
-  const checks = [checkDatabase, checkEngines, checkJobs, checkDisk, checkMemory, checkGitHost, checkFolder];
+  const checks = [
+    checkDatabase,
+    checkEngines,
+    checkJobs,
+    checkDisk,
+    checkMemory,
+    checkGitHost,
+    checkFolder,
+    checkMachines,
+  ];
   const found = await Promise.all(
     checks.map(async (check) => {
       try {
@@ -146,6 +156,11 @@ function checkFolder({ folder }: Parts): Promise<Finding[]> {
     checkModes(folder),
     ...checkCertificates(process.env, folder, now),
   ]);
+}
+
+/** Of sandboxes. */
+function checkMachines(): Promise<Finding[]> {
+  return checkSandboxes(process.env);
 }
 
 function checkMemory(): Promise<Finding[]> {

@@ -9,13 +9,17 @@ import { openSql } from '#postgres/sql.ts';
 import type { Places } from '../places.ts';
 import { fail, ok, warn, type Finding } from './finding.ts';
 import { checkMigrator } from './migrator.ts';
+import { checkSandboxes } from './sandboxes.ts';
 
 const ANSWER_MS_SLOW = 250;
 const CLOCK_MS_OFF = 2000;
 const CONNECT_MS_MAX = 3000;
 
 export async function checkServices(places: Places): Promise<Finding[]> {
-  return (await Promise.all([checkDatabase(places), checkCache(places), checkDate(places)])).flat();
+  const { environment } = places;
+  return (
+    await Promise.all([checkDatabase(places), checkCache(places), checkDate(places), checkSandboxes(environment)])
+  ).flat();
 }
 
 async function checkDatabase({ postgres, folder, environment }: Places): Promise<Finding[]> {

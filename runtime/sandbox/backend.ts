@@ -4,6 +4,7 @@
 import type { Duplex } from 'node:stream';
 import type { SandboxPlace } from '#core/sandbox/operations.ts';
 import type { SandboxOptions } from '#core/sandbox/options.ts';
+import type { SandboxCheck } from '#core/sandbox/service-status.ts';
 
 /** What a machine is made of. */
 export interface MachineSpec {
@@ -49,6 +50,8 @@ export interface SandboxBackend {
    * @throws {PlatformError} `sandbox_lost` where no agent answers.
    */
   connect(key: string): Promise<Duplex>;
+  /** What operators should know of what is behind it, and that it works; findings, never a failure. */
+  checks?(): Promise<readonly SandboxCheck[]>;
   /** Lets go of what this process holds. Machines of a `local` backend end; others go on. */
   close(): Promise<void>;
 }

@@ -17,6 +17,7 @@ import {
   type ServiceOperation,
 } from '#core/sandbox/operations.ts';
 import { OPTIONS_HEADER, optionsChangeIn, type SandboxOptionsChange } from '#core/sandbox/options.ts';
+import type { SandboxServiceStatus } from '#core/sandbox/service-status.ts';
 import { askAgent, HEAD_MS_MAX } from './agent-request.ts';
 import type { ExecLog } from './exec-log.ts';
 import { HeldElsewhere, type Sandboxes } from './sandboxes.ts';
@@ -43,6 +44,8 @@ export interface SandboxRoutesParts {
   readonly placement?: CallPlacement;
   /** Without it, what commands print is not logged. */
   readonly execLog?: ExecLog | null;
+  /** For operators; without it, there is no such route. */
+  readonly status?: () => Promise<SandboxServiceStatus>;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
 
@@ -66,7 +69,7 @@ const contentTypes = {
 export function createSandboxRoutes(
   parts: SandboxRoutesParts,
 ): (request: IncomingMessage, response: ServerResponse) => void {
-  const { sandboxes, isAuthorized, callsMax, placement = (_call, here) => here(), execLog = null, log } = parts;
+  const { sandboxes, isAuthorized, callsMax, placement = (_call, here) => here(), execLog = null, log, status } = parts;
   /** Calls that run, by project. */
   const calls = new Map<string, number>();
 
@@ -75,6 +78,8 @@ export function createSandboxRoutes(
     if (url === null) throw invalid('The address is none');
     if (url.pathname === '/healthz') return sendJson(response, { status: 'ok' });
     if (!isAuthorized(request.headers.authorization)) throw new PlatformError('sandbox_unauthorized');
+    if (url.pathname === '/v1/status' && request.method === 'GET' && status !== undefined)
+      return sendJson(response, await status());
     const [version, projects, project = '', kind, resource, id, operation, ...rest] = url.pathname
       .slice(1)
       .split('/')

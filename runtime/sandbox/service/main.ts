@@ -106,6 +106,11 @@ async function start(): Promise<() => Promise<void>> {
       startMs: STARTS * limits.answerMs,
     }),
     execLog: config.logsExec ? createExecLog((line) => log.info(line, 'Output of a command')) : null,
+    status: async () => ({
+      provider: machines.provider,
+      ...sandboxes.figures(),
+      checks: (await backend.checks?.()) ?? [],
+    }),
     log: (level, message) => log[level](message),
   });
   const server = createServer({ requestTimeout: 0, maxHeaderSize: HEADERS_BYTES_MAX }, routes);

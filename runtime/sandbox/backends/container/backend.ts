@@ -6,6 +6,7 @@ import { PlatformError } from '#core/errors.ts';
 import { machineSizes, type SandboxOptions } from '#core/sandbox/options.ts';
 import type { MachineSpec, MachineState, SandboxBackend } from '../../backend.ts';
 import { openChannel, type Channel } from './channel.ts';
+import { checkContainers } from './checks.ts';
 import {
   containerName,
   containerSpec,
@@ -290,6 +291,7 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
         }
         return (await channels.get(key)!).connect();
       }),
+    checks: () => checkContainers({ api, image: parts.image, labels, diskMb: parts.diskMb }),
     async close() {
       for (const key of channels.keys()) drop(key);
       api.close();

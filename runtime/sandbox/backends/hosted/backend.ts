@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { PlatformError } from '#core/errors.ts';
 import type { SandboxOptions } from '#core/sandbox/options.ts';
 import type { MachineSpec, MachineState, SandboxBackend } from '../../backend.ts';
+import { checkProvider, keyExcess, keyExpiry, snapshotMismatch } from './checks.ts';
 import type { HostedSettings } from './settings.ts';
 import { ProviderError, type HostedProvider, type ProviderMachine } from './provider.ts';
 
@@ -36,7 +37,6 @@ export interface HostedProgram {
 /** Below the home folder, where programs start. */
 const INSTALL_FILE = '.platform-sandbox-install';
 const POLL_MS = 100;
-const DAY_MS = 86_400_000;
 
 /**
  * @throws {Error} with what to do, where the provider does not know the key, the key may do too much and
@@ -52,24 +52,16 @@ export async function openHostedBackend(parts: HostedBackendParts): Promise<Sand
   await checkKey();
   const machineTypes = await provider.machineTypes();
   checkMachineType();
-  const mismatch = await snapshotMismatch();
+  const mismatch = await snapshotMismatch(provider, settings);
   if (mismatch !== null) throw new Error(mismatch);
 
   async function checkKey(): Promise<void> {
     const key = await provider.key();
-    const tooMuch = !key.isScoped
-      ? 'HOSTED_API_KEY is not restricted to actions'
-      : key.actions.includes('snapshot.write')
-        ? 'HOSTED_API_KEY may write snapshots, which is for building templates alone'
-        : null;
-    if (tooMuch !== null) {
-      const advice = 'make a key with the actions of docs/sandbox-provider.md, and no others';
-      if (settings.requiresScopedKey) throw new Error(`HOSTED_REQUIRE_SCOPED_KEY: ${tooMuch}; ${advice}`);
-      report(`${tooMuch}; ${advice}`);
-    }
-    if (key.expiresAt === null) report('HOSTED_API_KEY never expires: make one that ends within 365 days');
-    else if (key.expiresAt - Date.now() < 30 * DAY_MS)
-      report(`HOSTED_API_KEY expires on ${new Date(key.expiresAt).toISOString().slice(0, 10)}: make a new one`);
+    const excess = keyExcess(key);
+    if (excess !== null && settings.requiresScopedKey) throw new Error(`HOSTED_REQUIRE_SCOPED_KEY: ${excess}`);
+    if (excess !== null) report(excess);
+    const expiry = keyExpiry(key, Date.now());
+    if (expiry !== null) report(expiry);
   }
 
   function checkMachineType(): void {
@@ -92,14 +84,6 @@ export async function openHostedBackend(parts: HostedBackendParts): Promise<Sand
   }
 
   const typeOf = ({ machine }: SandboxOptions): string => machine ?? settings.machineType;
-
-  /** Null where templates are as they were pinned. */
-  async function snapshotMismatch(): Promise<string | null> {
-    if (settings.template === null || settings.snapshotId === null) return null;
-    const current = await provider.templateSnapshot(settings.template);
-    if (current === settings.snapshotId) return null;
-    return `Template ${settings.template} is at snapshot ${current}, and HOSTED_TEMPLATE_SNAPSHOT_ID pins ${settings.snapshotId}: look at what changed, then pin the new one`;
-  }
 
   /** What the provider said goes to operators; tenants hear that it failed. */
   async function doing<Result>(what: string, work: () => Promise<Result>): Promise<Result> {
@@ -168,7 +152,7 @@ export async function openHostedBackend(parts: HostedBackendParts): Promise<Sand
     create: ({ key, options }) =>
       doing('making the sandbox', async () => {
         check(options);
-        const refused = await snapshotMismatch();
+        const refused = await snapshotMismatch(provider, settings);
         if (refused !== null) throw new Error(refused);
         await remove(key);
         try {
@@ -219,6 +203,7 @@ export async function openHostedBackend(parts: HostedBackendParts): Promise<Sand
           throw new PlatformError('sandbox_lost', { reason: 'it does not run' });
         }
       }),
+    checks: () => checkProvider(provider, settings, Date.now()),
     close: () => provider.close(),
   };
 

@@ -1,0 +1,99 @@
+// What operators are told of the container engine behind sandboxes: that it answers, has the image, and gave no sandbox
+// a network. Called by backend.ts for the service's status; it changes nothing.
+import type { SandboxCheck } from '#core/sandbox/service-status.ts';
+import { EngineError, type EngineApi } from './engine-api.ts';
+
+/** What it looks at. */
+export interface ContainerCheckParts {
+  readonly api: EngineApi;
+  readonly image: string;
+  /** By which containers of sandboxes are found. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** 0: disks have no bound. */
+  readonly diskMb: number;
+}
+
+/** Looked at each time, the newest ones. */
+const CONTAINERS_MAX = 20;
+
+/** Findings, never a failure. */
+export async function checkContainers({ api, image, labels, diskMb }: ContainerCheckParts): Promise<SandboxCheck[]> {
+  let version: string;
+  try {
+    const found = await api.call<{ Version?: unknown } | null>('GET', '/version');
+    version = String(found?.Version).slice(0, 50);
+  } catch (error) {
+    const advice = 'Start it, and look at DOCKER_HOST and at who may open its socket.';
+    return [{ name: 'engine', status: 'fail', message: (error as Error).message, advice }];
+  }
+  return [
+    { name: 'engine', status: 'ok', message: `The container engine ${version} answers`, advice: null },
+    await checkImage(api, image),
+    await checkNetworks(api, labels),
+    diskMb === 0
+      ? {
+          name: 'disks',
+          status: 'warn',
+          message: 'SANDBOX_DISK_MB=0: sandboxes share the disk of the engine, without a limit',
+          advice: 'Set it where the machine has loop devices: one sandbox can fill the disk for all.',
+        }
+      : { name: 'disks', status: 'ok', message: `Each sandbox has a disk of ${diskMb} MB`, advice: null },
+  ];
+}
+
+async function checkImage(api: EngineApi, image: string): Promise<SandboxCheck> {
+  try {
+    await api.call('GET', `/images/${encodeURIComponent(image)}/json`);
+    return { name: 'image', status: 'ok', message: `The engine has the image ${image}`, advice: null };
+  } catch (error) {
+    const isMissing = error instanceof EngineError && error.status === 404;
+    return {
+      name: 'image',
+      status: 'fail',
+      message: isMissing ? `The engine has no image ${image}` : (error as Error).message,
+      advice: `Build it with \`docker build -f Dockerfile.sandbox -t ${image} .\`, or name another one in SANDBOX_DEFAULT_IMAGE.`,
+    };
+  }
+}
+
+/** Lists do not say it in every engine: each is looked at. */
+async function checkNetworks(api: EngineApi, labels: Readonly<Record<string, string>>): Promise<SandboxCheck> {
+  const label = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
+  const filters = encodeURIComponent(JSON.stringify({ label }));
+  try {
+    const found = await api.call<{ Id: string }[]>('GET', `/containers/json?all=1&filters=${filters}`);
+    let looked = 0;
+    let connected = 0;
+    for (const { Id } of found.slice(0, CONTAINERS_MAX)) {
+      const mode = await networkOf(api, Id);
+      if (mode === null) continue;
+      looked++;
+      if (mode !== 'none') connected++;
+    }
+    return connected > 0
+      ? {
+          name: 'isolation',
+          status: 'fail',
+          message: `${connected} of ${looked} containers of sandboxes have a network of their own`,
+          advice: 'Somebody changed them: destroy these sandboxes, and look at who may use the engine.',
+        }
+      : { name: 'isolation', status: 'ok', message: `None of ${looked} containers has a network`, advice: null };
+  } catch (error) {
+    const advice = 'Look at the log of the engine.';
+    return { name: 'isolation', status: 'warn', message: (error as Error).message, advice };
+  }
+}
+
+/** Null: it is gone meanwhile. */
+async function networkOf(api: EngineApi, container: string): Promise<string | null> {
+  try {
+    const { HostConfig } = await api.call<{ HostConfig: { NetworkMode: string } }>(
+      'GET',
+      `/containers/${container}/json`,
+    );
+    return HostConfig.NetworkMode;
+  } catch (error) {
+    if (error instanceof EngineError && error.status === 404) return null;
+    throw error;
+  }
+}

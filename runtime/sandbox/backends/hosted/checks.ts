@@ -1,0 +1,64 @@
+// What operators are told of a hosted provider and its key: at the start of the service, and in its status. Called by
+// backend.ts; the key itself is in no message.
+import type { SandboxCheck } from '#core/sandbox/service-status.ts';
+import type { HostedProvider, ProviderKey } from './provider.ts';
+import type { HostedSettings } from './settings.ts';
+
+const DAY_MS = 86_400_000;
+const DAYS_SOON = 30;
+const ADVICE = 'make a key with the actions of docs/sandbox-provider.md, and no others';
+
+/** What the key may do that it should not; null: nothing. */
+export function keyExcess(key: ProviderKey): string | null {
+  const what = !key.isScoped
+    ? 'HOSTED_API_KEY is not restricted to actions'
+    : key.actions.includes('snapshot.write')
+      ? 'HOSTED_API_KEY may write snapshots, which is for building templates alone'
+      : null;
+  return what === null ? null : `${what}; ${ADVICE}`;
+}
+
+/** Whether it ends in good time; null: it does. */
+export function keyExpiry(key: ProviderKey, now: number): string | null {
+  if (key.expiresAt === null) return 'HOSTED_API_KEY never expires: make one that ends within 365 days';
+  if (key.expiresAt - now >= DAYS_SOON * DAY_MS) return null;
+  return `HOSTED_API_KEY expires on ${new Date(key.expiresAt).toISOString().slice(0, 10)}: make a new one`;
+}
+
+/** Null where templates are as they were pinned. */
+export async function snapshotMismatch(provider: HostedProvider, settings: HostedSettings): Promise<string | null> {
+  if (settings.template === null || settings.snapshotId === null) return null;
+  const current = await provider.templateSnapshot(settings.template);
+  if (current === settings.snapshotId) return null;
+  return `Template ${settings.template} is at snapshot ${current}, and HOSTED_TEMPLATE_SNAPSHOT_ID pins ${settings.snapshotId}: look at what changed, then pin the new one`;
+}
+
+/** Findings, never a failure. */
+export async function checkProvider(
+  provider: HostedProvider,
+  settings: HostedSettings,
+  now: number,
+): Promise<SandboxCheck[]> {
+  const make = 'Run `platform operator sandbox-key`, and set HOSTED_API_KEY to what it prints.';
+  try {
+    const key = await provider.key();
+    const excess = keyExcess(key);
+    const expiry = keyExpiry(key, now);
+    const mismatch = await snapshotMismatch(provider, settings);
+    const host = new URL(settings.baseUrl).host;
+    const well: SandboxCheck = { name: 'provider', status: 'ok', message: `${host} answers over HTTPS`, advice: null };
+    return [
+      well,
+      excess === null
+        ? { name: 'key', status: 'ok', message: 'HOSTED_API_KEY is restricted to actions', advice: null }
+        : { name: 'key', status: 'warn', message: excess, advice: make },
+      ...(expiry === null ? [] : [{ name: 'key', status: 'warn', message: expiry, advice: make } as const]),
+      ...(mismatch === null
+        ? []
+        : [{ name: 'template', status: 'fail', message: mismatch, advice: 'New sandboxes are refused.' } as const]),
+    ];
+  } catch (error) {
+    const advice = 'Look at HOSTED_BASE_URL and HOSTED_API_KEY of the sandbox service.';
+    return [{ name: 'provider', status: 'fail', message: (error as Error).message, advice }];
+  }
+}
