@@ -168,6 +168,18 @@ export const errorTable = {
     blame: 'worker',
     message: 'Nothing answers on port {port} of the sandbox: {reason}',
   },
+  sandbox_port_unknown: {
+    status: 404,
+    blame: 'client',
+    message:
+      'No port of a sandbox has this address: it was taken back, or its sandbox is gone. exposePort gives the present one',
+  },
+  sandbox_port_locked: {
+    status: 401,
+    blame: 'client',
+    message:
+      'This port of a sandbox wants its token: once as ?token= in the address, or in each request as the header {header}',
+  },
   git_failed: { status: 422, blame: 'worker', message: 'git could not check out {url}: {reason}' },
 
   // The platform's own.

@@ -17,6 +17,16 @@ export const sandboxBounds = {
   temporaryMb: ['SANDBOX_TMP_MB', 256, 'What a sandbox may have in `/tmp`, which lies in its memory'],
   perProjectMax: ['SANDBOX_PER_PROJECT_MAX', 50, 'Sandboxes of a project, those that sleep too'],
   callsMax: ['SANDBOX_CALLS_MAX', 200, 'Calls of the sandboxes of one project at a time'],
+  portRequestsMax: [
+    'SANDBOX_PORT_REQUESTS_MAX',
+    100,
+    'Requests and WebSockets to exposed ports of one project at a time',
+  ],
+  portIdleMs: [
+    'SANDBOX_PORT_IDLE_MS',
+    300_000,
+    'A request or WebSocket to an exposed port ends when nothing has passed over it for so long',
+  ],
   idleMs: [
     'SANDBOX_IDLE_MS',
     600_000,

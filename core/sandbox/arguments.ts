@@ -152,6 +152,25 @@ export function toPort(value: unknown): number {
   return toWhole(value, 'The port', { least: 1, most: 65_535 });
 }
 
+/** What `exposePort` makes of a port. */
+export interface ExposeArguments {
+  readonly port: number;
+  /** For people; null: none. */
+  readonly label: string | null;
+  /** Without a token. */
+  readonly isPublic: boolean;
+}
+
+export function toExposeArguments({ port, name, auth }: Fields): ExposeArguments {
+  if (auth !== undefined && auth !== null && auth !== 'token' && auth !== 'public')
+    throw invalid('auth must be "token" or "public"');
+  return {
+    port: toPort(port),
+    label: name === undefined || name === null ? null : toText(name, 'The name of a port', 63),
+    isPublic: auth === 'public',
+  };
+}
+
 /** What `gitCheckout` clones. */
 export interface CheckoutArguments {
   /** Without credentials: it stands in process lists and in the clone's configuration. */
@@ -195,12 +214,14 @@ export interface PortRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: readonly (readonly [string, string])[];
+  /** Of its body; null: nobody says. */
+  readonly bodyBytes: number | null;
 }
 
 /** What says how a message travels: every connection has its own. */
 const HOP_HEADERS = /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|content-length)$/;
 
-export function toPortRequest({ port, method, path, headers }: Fields): PortRequest {
+export function toPortRequest({ port, method, path, headers, bodyBytes }: Fields): PortRequest {
   if (typeof method !== 'string' || !/^[A-Z]{1,20}$/.test(method) || method === 'CONNECT')
     throw invalid('The method must be one of HTTP, such as GET');
   if (typeof path !== 'string' || !/^\/[\x21-\x7e]*$/.test(path)) throw invalid('The path must begin with "/"');
@@ -213,5 +234,8 @@ export function toPortRequest({ port, method, path, headers }: Fields): PortRequ
     if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) throw invalid(`The header ${name} has characters that none may have`);
     if (!HOP_HEADERS.test(name.toLowerCase())) pairs.push([name, value]);
   }
-  return { port: toPort(port), method, path, headers: pairs };
+  const most = Number.MAX_SAFE_INTEGER;
+  const bytes =
+    bodyBytes === undefined || bodyBytes === null ? null : toWhole(bodyBytes, 'bodyBytes', { least: 0, most });
+  return { port: toPort(port), method, path, headers: pairs, bodyBytes: bytes };
 }

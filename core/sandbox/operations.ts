@@ -47,8 +47,12 @@ export const agentOperations = {
 /** What the service does by itself. */
 export const serviceOperations = { info: json, suspend: json, resume: json, stop: json, destroy: json } as const;
 
+/** What the service does by itself for exposed ports. */
+export const portOperations = { exposePort: json, unexposePort: json, listExposedPorts: json } as const;
+
 export type AgentOperation = keyof typeof agentOperations;
 export type ServiceOperation = keyof typeof serviceOperations;
+export type PortOperation = keyof typeof portOperations;
 
 export function isAgentOperation(name: string): name is AgentOperation {
   return Object.hasOwn(agentOperations, name);
@@ -56,6 +60,10 @@ export function isAgentOperation(name: string): name is AgentOperation {
 
 export function isServiceOperation(name: string): name is ServiceOperation {
   return Object.hasOwn(serviceOperations, name);
+}
+
+export function isPortOperation(name: string): name is PortOperation {
+  return Object.hasOwn(portOperations, name);
 }
 
 /** Arguments of an operation whose body is bytes. */
@@ -129,4 +137,6 @@ export const SANDBOX_BOUNDS = {
   /** Entries of one `listFiles`. */
   filesMax: 10_000,
   watchesMax: 20,
+  /** Of one sandbox. */
+  exposedPortsMax: 20,
 } as const;

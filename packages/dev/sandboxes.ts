@@ -27,7 +27,15 @@ const METHODS: readonly string[] = [
   'waitForPort',
   'fetch',
 ];
-const OF_SANDBOX: readonly string[] = ['info', 'suspend', 'resume', 'destroy'];
+const OF_SANDBOX: readonly string[] = [
+  'exposePort',
+  'unexposePort',
+  'listExposedPorts',
+  'info',
+  'suspend',
+  'resume',
+  'destroy',
+];
 
 export function createSandboxes(connection: Connection, name: string): object {
   /** A method of what the first calls give. */

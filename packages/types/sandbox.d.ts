@@ -97,6 +97,21 @@ export interface SandboxError extends Error {
   readonly code: string;
 }
 
+/** A port of a sandbox that has an address. */
+export interface SandboxExposedPort {
+  /** Ends with `/`; of this port alone. It leads nowhere once the port is taken back or the sandbox is gone. */
+  readonly url: string;
+  readonly port: number;
+  /** Of `exposePort`; null: none. */
+  readonly name: string | null;
+  readonly auth: 'token' | 'public';
+  /**
+   * Visitors have it in the address of their first visit (`?token=`), and in a cookie afterwards; programs in each
+   * request, in the header `x-platform-port-token`. None with `public`.
+   */
+  readonly token?: string;
+}
+
 /** Commands and files of a sandbox. Paths that do not begin with `/` are below the working directory. */
 export interface SandboxSession {
   /**
@@ -176,6 +191,17 @@ export interface Sandbox extends SandboxSession {
     cwd?: string;
     env?: Record<string, string>;
   }): Promise<SandboxSession & { readonly sessionId: string }>;
+  /**
+   * Gives a port an address that visitors reach; one that has it keeps it. Visits wake the sandbox.
+   *
+   * @param options `name`: for people. `auth`: `token` by default; `public` lets everybody in who knows the address.
+   * @example const { url, token } = await sandbox.exposePort(8080); return Response.redirect(`${url}?token=${token}`);
+   */
+  exposePort(port: number, options?: { name?: string; auth?: 'token' | 'public' }): Promise<SandboxExposedPort>;
+  /** Takes an address back: at once it leads nowhere. */
+  unexposePort(port: number): Promise<void>;
+  /** By port. */
+  listExposedPorts(): Promise<SandboxExposedPort[]>;
   /** Null: it does not exist. */
   info(): Promise<SandboxInfo | null>;
   /** Its processes stand still until the next call. It is done by itself when nobody has called for a while. */

@@ -31,6 +31,8 @@ import { openLocalSandboxes } from './services/sandboxes.ts';
 import { createServedAssets, type ServedFiles } from './services/served-assets.ts';
 import type { Exchange } from '../engine/http/listener.ts';
 import { openNodeListener } from '../engine/http/listener-node.ts';
+import { createClientHeaders } from '../engine/http/client-address.ts';
+import { createExposedPorts } from '../engine/http/exposed-ports.ts';
 import { createSignedFiles } from '../engine/http/signed-files.ts';
 import { openLocalEvents } from './services/events.ts';
 import { createMemoryCache } from '../stores/cache-memory.ts';
@@ -186,6 +188,21 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
   const changes = createChangeStream();
   const failures = createDevFailures(options.host, changes);
   const project = options.project ?? 'dev';
+  const sandboxes = openLocalSandboxes({
+    // Unlike what projects of a workspace share: one process has them.
+    folder: join(options.stateFolder, 'sandboxes', project),
+    limits: limits.sandbox,
+    environment: process.env,
+    portOrigin: () => `http://*.localhost:${listener.port}`,
+    log,
+  });
+  const exposedPorts = createExposedPorts({
+    transport: sandboxes,
+    domains: ['localhost'],
+    protocol: 'http',
+    publicPort: null,
+    clientHeaders: createClientHeaders([]),
+  });
   const engine = await createEngine({
     work,
     limits,
@@ -193,13 +210,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     cacheFolder: cacheFolder(process.env),
     blanks: 2,
     ...(ai === undefined ? {} : { ai: { transport: createAiFunction(ai.fetch), url: aiUrl } }),
-    sandboxes: openLocalSandboxes({
-      // Unlike what projects of a workspace share: one process has them.
-      folder: join(options.stateFolder, 'sandboxes', project),
-      limits: limits.sandbox,
-      environment: process.env,
-      log,
-    }),
+    sandboxes,
   });
   const cache = createMemoryCache({ bytesMax: limits.cacheBytesMax });
   const events = openLocalEvents({
@@ -298,6 +309,8 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     port: options.port,
     limits,
     onExchange(exchange) {
+      // Every other host leads to the project.
+      if (exposedPorts.take(exchange)) return;
       if (exchange.target === changesPath) changes.serve(exchange);
       else if (waiting === null) answer(exchange);
       else waiting.push(exchange);

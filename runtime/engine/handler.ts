@@ -12,6 +12,7 @@ import type { Deployment } from './deployments/deployment.ts';
 import { createRouteDeployments, type RouteDeploymentParts } from './deployments/route-deployments.ts';
 import { startUpkeep } from './deployments/upkeep.ts';
 import { createClientHeaders } from './http/client-address.ts';
+import type { ExposedPorts } from './http/exposed-ports.ts';
 import type { PassGate } from './http/gates.ts';
 import type { Exchange } from './http/listener.ts';
 import { hostNotFound } from './http/pages.ts';
@@ -30,6 +31,8 @@ export interface HandlerParts extends RouteDeploymentParts {
   readonly findLead: (host: string) => Lead | null;
   /** By it requests over the edge are known. */
   readonly edgeToken?: string;
+  /** Hosts of sandboxes, which no deployment has; absent: there are none. */
+  readonly exposedPorts?: ExposedPorts;
   /** For hosts with a gate; absent where none has one. */
   readonly passGate?: PassGate;
   /** @throws {PlatformError} `artifact_corrupt`, `deployment_unavailable`. */
@@ -179,6 +182,7 @@ export function createHandler(parts: HandlerParts): Handler {
   function onExchange(exchange: Exchange): void {
     const lead = parts.findLead(exchange.host);
     if (lead === null) {
+      if (parts.exposedPorts?.take(exchange) === true) return;
       engineCounters.unroutedRequests++;
       hostNotFound(exchange);
       return;

@@ -4,7 +4,7 @@ import { createEngine } from './engine.ts';
 import { openEngineStores, type EngineStores } from './process/stores.ts';
 import { openEngineLog, type EngineLog } from './process/log.ts';
 import { createSandboxRemoval } from './bindings/sandbox-removal.ts';
-import { createSandboxTransport } from './bindings/sandbox-transport.ts';
+import { createSandboxTransport, type SandboxTransport } from './bindings/sandbox-transport.ts';
 import { createAiOrigin, createAiSocket, type AiAddress } from './bindings/ai-transport.ts';
 import { Forwarder } from './cluster/forwarder.ts';
 import { Placement } from './cluster/placement.ts';
@@ -17,9 +17,13 @@ import { operationRoutes } from './process/operation-routes.ts';
 import { RecentLog } from './process/recent-log.ts';
 import { RouteWaits } from './process/route-waits.ts';
 import { failed, failureResponse, type Outcome } from './invocation/outcome.ts';
+import { exposedNameOf } from '#core/sandbox/exposed-port.ts';
 import { cacheFolder } from '#core/process/cache-folder.ts';
 import { createArtifactSource } from '#deployments/artifact-source.ts';
 import { openRouteFiles } from '#deployments/route-source-files.ts';
+import { createClientHeaders } from './http/client-address.ts';
+import { createExposedPorts, type ExposedPorts } from './http/exposed-ports.ts';
+import { publicOrigin } from './http/public-origin.ts';
 import { createOwnHosts } from './http/own-hosts.ts';
 import { createRouteTable, type RouteChanges } from './router/route-table.ts';
 import { createAssetServer } from './assets/assets.ts';
@@ -97,7 +101,16 @@ async function start(): Promise<void> {
   const config = engineConfig(process.env);
   if (config.supervision === null) keepPrivate(config.folder);
   let listeningPort = config.port;
-  const sandboxes = config.sandboxes === null ? null : createSandboxTransport(config.sandboxes);
+  // Of requests that come straight here, the port is known.
+  const ownPort = config.protocol === 'http' && config.trustedProxies.length === 0 ? config.port : 0;
+  const ownSuffix = ownPort === 0 || ownPort === 80 ? '' : `:${ownPort}`;
+  const sandboxes =
+    config.sandboxes === null
+      ? null
+      : createSandboxTransport({
+          ...config.sandboxes,
+          portOrigin: () => publicOrigin(config.protocol, config.publicPort, `*.${config.domains[0]}${ownSuffix}`),
+        });
   const engine = await createEngine({
     limits: config.limits,
     egress: config.egress,
@@ -106,7 +119,9 @@ async function start(): Promise<void> {
     sandboxes,
     ownHosts: createOwnHosts({
       has: (target) =>
-        appEvents.has(target) || (isOwnAddress(target, config, listeningPort) && table.find(target.hostname) !== null),
+        appEvents.has(target) ||
+        (isOwnAddress(target, config, listeningPort) &&
+          (table.find(target.hostname) !== null || (sandboxes !== null && exposedNameOf(target.hostname) !== null))),
       serve: (exchange) =>
         appEvents.has(new URL(`http://${exchange.host}`)) ? appEvents.serve(exchange) : handler.onExchange(exchange),
       domains: config.domains,
@@ -182,6 +197,7 @@ async function start(): Promise<void> {
     trustedProxies: config.trustedProxies,
     edgeToken: config.edgeToken,
     findLead: (host) => table.lead(host),
+    ...(sandboxes === null ? {} : { exposedPorts: exposedPortsOf(config, sandboxes) }),
     passGate,
     openArtifact,
     assets: createAssetServer(),
@@ -191,11 +207,7 @@ async function start(): Promise<void> {
       databases !== null && config.migrationsExecutor === 'migrator' ? preparedByMigrator(databases) : databases,
     authRoutes,
     signedFiles,
-    // Of requests that come straight here, the port is known.
-    hostOf: (project) => {
-      const port = config.protocol === 'http' && config.trustedProxies.length === 0 ? config.port : 0;
-      return `${project}.${config.domains[0]}${port === 0 || port === 80 ? '' : `:${port}`}`;
-    },
+    hostOf: (project) => `${project}.${config.domains[0]}${ownSuffix}`,
     namespaceOf: (project) => project,
     findDeployment: (id) => table.findDeployment(id),
     isProduction: (route) => table.isProduction(route),
@@ -386,6 +398,11 @@ async function start(): Promise<void> {
 function isOwnAddress({ hostname, port }: URL, { domains, publicPort }: EngineConfig, own: number): boolean {
   const isOwnPort = port === '' || port === String(own) || port === String(publicPort ?? own);
   return isOwnPort && domains.some((domain) => hostname.endsWith(`.${domain}`));
+}
+
+function exposedPortsOf(config: EngineConfig, transport: SandboxTransport): ExposedPorts {
+  const clientHeaders = createClientHeaders(config.trustedProxies, config.edgeToken);
+  return createExposedPorts({ ...config, transport, clientHeaders });
 }
 
 function aiOf({ ai }: EngineConfig): { readonly ai?: AiAddress } {

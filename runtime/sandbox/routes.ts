@@ -4,11 +4,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { errorTable, isErrorCode, PlatformError, type ErrorCode } from '#core/errors.ts';
+import { toFields, type Fields } from '#core/sandbox/arguments.ts';
+import { PORT_ORIGIN_HEADER } from '#core/sandbox/exposed-port.ts';
 import {
   agentOperations,
   ARGUMENTS_HEADER,
   BUILD_RESOURCE,
   isAgentOperation,
+  isPortOperation,
   isSandboxId,
   isServiceOperation,
   RESPONSE_HEADER,
@@ -18,8 +21,11 @@ import {
 } from '#core/sandbox/operations.ts';
 import { OPTIONS_HEADER, optionsChangeIn, type SandboxOptionsChange } from '#core/sandbox/options.ts';
 import type { SandboxServiceStatus } from '#core/sandbox/service-status.ts';
+import { refusalOf } from './agent-refusal.ts';
 import { askAgent, HEAD_MS_MAX } from './agent-request.ts';
 import type { ExecLog } from './exec-log.ts';
+import type { ExposedPorts } from './exposed-ports.ts';
+import { createPortVisits } from './port-visits.ts';
 import { HeldElsewhere, type Sandboxes } from './sandboxes.ts';
 
 /** A call under way. */
@@ -46,6 +52,8 @@ export interface SandboxRoutesParts {
   readonly execLog?: ExecLog | null;
   /** For operators; without it, there is no such route. */
   readonly status?: () => Promise<SandboxServiceStatus>;
+  /** Ports that have addresses, requests to those of one project at a time, and how long nothing may pass over one. */
+  readonly ports?: { readonly exposed: ExposedPorts; readonly visitsMax: number; readonly idleMs: number };
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
 
@@ -54,8 +62,7 @@ export const PASSED_ON_HEADER = 'sandbox-passed-on';
 /** The status for that one, where the sandbox is not here either: it asks again elsewhere. */
 export const ELSEWHERE = 421;
 
-const ERROR_BYTES_MAX = 64 * 1024;
-const ERROR_CHARS_MAX = 4000;
+const FIELDS_BYTES_MAX = 64 * 1024;
 const LIST_MAX = 1000;
 const NAME = /^[a-z0-9][a-z0-9_~-]{0,127}$/;
 
@@ -69,7 +76,17 @@ const contentTypes = {
 export function createSandboxRoutes(
   parts: SandboxRoutesParts,
 ): (request: IncomingMessage, response: ServerResponse) => void {
-  const { sandboxes, isAuthorized, callsMax, placement = (_call, here) => here(), execLog = null, log, status } = parts;
+  const {
+    sandboxes,
+    isAuthorized,
+    callsMax,
+    placement = (_call, here) => here(),
+    execLog = null,
+    ports,
+    log,
+    status,
+  } = parts;
+  const visitPort = ports === undefined ? null : createPortVisits({ ...ports, sandboxes, placement });
   /** Calls that run, by project. */
   const calls = new Map<string, number>();
 
@@ -84,12 +101,14 @@ export function createSandboxRoutes(
       .slice(1)
       .split('/')
       .map(decoded);
-    if (version !== 'v1' || projects !== 'projects' || kind !== 'sandboxes' || rest.length > 0)
-      throw new PlatformError('sandbox_operation_unknown', { operation: url.pathname.slice(0, 100) });
-    if (!NAME.test(project)) throw invalid('The project is not a name');
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     const call = { request, response, gone: gone.signal };
+    if (version === 'v1' && projects === 'ports' && kind === undefined && request.method === 'POST' && visitPort)
+      return visitPort(project, call);
+    if (version !== 'v1' || projects !== 'projects' || kind !== 'sandboxes' || rest.length > 0)
+      throw new PlatformError('sandbox_operation_unknown', { operation: url.pathname.slice(0, 100) });
+    if (!NAME.test(project)) throw invalid('The project is not a name');
     if (resource === undefined && request.method === 'DELETE')
       return placement(call, async () => {
         await sandboxes.destroyProject(project);
@@ -108,6 +127,12 @@ export function createSandboxRoutes(
       throw new PlatformError('sandbox_operation_unknown', { operation: (operation ?? '').slice(0, 100) });
     if (isServiceOperation(operation))
       return placement(call, async () => sendJson(response, await serve(operation, place, change)));
+    if (ports !== undefined && isPortOperation(operation)) {
+      const template = request.headers[PORT_ORIGIN_HEADER];
+      return placement(call, async () =>
+        sendJson(response, await ports.exposed.answer(operation, { place, change }, template, () => fieldsOf(request))),
+      );
+    }
     if (!isAgentOperation(operation))
       throw new PlatformError('sandbox_operation_unknown', { operation: operation.slice(0, 100) });
     const running = calls.get(project) ?? 0;
@@ -219,6 +244,22 @@ export function createSandboxRoutes(
   };
 }
 
+/** The arguments of what the service does by itself: small ones. */
+async function fieldsOf(request: IncomingMessage): Promise<Fields> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    bytes += chunk.byteLength;
+    if (bytes > FIELDS_BYTES_MAX) throw invalid(`The arguments have more than ${FIELDS_BYTES_MAX} bytes`);
+    chunks.push(chunk);
+  }
+  try {
+    return toFields(JSON.parse(Buffer.concat(chunks).toString() || '{}'));
+  } catch (error) {
+    throw error instanceof PlatformError ? error : invalid('The arguments are not JSON');
+  }
+}
+
 function invalid(reason: string): PlatformError {
   return new PlatformError('invalid_argument', { reason });
 }
@@ -242,30 +283,4 @@ function headOf({ headers }: IncomingMessage): string {
   if (typeof value !== 'string' || !/^[\x21-\x7e]+$/.test(value))
     throw new PlatformError('sandbox_lost', { reason: 'its agent does not answer as it should' });
   return value;
-}
-
-/** What the agent refused with, as far as it is one of the errors that there are. */
-async function refusalOf(answer: IncomingMessage): Promise<Error> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
-    bytes += chunk.byteLength;
-    if (bytes > ERROR_BYTES_MAX) break;
-    chunks.push(chunk);
-  }
-  const { code, message } = errorIn(Buffer.concat(chunks).toString());
-  if (!isErrorCode(code))
-    return new PlatformError('sandbox_lost', { reason: 'its agent does not answer as it should' });
-  const refusal = new PlatformError(code);
-  refusal.message = String(message).slice(0, ERROR_CHARS_MAX);
-  return refusal;
-}
-
-/** Anything, since an agent may say anything. */
-function errorIn(text: string): { readonly code?: unknown; readonly message?: unknown } {
-  try {
-    return (JSON.parse(text) as { error?: object } | null)?.error ?? {};
-  } catch {
-    return {};
-  }
 }

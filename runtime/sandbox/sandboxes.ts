@@ -7,6 +7,8 @@ import type { SandboxOptionsChange } from '#core/sandbox/options.ts';
 
 /** A sandbox that runs, and is not suspended before `release`. */
 export interface HeldSandbox {
+  /** New with every sandbox: one that was destroyed and made anew has another. */
+  readonly key: string;
   /** A connection to its agent. @throws {PlatformError} `sandbox_lost`. */
   connect(): Promise<Duplex>;
   /** Counts from here on as idle; a second call does nothing. */
@@ -39,6 +41,8 @@ export interface Sandboxes {
    *   run in it end with `sandbox_lost`.
    */
   hold(place: SandboxPlace, change?: SandboxOptionsChange | null): Promise<HeldSandbox>;
+  /** The one with a key alone. @throws {PlatformError} `sandbox_destroyed` where the place has another one, or none. */
+  holdKey(place: SandboxPlace, key: string): Promise<HeldSandbox>;
   /** Null: there is none. */
   info(place: SandboxPlace): Promise<SandboxInfo | null>;
   /** By id, from after `cursor`; `cursor` of the answer: there are more. */

@@ -29,6 +29,7 @@ const sandboxes: Sandboxes = {
     held++;
     let isHeld = true;
     return {
+      key: id,
       async connect() {
         const socket = connect((agentServer.address() as AddressInfo).port, '127.0.0.1');
         await once(socket, 'connect');
@@ -40,6 +41,7 @@ const sandboxes: Sandboxes = {
       },
     };
   },
+  holdKey: notHere,
   info: async () => null,
   list: async (_within, page) => ({ items: [], cursor: JSON.stringify(page) }),
   suspend: notHere,

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { runChild } from '#test/setup/node-program.ts';
 import { startDev, type TestDev } from '#test/setup/dev.ts';
+import { send } from '#test/setup/send.ts';
 
 const worker = `
 const seen = (stream) => new Response(stream).text().then((text) =>
@@ -273,6 +274,21 @@ test('a server in the background is asked, its log read, and it is ended', async
       null,
     ],
   );
+});
+
+test('an exposed port has an address on localhost', async () => {
+  const server = `require('http').createServer((_, s) => s.end('from inside')).listen(18482, '127.0.0.1')`;
+  const { url, token } = (await run(`
+    const box = BOX.get('one');
+    await box.startProcess(['node', '-e', ${JSON.stringify(server)}], { processId: 'seen' });
+    await box.waitForPort(18482);
+    return box.exposePort(18482);`)) as { url: string; token: string };
+  assert.match(url, /^http:\/\/port---[a-z2-7]{16}\.localhost:\d+\/$/);
+  const { host } = new URL(url);
+  assert.equal((await send(dev.port, host, `/?token=${token}`)).text, 'from inside');
+  assert.equal((await send(dev.port, host, '/')).status, 401);
+  await run(`await BOX.get('one').killProcess('seen'); await BOX.get('one').unexposePort(18482);`);
+  assert.equal((await send(dev.port, host, `/?token=${token}`)).status, 404);
 });
 
 test('a session has a folder and variables of its own', async () => {

@@ -11,7 +11,9 @@ import type { SandboxLimits } from '#core/limits.ts';
 import { takeLock } from '#deployments/file-lock.ts';
 import { createSandboxTransport, type SandboxTransport } from '../../engine/bindings/sandbox-transport.ts';
 import { createLocalBackend } from '../../sandbox/backends/local/local.ts';
+import { createExposedPorts } from '../../sandbox/exposed-ports.ts';
 import { createSandboxRoutes } from '../../sandbox/routes.ts';
+import { createMemoryPorts } from '../../sandbox/service/exposed-ports-memory.ts';
 import { createMemoryRows } from '../../sandbox/service/rows-memory.ts';
 import type { SandboxRow } from '../../sandbox/service/rows.ts';
 import { startSandboxes } from '../../sandbox/service/sandboxes.ts';
@@ -25,6 +27,8 @@ interface LocalSandboxesParts {
   readonly folder: string;
   readonly limits: SandboxLimits;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Where exposed ports are visited, such as `http://*.localhost:3000`. */
+  readonly portOrigin: () => string;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
 
@@ -46,7 +50,7 @@ export function openLocalSandboxes(parts: LocalSandboxesParts): SandboxTransport
   };
 }
 
-async function start({ folder, limits, environment, log }: LocalSandboxesParts): Promise<SandboxTransport> {
+async function start({ folder, limits, environment, portOrigin, log }: LocalSandboxesParts): Promise<SandboxTransport> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const lock = takeLock(path.join(folder, 'lock'));
   if (lock === null)
@@ -56,22 +60,23 @@ async function start({ folder, limits, environment, log }: LocalSandboxesParts):
   const times = { idleMs: limits.idleMs, stopMs: limits.stopMs, destroyMs: RETENTION_MS };
   const { perProjectMax, leaseMs, sweepMs, callsMax } = limits;
   const rowsFile = path.join(folder, 'rows.json');
+  const rows = createMemoryRows({
+    provider: 'local',
+    perProjectMax,
+    times,
+    initial: readRows(rowsFile),
+    onChange(all) {
+      writeFileSync(`${rowsFile}.new`, JSON.stringify(all), { mode: 0o600 });
+      renameSync(`${rowsFile}.new`, rowsFile);
+    },
+  });
   const sandboxes = startSandboxes({
     backend: createLocalBackend({
       folder: path.join(folder, 'machines'),
       environment,
       warn: (message) => log('warn', message),
     }),
-    rows: createMemoryRows({
-      provider: 'local',
-      perProjectMax,
-      times,
-      initial: readRows(rowsFile),
-      onChange(rows) {
-        writeFileSync(`${rowsFile}.new`, JSON.stringify(rows), { mode: 0o600 });
-        renameSync(`${rowsFile}.new`, rowsFile);
-      },
-    }),
+    rows,
     times,
     leaseMs,
     sweepMs,
@@ -85,6 +90,11 @@ async function start({ folder, limits, environment, log }: LocalSandboxesParts):
       sandboxes,
       isAuthorized: createBearerCheck(token),
       callsMax,
+      ports: {
+        exposed: createExposedPorts({ rows: createMemoryPorts(rows), sandboxes, secret: token }),
+        visitsMax: limits.portRequestsMax,
+        idleMs: limits.portIdleMs,
+      },
       log,
     }),
   );
@@ -93,7 +103,7 @@ async function start({ folder, limits, environment, log }: LocalSandboxesParts):
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(socketPath, resolve);
   });
-  const transport = createSandboxTransport({ origin: 'http://sandboxes', socketPath, token });
+  const transport = createSandboxTransport({ origin: 'http://sandboxes', socketPath, token, portOrigin });
   return {
     request: transport.request,
     async close() {

@@ -2,6 +2,7 @@
 // token is said here and nowhere nearer to a worker.
 import type { Readable } from 'node:stream';
 import type { Agent } from 'undici';
+import { PORT_ORIGIN_HEADER } from '#core/sandbox/exposed-port.ts';
 import { loadFetchLibrary } from './fetch-agent.ts';
 import { requestOf, type FetchedResponse } from './fetched-response.ts';
 
@@ -25,13 +26,17 @@ export interface SandboxTransport {
 /** Answers of servers in sandboxes have their heads in a header. */
 const HEADERS_BYTES_MAX = 64 * 1024;
 
-/** @param address `socketPath`: instead of the origin's host. */
+/**
+ * @param address `socketPath`: instead of the origin's host. `portOrigin`: where exposed ports are visited, such as
+ *   `https://*.apps.example.net`.
+ */
 export function createSandboxTransport(address: {
   readonly origin: string;
   readonly socketPath?: string;
   readonly token: string;
+  readonly portOrigin?: () => string;
 }): SandboxTransport {
-  const { origin, socketPath, token } = address;
+  const { origin, socketPath, token, portOrigin } = address;
   let library: Promise<Agent> | null = null;
   const connect = (): Promise<Agent> =>
     (library ??= loadFetchLibrary().then(
@@ -48,6 +53,7 @@ export function createSandboxTransport(address: {
     async request({ method, path, headers, body, signal }) {
       const agent = await connect();
       const sent = [...headers, 'authorization', `Bearer ${token}`];
+      if (portOrigin !== undefined) sent.push(PORT_ORIGIN_HEADER, portOrigin());
       return requestOf(agent, { origin, path, method }, { headers: sent, body, signal }, 'the sandbox service');
     },
     async close() {

@@ -15,10 +15,11 @@ const lookup: LookupFunction = (_host, _options, then) =>
   ]);
 const POLL_MS = 50;
 const WAIT_MS = 60_000;
+const TOO_LARGE = 'the headers of its answer are too large';
 
 /** Sends a request to a port, and its answer back. */
 export async function fetchFromPort(fields: Fields, body: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { port, method, path, headers } = toPortRequest(fields);
+  const { port, method, path, headers, bodyBytes } = toPortRequest(fields);
   const outgoing = httpRequest({
     host: 'localhost',
     port,
@@ -27,16 +28,19 @@ export async function fetchFromPort(fields: Fields, body: IncomingMessage, respo
     headers: [
       ...(headers.some(([name]) => name.toLowerCase() === 'host') ? [] : ['host', `localhost:${port}`]),
       ...headers.flat(),
+      // Small servers know no other way of saying where a body ends.
+      ...(bodyBytes === null || isBodiless(method) ? [] : ['content-length', String(bodyBytes)]),
     ],
     lookup,
     agent: false,
+    maxHeaderSize: SANDBOX_BOUNDS.headerArgumentsCharsMax,
   });
   const gone = (): void => void outgoing.destroy();
   response.once('close', gone);
   try {
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
       outgoing.once('response', resolve).once('error', reject);
-      if (method === 'GET' || method === 'HEAD') outgoing.end();
+      if (isBodiless(method)) outgoing.end();
       else pipeline(body.iterator({ destroyOnReturn: false }), outgoing).catch(reject);
     });
     const head = encodeURIComponent(
@@ -48,7 +52,7 @@ export async function fetchFromPort(fields: Fields, body: IncomingMessage, respo
     );
     if (head.length > SANDBOX_BOUNDS.headerArgumentsCharsMax) {
       answer.destroy();
-      throw new PlatformError('port_unreachable', { port, reason: 'the headers of its answer are too large' });
+      throw new PlatformError('port_unreachable', { port, reason: TOO_LARGE });
     }
     response.writeHead(200, { 'content-type': 'application/octet-stream', [RESPONSE_HEADER]: head });
     response.flushHeaders();
@@ -61,6 +65,8 @@ export async function fetchFromPort(fields: Fields, body: IncomingMessage, respo
   }
 }
 
+const isBodiless = (method: string): boolean => method === 'GET' || method === 'HEAD';
+
 function pairsOf(raw: readonly string[]): [string, string][] {
   const pairs: [string, string][] = [];
   for (let at = 0; at + 1 < raw.length; at += 2) pairs.push([raw[at]!, raw[at + 1]!]);
@@ -70,7 +76,9 @@ function pairsOf(raw: readonly string[]): [string, string][] {
 function reasonOf(error: unknown): string {
   const { code, message, errors } = error as NodeJS.ErrnoException & { errors?: readonly NodeJS.ErrnoException[] };
   const known = code ?? errors?.[0]?.code;
-  return known === 'ECONNREFUSED' ? 'nothing listens there' : (known ?? message);
+  if (known === 'ECONNREFUSED') return 'nothing listens there';
+  if (known === 'HPE_HEADER_OVERFLOW') return TOO_LARGE;
+  return known?.startsWith('HPE_') === true ? `it does not answer as HTTP has it (${known})` : (known ?? message);
 }
 
 /** Resolves when something listens on a port. */

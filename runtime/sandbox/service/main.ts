@@ -14,8 +14,10 @@ import { openHostedBackend } from '../backends/hosted/backend.ts';
 import { hostedProgram } from '../backends/hosted/program.ts';
 import { openProviderApi } from '../backends/hosted/provider-api.ts';
 import { createExecLog } from '../exec-log.ts';
+import { createExposedPorts } from '../exposed-ports.ts';
 import { createSandboxRoutes } from '../routes.ts';
 import { isInside, sandboxConfig, type SandboxConfig } from './configuration.ts';
+import { createPostgresPorts } from './exposed-ports-postgres.ts';
 import { createReplicas, ownerName } from './replicas.ts';
 import { createPostgresRows } from './rows-postgres.ts';
 import { startSandboxes } from './sandboxes.ts';
@@ -111,6 +113,11 @@ async function start(): Promise<() => Promise<void>> {
       ...sandboxes.figures(),
       checks: (await backend.checks?.()) ?? [],
     }),
+    ports: {
+      exposed: createExposedPorts({ rows: createPostgresPorts(sql), sandboxes, secret: config.token }),
+      visitsMax: limits.portRequestsMax,
+      idleMs: limits.portIdleMs,
+    },
     log: (level, message) => log[level](message),
   });
   const server = createServer({ requestTimeout: 0, maxHeaderSize: HEADERS_BYTES_MAX }, routes);

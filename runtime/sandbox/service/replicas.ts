@@ -6,6 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { PlatformError } from '#core/errors.ts';
+import { PORT_ORIGIN_HEADER } from '#core/sandbox/exposed-port.ts';
 import { ARGUMENTS_HEADER, RESPONSE_HEADER } from '#core/sandbox/operations.ts';
 import { OPTIONS_HEADER } from '#core/sandbox/options.ts';
 import { askOver, HEAD_MS_MAX } from '../agent-request.ts';
@@ -56,7 +57,7 @@ export function createReplicas({ token, waitMs, startMs }: ReplicasParts): CallP
       if (request.headers.expect !== undefined) response.writeContinue();
       yield* request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
     }
-    const said = [ARGUMENTS_HEADER, OPTIONS_HEADER].flatMap((name) => {
+    const said = [ARGUMENTS_HEADER, OPTIONS_HEADER, PORT_ORIGIN_HEADER].flatMap((name) => {
       const value = request.headers[name];
       return typeof value === 'string' ? [[name, value] as const] : [];
     });

@@ -185,10 +185,15 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
     backend.check(options);
   }
 
-  async function hold(place: SandboxPlace, wanted: SandboxOptionsChange | null = null): Promise<HeldSandbox> {
+  async function hold(
+    place: SandboxPlace,
+    wanted: SandboxOptionsChange | null = null,
+    key: string | null = null,
+  ): Promise<HeldSandbox> {
     if (isClosed) throw new PlatformError('sandbox_unavailable', { reason: 'the service is stopping' });
     if (wanted !== null) check(withChange(NO_OPTIONS, wanted));
     const entry = await claim(place);
+    if (key !== null && entry.key !== key) throw new PlatformError('sandbox_destroyed', { id: place.id });
     entry.holds++;
     let isHeld = true;
     const release = (): void => {
@@ -207,7 +212,7 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
       release();
       throw error;
     }
-    return { connect: () => connect(entry), release };
+    return { key: entry.key, connect: () => connect(entry), release };
   }
 
   /** For what needs the machine to be ours: `work` gets it in turn. */
@@ -315,7 +320,12 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
   const ends = [repeat(sweepMs, 'sweep', sweep), repeat(Math.max(50, leaseMs / 3), 'leases', renew)];
 
   return {
-    hold,
+    hold: (place, change) => hold(place, change),
+    async holdKey(place, key) {
+      // A look first: what is gone is not made by somebody who only looks.
+      if ((await rows.find(place))?.key !== key) throw new PlatformError('sandbox_destroyed', { id: place.id });
+      return hold(place, null, key);
+    },
     async info(place) {
       const row = await rows.find(place);
       if (row === null) return null;

@@ -304,6 +304,18 @@ export default function createSandboxes({
       );
     }
 
+    exposePort(port: unknown, { name, auth }: Fields = {}): Promise<unknown> {
+      return this.#calls.ask('exposePort', { port, name, auth });
+    }
+
+    async unexposePort(port: unknown): Promise<void> {
+      await this.#calls.ask('unexposePort', { port });
+    }
+
+    listExposedPorts(): Promise<unknown> {
+      return this.#calls.ask('listExposedPorts');
+    }
+
     info(): Promise<unknown> {
       return this.#calls.ask('info');
     }

@@ -1,0 +1,142 @@
+// Exposed ports of sandboxes on the public listener: a request to a host of theirs goes to the sandbox service, and
+// what it answers to the visitor, both as streams with back-pressure. Who may pass, and what either side sees of the
+// other, the service decides (runtime/sandbox/port-visits.ts). Called for hosts that no deployment has.
+import { Readable } from 'node:stream';
+import { errorTable, isErrorCode, type ErrorCode } from '#core/errors.ts';
+import { exposedNameOf, PORTS_PATH, type PortVisit } from '#core/sandbox/exposed-port.ts';
+import { ARGUMENTS_HEADER, RESPONSE_HEADER, SANDBOX_BOUNDS } from '#core/sandbox/operations.ts';
+import type { FetchedResponse } from '../bindings/fetched-response.ts';
+import type { SandboxTransport } from '../bindings/sandbox-transport.ts';
+import type { Exchange } from './listener.ts';
+import { refusePort } from './pages.ts';
+import { publicOrigin } from './public-origin.ts';
+
+/** What they are made of. */
+export interface ExposedPortsParts {
+  readonly transport: Pick<SandboxTransport, 'request'>;
+  /** The platform's own, below which their hosts lie. */
+  readonly domains: readonly string[];
+  readonly protocol: 'http' | 'https';
+  /** `PUBLIC_PORT`; null: that of the request. */
+  readonly publicPort: number | null;
+  /** A block of request headers as servers get it: with the visitor's address, and without what others say of it. */
+  readonly clientHeaders: (headerBlock: string, remoteAddress: string) => string;
+}
+
+export interface ExposedPorts {
+  /** Answers a request to a host of an exposed port; false: it is none. */
+  take(exchange: Exchange): boolean;
+}
+
+const ERROR_BYTES_MAX = 64 * 1024;
+
+export function createExposedPorts(parts: ExposedPortsParts): ExposedPorts {
+  const { domains } = parts;
+  return {
+    take(exchange) {
+      const host = exchange.host.replace(/:\d*$/, '').replace(/\.$/, '');
+      const name = exposedNameOf(host);
+      if (name === null || !domains.includes(host.slice(host.indexOf('.') + 1))) return false;
+      visit(parts, exchange, name).catch((error: unknown) => refusePort(exchange, codeOf(error), ''));
+      return true;
+    },
+  };
+}
+
+async function visit(parts: ExposedPortsParts, exchange: Exchange, name: string): Promise<void> {
+  const args = encodeURIComponent(JSON.stringify(visitOf(parts, exchange)));
+  if (args.length > SANDBOX_BOUNDS.headerArgumentsCharsMax) return refusePort(exchange, 'headers_too_large', '');
+  const gone = new AbortController();
+  const leave = (): void => gone.abort();
+  exchange.onAbort = leave;
+  const response = await parts.transport.request({
+    method: 'POST',
+    path: `${PORTS_PATH}${name}`,
+    headers: [ARGUMENTS_HEADER, args],
+    body: bodyOf(exchange, gone.signal),
+    signal: gone.signal,
+  });
+  if (gone.signal.aborted) return void response.body.destroy();
+  if (response.statusCode === 200) return pass(exchange, response);
+  const { code, message } = await refusalIn(response);
+  refusePort(exchange, isErrorCode(code) ? code : 'sandbox_unavailable', String(message));
+}
+
+function visitOf(
+  { protocol, publicPort, clientHeaders }: ExposedPortsParts,
+  { method, target, host, headerBlock, remoteAddress, bodyBytes }: Exchange,
+): PortVisit {
+  const fields = clientHeaders(headerBlock, remoteAddress).split('\0');
+  const headers: [string, string][] = [];
+  for (let at = 0; at + 1 < fields.length; at += 2) headers.push([fields[at]!, fields[at + 1]!]);
+  const origin = publicOrigin(protocol, publicPort, host);
+  return { origin, method, path: target, headers, bodyBytes: bodyBytes < 0 ? null : bodyBytes };
+}
+
+function bodyOf(exchange: Exchange, gone: AbortSignal): Readable | null {
+  if (exchange.bodyBytes === 0) return null;
+  const body = new Readable({ read: () => exchange.resumeBody() });
+  // Until somebody reads it, and after its reader has left.
+  body.on('error', () => {});
+  gone.addEventListener('abort', () => body.destroy(new Error('the visitor is gone')));
+  exchange.readBody({
+    chunk: (bytes) => body.destroyed || body.push(bytes),
+    end: () => void (body.destroyed || body.push(null)),
+  });
+  return body;
+}
+
+/** The head is what the service says of what a stranger says: a block is checked as a worker's is. */
+function pass(exchange: Exchange, { headers, body }: FetchedResponse): void {
+  const at = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === RESPONSE_HEADER);
+  const head = JSON.parse(decodeURIComponent(headers[at + 1] ?? '')) as {
+    readonly status: number;
+    readonly headers: readonly (readonly [string, string])[];
+  };
+  const block = head.headers.map(([name, value]) => `${name}\0${value}\0`).join('');
+  const isBodiless = head.status === 204 || head.status === 304;
+  try {
+    if (isBodiless) exchange.send(head.status, block, null);
+    else exchange.begin(head.status, block);
+  } catch {
+    body.destroy();
+    return refusePort(
+      exchange,
+      'port_unreachable',
+      'The server in the sandbox answers with headers that none may have',
+    );
+  }
+  if (isBodiless) return void body.destroy();
+  const onAbort = (): void => void body.destroy();
+  const onDrain = (): void => void body.resume();
+  exchange.onAbort = onAbort;
+  exchange.onDrain = onDrain;
+  body.on('data', (chunk: Uint8Array) => {
+    if (!exchange.write(chunk, true)) body.pause();
+  });
+  body.once('end', () => exchange.end());
+  body.once('error', () => exchange.destroy());
+}
+
+async function refusalIn({ body }: FetchedResponse): Promise<{ readonly code?: unknown; readonly message?: unknown }> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength;
+    if (bytes > ERROR_BYTES_MAX) break;
+    chunks.push(chunk);
+  }
+  try {
+    return (JSON.parse(Buffer.concat(chunks).toString()) as { error?: object }).error ?? {};
+  } catch {
+    return {};
+  }
+}
+
+function codeOf(error: unknown): ErrorCode {
+  const { code } = error as { code?: unknown };
+  // The way to the service says it so.
+  return isErrorCode(code) && code !== 'fetch_failed' && errorTable[code].blame !== 'platform'
+    ? code
+    : 'sandbox_unavailable';
+}
