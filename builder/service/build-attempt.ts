@@ -8,7 +8,10 @@ import type { Limits } from '#core/limits.ts';
 import { takeArtifact } from '#deployments/artifact-store.ts';
 import type { Sql } from '#postgres/sql.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
-import { BuildFailure, type BuildResult, type RunBuild } from '../steps/types.ts';
+import { OPTIONS_HEADER, type MachineSize } from '#core/sandbox/options.ts';
+import type { SandboxServiceClient } from '#core/sandbox/service-client.ts';
+import { buildPlace } from '../steps/build-sandbox/place.ts';
+import { BuildFailure, type BuildResult, type BuildSandbox, type RunBuild } from '../steps/types.ts';
 import { readBuildInput, type BuildInput, type PublicAddress } from './jobs/build-input.ts';
 import {
   canceled,
@@ -19,7 +22,7 @@ import {
   type BuildEnd,
   type BuildJob,
 } from './jobs/jobs.ts';
-import { findSource, type FindRemote } from './jobs/source.ts';
+import { findSource, refuseUnscoped, type FindRemote } from './jobs/source.ts';
 import { untilBack } from './jobs/trouble.ts';
 import { openBuildLog, type BuildLog } from './log/build-log.ts';
 import { createMasks } from './log/masks.ts';
@@ -41,6 +44,17 @@ export interface AttemptParts {
   readonly guard: ProcessGuard;
   readonly runBuild: RunBuild;
   readonly findRemote: FindRemote;
+  /** Null: all builds run on this machine. */
+  readonly sandboxes: SandboxBuilds | null;
+}
+
+/** Builds in sandboxes of the sandbox service. */
+export interface SandboxBuilds {
+  readonly client: SandboxServiceClient;
+  /** Only those of these organizations; null: all. */
+  readonly organizations: ReadonlySet<string> | null;
+  /** Size of their machines; null: what sandboxes have. */
+  readonly machine: MachineSize | null;
 }
 
 /** Folders of builds. */
@@ -97,7 +111,9 @@ export async function attemptBuild(
     const input = await untilBack(() => readBuildInput(sql, parts.keys, parts.address, job), signal);
     if (input === null) return;
     const steps = async (): Promise<BuildResult> => {
-      refuseUnconfined(parts.confinement, input);
+      const sandbox = sandboxOf(parts.sandboxes, input, job);
+      if (sandbox === null) refuseUnconfined(parts.confinement, input);
+      else refuseUnscoped(input.repository);
       for (const place of [parts.folder, parts.places.work]) {
         const failure = await spaceFailure(place, parts.limits.diskFreeBytesMin);
         if (failure !== null) throw failure;
@@ -112,7 +128,7 @@ export async function attemptBuild(
         if (job.input.clearCache === true) await rm(cacheFolder, { recursive: true, force: true });
         await mkdir(cacheFolder, { recursive: true, mode: 0o700 });
       }
-      return runSteps(parts, job, input, { source, work, made, cacheFolder, slot, log, ending });
+      return runSteps(parts, job, input, { source, work, made, cacheFolder, sandbox, slot, log, ending });
     };
     let result: BuildResult;
     try {
@@ -174,11 +190,25 @@ function refuseUnconfined({ kind, reason }: Confinement, { isFirst, isFork }: Bu
   );
 }
 
+/** Null: the build runs here. */
+function sandboxOf(sandboxes: SandboxBuilds | null, input: BuildInput, job: BuildJob): BuildSandbox | null {
+  if (sandboxes === null || sandboxes.organizations?.has(input.organizationId) === false) return null;
+  const { client, machine } = sandboxes;
+  return {
+    client,
+    place: buildPlace(input.project, input.branch),
+    headers: machine === null ? {} : { [OPTIONS_HEADER]: encodeURIComponent(JSON.stringify({ machine })) },
+    isCleared: job.input.clearCache === true,
+    isTransient: input.isFork,
+  };
+}
+
 interface StepParts {
   readonly source: Awaited<ReturnType<typeof findSource>>['source'];
   readonly work: string;
   readonly made: string;
   readonly cacheFolder: string | null;
+  readonly sandbox: BuildSandbox | null;
   readonly slot: number;
   readonly log: BuildLog;
   readonly ending: AbortController;
@@ -188,7 +218,7 @@ async function runSteps(
   parts: AttemptParts,
   job: BuildJob,
   input: BuildInput,
-  { source, work, made, cacheFolder, slot, log, ending }: StepParts,
+  { source, work, made, cacheFolder, sandbox, slot, log, ending }: StepParts,
 ): Promise<BuildResult> {
   const { limits } = parts;
   const { signal } = ending;
@@ -208,6 +238,7 @@ async function runSteps(
       artifactsFolder: made,
       limits: { ...limits.build, ...limits },
       confinement: parts.confinement,
+      sandbox,
       slot,
       isFork: input.isFork,
       signal,

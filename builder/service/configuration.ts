@@ -1,4 +1,5 @@
 // The builder's settings, read once when it starts. What is missing or wrong is refused by name, with what to do.
+import { buildExecutor, type SandboxExecutor } from '#core/build-executor.ts';
 import { encryptionKeys, type EncryptionKeys } from '#core/encryption.ts';
 import { limitsFrom, type Limits } from '#core/limits.ts';
 import { isHttpsOn } from '#core/public-https.ts';
@@ -18,6 +19,8 @@ export interface BuilderConfig {
   /** `BUILD_WORK_DIR`: parent of checkouts; null: a folder in the data folder. */
   readonly workFolder: string | null;
   readonly address: PublicAddress;
+  /** `BUILD_EXECUTOR=sandbox`; null: builds run on this machine. */
+  readonly sandboxes: SandboxExecutor | null;
   /** With the memory that this machine has for a build. */
   readonly limits: Limits;
 }
@@ -41,7 +44,6 @@ export function builderConfig(
   const get = (name: string): string => environment[name]?.trim() ?? '';
   for (const name of ['DATABASE_URL', 'FS_PATH'])
     if (get(name) === '') throw new Error(`${name} is not set: the builder is started by the supervisor (npm start)`);
-  checkExecutor(get('BUILD_EXECUTOR'));
   const limits = limitsFrom(environment);
   const concurrency = concurrencyOf(limits.build.concurrency, get('WORKER_CONCURRENCY'), memoryBytes);
   const memoryMb = Math.max(64, Math.floor((memoryBytes * MEMORY_SHARE) / concurrency / MB));
@@ -56,6 +58,7 @@ export function builderConfig(
     keys: encryptionKeys(get('ENCRYPTION_KEY')),
     concurrency,
     workFolder: get('BUILD_WORK_DIR') || null,
+    sandboxes: buildExecutor(environment),
     address: {
       protocol,
       domain: get('HANDLER_DOMAIN').split(',')[0]!.trim() || 'localhost',
@@ -66,15 +69,6 @@ export function builderConfig(
       build: { ...limits.build, concurrency, memoryMbMax: Math.min(limits.build.memoryMbMax, memoryMb) },
     },
   };
-}
-
-function checkExecutor(executor: string): void {
-  if (executor === '' || executor === 'local') return;
-  throw new Error(
-    executor === 'sandbox'
-      ? 'BUILD_EXECUTOR=sandbox: there is no sandbox service yet. Leave it out, or say local: builds then run on this machine'
-      : `BUILD_EXECUTOR is "${executor}": it takes local`,
-  );
 }
 
 /** By memory where nothing is said; `WORKER_CONCURRENCY` bounds jobs as it bounds requests. */

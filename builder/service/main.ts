@@ -5,8 +5,10 @@ import { mkdirSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import type { SandboxExecutor } from '#core/build-executor.ts';
 import { openLog } from '#core/log/log.ts';
 import { tellFigures } from '#core/process/figures.ts';
+import { openSandboxClient } from '#core/sandbox/service-client.ts';
 import { cloneSource, CloneRefused, type CloneParts } from '#git/clone-source.ts';
 import { gitConfigurationFrom } from '#git/configuration.ts';
 import { GitHostError } from '#git/host/connection.ts';
@@ -17,6 +19,7 @@ import { CHILD, ownFolders } from '../steps/own-folders.ts';
 import { runBuild } from '../steps/run-build.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
 import { BuildFailure } from '../steps/types.ts';
+import type { SandboxBuilds } from './build-attempt.ts';
 import { startBuilder, type Builder } from './builder.ts';
 import { builderConfig } from './configuration.ts';
 import type { FindRemote } from './jobs/source.ts';
@@ -62,6 +65,12 @@ async function placeOfWork(folder: string, asked: string | null): Promise<[strin
   return second.kind === 'none' ? [inside, confinement] : [outside, second];
 }
 
+function sandboxBuilds(executor: SandboxExecutor | null): SandboxBuilds | null {
+  if (executor === null) return null;
+  const { url, token, organizations, machine } = executor;
+  return { client: openSandboxClient({ url, token }), organizations, machine };
+}
+
 async function start(logger: Logger): Promise<void> {
   const config = builderConfig(process.env, await machineMemory());
   const git = gitConfigurationFrom(process.env);
@@ -73,7 +82,17 @@ async function start(logger: Logger): Promise<void> {
     connectionsMax: 2 + 2 * config.concurrency,
   });
   const findRemote = remotes({ ...git, sql, keys: config.keys, folder: config.folder });
-  builder = await startBuilder({ ...config, sql, log: logger, confinement, workFolder, runBuild, findRemote });
+  const sandboxes = sandboxBuilds(config.sandboxes);
+  builder = await startBuilder({
+    ...config,
+    sql,
+    log: logger,
+    confinement,
+    workFolder,
+    runBuild,
+    findRemote,
+    sandboxes,
+  });
   process.send?.({ type: 'ready' });
   tellFigures(() => [['platform_builds_running', {}, builder?.running ?? 0]]);
   await builder.idle;

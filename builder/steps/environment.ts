@@ -29,6 +29,11 @@ export function machineVariables(environment: Variables = process.env): Record<s
   return found;
 }
 
+/** What a build sandbox gets of the builder's machine: where packages are, since the way out is its own. */
+export function registryVariables(environment: Variables = process.env): Record<string, string> {
+  return Object.fromEntries(Object.entries(machineVariables(environment)).filter(([name]) => /registry$/i.test(name)));
+}
+
 /** Files that {@link machineVariables} name, for namespaces to show. */
 export function certificatePaths(environment: Variables = process.env): string[] {
   const paths = CERTIFICATES.flatMap((name) => environment[name]?.split(':') ?? []);
@@ -54,10 +59,12 @@ export function baseVariables(
     '/sbin',
     '/bin',
   ];
-  const { cache, home, tmp } = folders;
+  return { ...machineVariables(environment), PATH: [...new Set(path)].join(':'), ...folderVariables(folders) };
+}
+
+/** Those of them that are the same wherever the folders lie. */
+export function folderVariables({ cache, home, tmp }: Pick<BuildFolders, 'cache' | 'home' | 'tmp'>) {
   return {
-    ...machineVariables(environment),
-    PATH: [...new Set(path)].join(':'),
     HOME: home,
     TMPDIR: tmp,
     USER: 'build',

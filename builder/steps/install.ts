@@ -1,5 +1,5 @@
 // Installs what a project depends on, confined, with the manager that its lockfile or package.json names. Called by
-// run-build.ts.
+// run-build.ts; build-sandbox/ decides and runs likewise, with the programs of its own machine.
 import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { baseVariables, certificatePaths } from './environment.ts';
@@ -29,7 +29,7 @@ const TOOLS =
 /** @throws {BuildFailure} `install_failed`, or a bound of the sandbox; the reason of the build's signal. */
 export async function install(request: BuildRequest, plan: BuildPlan, sandbox: Sandbox): Promise<ToolEnvironment> {
   const say = (text: string): void => request.onLine('install', 'info', text);
-  const command = await commandOf(plan, say);
+  const command = await decideInstall(plan, say);
   const needsManager = command !== null || plan.config.build !== null;
   const programs = needsManager ? await findPrograms(plan, sandbox, say) : { folders: [], readable: [] };
   const env = { ...storeOf(plan, sandbox), ...variablesOf(request, sandbox, programs.folders) };
@@ -38,11 +38,23 @@ export async function install(request: BuildRequest, plan: BuildPlan, sandbox: S
   const cache = await cacheOf(request, plan, sandbox);
   if (cache !== null) say(await cache.restore());
   else say(request.isFork ? 'A build of a fork: no cache is read or written' : 'No cache is used');
-  say(`$ ${command}`);
+  await runInstall(request, plan, sandbox, { command, cwd: plan.installFolder, env, readable });
+  return { env, readable, cache };
+}
+
+/** Runs the command that installs. @param how where, and with what. */
+export async function runInstall(
+  request: BuildRequest,
+  plan: BuildPlan,
+  sandbox: Sandbox,
+  how: Pick<ToolEnvironment, 'env' | 'readable'> & { readonly command: string; readonly cwd: string },
+): Promise<void> {
+  const { command, cwd, env, readable } = how;
+  request.onLine('install', 'info', `$ ${command}`);
   let tail = '';
   const ended = await sandbox.run({
     words: ['sh', '-c', command],
-    cwd: plan.installFolder,
+    cwd,
     env,
     readable,
     onOutput(chunk) {
@@ -50,9 +62,9 @@ export async function install(request: BuildRequest, plan: BuildPlan, sandbox: S
       tail = (tail + chunk.toString('utf8')).slice(-TAIL_CHARS_MAX);
     },
   });
-  if (ended.code === 0) return { env, readable, cache };
-  const how = ended.signal === null ? `ended with exit code ${ended.code}` : `was ended by ${ended.signal}`;
-  throw new BuildFailure('install_failed', `The install command "${command}" ${how}${hintFor(tail, plan)}`);
+  if (ended.code === 0) return;
+  const end = ended.signal === null ? `ended with exit code ${ended.code}` : `was ended by ${ended.signal}`;
+  throw new BuildFailure('install_failed', `The install command "${command}" ${end}${hintFor(tail, plan)}`);
 }
 
 /** Variables of every command, the project's own over them, and the platform's over both. */
@@ -61,7 +73,7 @@ function variablesOf(request: BuildRequest, sandbox: Sandbox, folders: readonly 
 }
 
 /** Where pnpm keeps packages; npm complains of settings that are not its own. */
-function storeOf({ manager }: BuildPlan, { folders }: Sandbox): Record<string, string> {
+export function storeOf({ manager }: BuildPlan, { folders }: Sandbox): Record<string, string> {
   if (manager.name !== 'pnpm') return {};
   const store = join(folders.cache, 'pnpm');
   return { npm_config_store_dir: store, pnpm_config_store_dir: store };
@@ -90,7 +102,7 @@ async function findPrograms(
 }
 
 /** What installs; null: nothing is to be installed. */
-async function commandOf(plan: BuildPlan, say: (text: string) => void): Promise<string | null> {
+export async function decideInstall(plan: BuildPlan, say: (text: string) => void): Promise<string | null> {
   if (plan.installCommand !== null) {
     say(`Install command: ${plan.installCommand} (settings of the project)`);
     return plan.installCommand;

@@ -3,6 +3,8 @@
 
 import type { BuildLimits } from '#core/limits.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
+import type { SandboxPlace } from '#core/sandbox/operations.ts';
+import type { SandboxServiceClient } from '#core/sandbox/service-client.ts';
 
 /** Where a build is, as its log names it. The process itself writes `queue` and `upload`. */
 export type BuildStep = 'queue' | 'clone' | 'install' | 'build' | 'artifact' | 'upload';
@@ -47,6 +49,18 @@ export interface BuildSettings {
   readonly installCommand: string | null;
 }
 
+/** The sandbox of the sandbox service that a project and branch are built in. */
+export interface BuildSandbox {
+  readonly client: SandboxServiceClient;
+  readonly place: SandboxPlace;
+  /** Headers of each request: what the sandbox is made of. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** "Clear build cache": it is destroyed, and made anew. */
+  readonly isCleared: boolean;
+  /** Nothing of it stays after the attempt: a build of a fork. */
+  readonly isTransient: boolean;
+}
+
 /** One attempt at one deployment. */
 export interface BuildRequest {
   readonly deploymentId: string;
@@ -77,6 +91,8 @@ export interface BuildRequest {
   readonly artifactsFolder: string;
   readonly limits: BuildRunLimits;
   readonly confinement: Confinement;
+  /** Null: commands run on this machine, confined. Else none of them do, whatever becomes of the sandbox. */
+  readonly sandbox: BuildSandbox | null;
   /** Number of this build among those that run at a time, from 0. */
   readonly slot: number;
   readonly isFork: boolean;

@@ -40,6 +40,12 @@ export interface SandboxServiceClient {
     args?: object,
     options?: SandboxCallOptions,
   ): Promise<unknown>;
+  /** Those of a resource, by id, a page at a time. @param page query of the request: `prefix`, `limit`, `cursor`. */
+  list(
+    within: Omit<SandboxPlace, 'id'>,
+    page?: Readonly<Record<string, string>>,
+    options?: SandboxCallOptions,
+  ): Promise<{ readonly items: readonly SandboxInfo[]; readonly cursor: string | null }>;
   /** Null: there is none. */
   info(place: SandboxPlace, options?: SandboxCallOptions): Promise<SandboxInfo | null>;
   /** An operation that answers events. @throws {PlatformError} `sandbox_lost` where they end before their time. */
@@ -69,21 +75,24 @@ export function openSandboxClient({ url, token }: SandboxServiceAddress): Sandbo
   const origin = new URL(url);
   // An import reads all its exports, among them the getters that load Node's own HTTP client.
   const { request } = process.getBuiltinModule(origin.protocol === 'https:' ? 'node:https' : 'node:http');
-  const pathOf = ({ project, resource, id }: SandboxPlace, operation: string): string =>
-    `/v1/projects/${encodeURIComponent(project)}/sandboxes/${encodeURIComponent(resource)}/${encodeURIComponent(id)}/${operation}`;
+  const within = ({ project, resource }: Omit<SandboxPlace, 'id'>): string =>
+    `/v1/projects/${encodeURIComponent(project)}/sandboxes/${encodeURIComponent(resource)}`;
+  const pathOf = (place: SandboxPlace, operation: string): string =>
+    `${within(place)}/${encodeURIComponent(place.id)}/${operation}`;
 
   async function ask(
     path: string,
     headers: Readonly<Record<string, string>>,
     body: Readable | Uint8Array,
     { signal, headers: more }: SandboxCallOptions,
+    method = 'POST',
   ): Promise<IncomingMessage> {
     signal?.throwIfAborted();
     const options: RequestOptions = {
       hostname: origin.hostname.replace(/^\[|\]$/g, ''),
       port: origin.port,
       path,
-      method: 'POST',
+      method,
       // One that was kept may have been closed by the other side just now.
       agent: false,
       headers: { ...more, ...headers, authorization: `Bearer ${token}` },
@@ -131,6 +140,16 @@ export function openSandboxClient({ url, token }: SandboxServiceAddress): Sandbo
 
   return {
     call,
+    async list(of, page = {}, options = {}) {
+      const path = `${within(of)}?${new URLSearchParams(page).toString()}`;
+      const answer = await jsonOf(await ask(path, {}, Buffer.alloc(0), options, 'GET'), options.signal);
+      const { items, cursor } = (answer ?? {}) as { items?: unknown; cursor?: unknown };
+      if (!Array.isArray(items)) throw odd('it says no list');
+      return {
+        items: items.map(toInfo).filter((item) => item !== null),
+        cursor: typeof cursor === 'string' ? cursor : null,
+      };
+    },
     info: async (place, options) => toInfo(await call(place, 'info', {}, options)),
     async *events(place, operation, args = {}, options = {}) {
       const answer = await send(place, operation, args, options);

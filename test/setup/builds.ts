@@ -95,6 +95,7 @@ export async function openBuilds(runBuild: RunBuild, url?: string): Promise<Test
     confinement: { kind: 'user', reason: null },
     runBuild,
     findRemote: () => Promise.reject(new Error('No remote repositories in this test')),
+    sandboxes: null,
   };
   const deployment = async (id: string): Promise<DeploymentRow> => {
     const [row] = await sql<DeploymentRow[]>`

@@ -125,6 +125,7 @@ export async function buildIn(place: BuildPlace, confinement: Confinement, wishe
     cacheFolder: place.cache,
     artifactsFolder: place.artifacts,
     confinement,
+    sandbox: null,
     slot: SLOT,
     isFork: false,
     signal: AbortSignal.timeout(60_000),

@@ -33,3 +33,22 @@ export async function findSource(
     throw new BuildFailure('repository_unavailable', 'Nothing has been pushed to the repository of the platform yet');
   return { source: { folder: bare }, secrets: [] };
 }
+
+/**
+ * What is fetched for a sandbox is fetched with credentials that read this one repository and write none: those of an
+ * installation of the Git host's application. The platform's own repositories need none.
+ *
+ * @throws {BuildFailure} with what to do.
+ */
+export function refuseUnscoped(repository: RepositoryRow | null): void {
+  if (repository === null || repository.source === 'builtin') return;
+  if (repository.source === 'git-host' && repository.installationId !== null) return;
+  const why =
+    repository.source === 'git-host'
+      ? 'the application of the Git host is not installed for it'
+      : 'it is connected by its address, not by the application of a Git host';
+  throw new BuildFailure(
+    'credentials_not_scoped',
+    `${repository.fullName} is not built in a sandbox: ${why}, and only that gives credentials which read this repository and nothing else. Connect it through the Git host's application`,
+  );
+}

@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as pause } from 'node:timers/promises';
 import { PlatformError } from '#core/errors.ts';
-import { toCommandArguments, toProcessId, toSignal, type Fields } from '#core/sandbox/arguments.ts';
+import { toCommandArguments, toInput, toProcessId, toSignal, type Fields } from '#core/sandbox/arguments.ts';
 import { SANDBOX_BOUNDS } from '#core/sandbox/operations.ts';
 import type { Commands, RunningCommand } from './commands.ts';
 import { createEventStream } from './event-stream.ts';
@@ -64,6 +64,7 @@ export function createProcesses(commands: Commands): Processes {
   return {
     async start(fields) {
       const command = toCommandArguments(fields);
+      const input = toInput(fields['stdin']);
       const { processId } = fields;
       const id = processId === undefined || processId === null ? randomUUID() : toProcessId(processId);
       if (kept.get(id)?.record.status === 'running' || starting.has(id))
@@ -71,7 +72,7 @@ export function createProcesses(commands: Commands): Processes {
       makeRoom();
       starting.add(id);
       try {
-        const child = await commands.start(command, null);
+        const child = await commands.start(command, input);
         const log = createOutputLog(logBytesMax);
         const written = typeof command.command === 'string' ? command.command : command.command.join(' ');
         const record: ProcessRecord = {

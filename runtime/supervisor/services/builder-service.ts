@@ -2,6 +2,7 @@
 // The builder runs strangers' code in processes of its own; what it gets of the environment reaches none of them.
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
+import { buildExecutor } from '#core/build-executor.ts';
 import { sharedEncryptionKey } from '#core/process/generated-secrets.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
 import type { ServiceSpec } from './services.ts';
@@ -11,6 +12,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** What the process gets of the operator's environment. */
 const KEPT =
   /^(?:PATH|TZ|LANG|TMPDIR|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|SSL_CERT_(?:FILE|DIR)|(?:HTTPS?|NO|ALL)_PROXY|(?:https?|no|all)_proxy|LOG_LEVEL|LOG_FORMAT|NO_COLOR|WORKER_CONCURRENCY|DISK_FREE_BYTES_MIN|HANDLER_DOMAIN|(?:GITHOST|GIT|PUBLIC|BUILD|npm_config)_[A-Za-z_]+)$/;
+
+/** Where builds run in sandboxes, and nowhere else. */
+const OF_SANDBOXES = /^SANDBOX_(?:URL|AUTH_TOKEN|PROVIDER|NETWORK_ISOLATION)$/;
 
 interface BuilderServiceParts {
   readonly environment: Environment;
@@ -29,8 +33,10 @@ const NEVER_MS = 2 ** 48;
 
 /** @throws {Error} when a setting of builds is one that no builder takes. */
 export function builderService({ environment, folder, port, databaseUrl, stays }: BuilderServiceParts): ServiceSpec {
-  checkExecutor(environment['BUILD_EXECUTOR']?.trim() ?? '');
-  const own = Object.fromEntries(Object.entries(environment).filter(([name]) => KEPT.test(name)));
+  // What is wrong is said at the platform's start rather than at the first build.
+  const inSandboxes = buildExecutor(environment) !== null;
+  const isKept = (name: string): boolean => KEPT.test(name) || (inSandboxes && OF_SANDBOXES.test(name));
+  const own = Object.fromEntries(Object.entries(environment).filter(([name]) => isKept(name)));
   const ENCRYPTION_KEY = sharedEncryptionKey(environment, folder);
   const [program, ...before] = nodeCommand();
   const script = join(
@@ -57,14 +63,4 @@ export function builderService({ environment, folder, port, databaseUrl, stays }
     readyMsMax: 60_000,
     stopMsMax: 10_000,
   };
-}
-
-/** At the platform's start rather than at the first build. */
-function checkExecutor(executor: string): void {
-  if (executor === '' || executor === 'local') return;
-  throw new Error(
-    executor === 'sandbox'
-      ? 'BUILD_EXECUTOR=sandbox: there is no sandbox service yet. Leave it out, or say local: builds then run on this machine'
-      : `BUILD_EXECUTOR is "${executor}": it takes local`,
-  );
 }

@@ -1,0 +1,178 @@
+// A build whose commands run in a sandbox of the sandbox service, and none of them here. The commit is fetched and
+// looked at on this machine, so that no credentials reach the sandbox; the files go in, the artifact comes out, and is
+// checked as what strangers made. Called by run-build.ts.
+import { relative } from 'node:path';
+import { PlatformError } from '#core/errors.ts';
+import { checkOut } from '../checkout.ts';
+import { decideInstall, runInstall, storeOf, type ToolEnvironment } from '../install.ts';
+import { askLibrary, makeArtifact, resultOf, withCommit } from '../make-artifact.ts';
+import { planBuild, type BuildPlan } from '../plan.ts';
+import { openSandbox, type Sandbox } from '../sandbox.ts';
+import { takeArtifact } from '../take-artifact.ts';
+import { BuildFailure, type BuildRequest, type BuildResult, type BuildSandbox } from '../types.ts';
+import { openBuildMachine, type BuildMachine } from './machine.ts';
+import { fetchArtifact } from './fetch-artifact.ts';
+import { findTools } from './tools.ts';
+
+/** How often a build whose sandbox is lost begins anew. */
+const TRIES = 2;
+
+/** @throws {BuildFailure}, or the reason of the build's signal. Of the sandbox's trouble too: nothing is built here. */
+export async function buildInSandbox(request: BuildRequest, access: BuildSandbox): Promise<BuildResult> {
+  const own = await openSandbox(request);
+  try {
+    request.onStep('clone');
+    const { commit, paths } = await checkOut(request, own);
+    const told = withCommit(request, commit);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await buildFrom(told, { own, paths, commit, access: attempt === 1 ? access : again(access) });
+      } catch (error) {
+        request.signal.throwIfAborted();
+        if (!(error instanceof PlatformError)) throw error;
+        if (error.code !== 'sandbox_lost' || attempt === TRIES) throw failureOf(error);
+        request.onLine('queue', 'warn', `${error.message}: the build begins again`);
+      }
+    }
+  } finally {
+    await own.close();
+  }
+}
+
+/** What was cleared for the first try is as clear for the next. */
+function again(access: BuildSandbox): BuildSandbox {
+  return { ...access, isCleared: false };
+}
+
+async function buildFrom(
+  request: BuildRequest,
+  given: {
+    readonly own: Sandbox;
+    readonly paths: readonly string[];
+    readonly commit: BuildResult['commit'];
+    readonly access: BuildSandbox;
+  },
+): Promise<BuildResult> {
+  const { own, paths, commit, access } = given;
+  const machine = await openBuildMachine(request, access);
+  try {
+    const left = machine.isReused ? 'with what its last build left in caches' : 'which is new';
+    request.onLine('clone', 'info', `In the build sandbox ${access.place.id}, ${left}`);
+    await sendSources(own, machine);
+    const plan = await planBuild(request, own.folders.source, paths, (root) =>
+      askLibrary(inside(root, own.folders.source, 'incoming', machine), machine, machine.program),
+    );
+    const moved = movePlan(plan, own.folders.source, machine);
+    const caches = [...new Set([moved.root, moved.workspace, moved.installFolder])].map((folder) =>
+      relative(machine.folders.source, folder),
+    );
+    await machine.script(ARRANGE, ...caches);
+    request.onStep('install');
+    const tools = await installInside(request, { plan, moved, machine });
+    await machine.script(RESTORE, ...caches);
+    request.onStep('build');
+    const id = await makeArtifact(request, moved, machine, { tools, program: machine.program });
+    await fetchArtifact(machine, id, own.folders.artifact, request.limits);
+    const artifact = await takeArtifact(own.folders.artifact, id, request.artifactsFolder, request.limits);
+    request.signal.throwIfAborted();
+    request.onLine('artifact', 'info', `Artifact ${artifact.id} (${artifact.files} files, ${artifact.bytes} bytes)`);
+    return resultOf(artifact, plan.config.name, commit);
+  } finally {
+    await machine.close();
+  }
+}
+
+/** The files of the commit, beside those of the build before. */
+async function sendSources(own: Sandbox, machine: BuildMachine): Promise<void> {
+  const { source } = own.folders;
+  await own.run({
+    words: ['tar', '-c', '--format=gnu', '--owner=0', '--group=0', '-C', source, '.'],
+    cwd: source,
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C' },
+    read: (output) => machine.write('source.tar', output),
+  });
+  await machine.script(UNPACK);
+}
+
+const UNPACK = `
+set -e
+for old in incoming home tmp artifact artifact.tar; do
+  [ ! -e "$old" ] || rm -rf "$old" 2>/dev/null || { chmod -R u+rwX "$old"; rm -rf "$old"; }
+done
+mkdir -p incoming home tmp artifact cache
+tar -xf source.tar -C incoming --no-same-owner
+rm source.tar`;
+
+/** Puts the files in their place; of the build before only `node_modules/.cache` of these folders is kept. */
+const ARRANGE = `
+set -e
+rm -rf kept
+mkdir kept
+at=0
+for folder in "$@"; do
+  at=$((at + 1))
+  cached="source/$folder/node_modules/.cache"
+  if [ -d "$cached" ] && [ ! -L "$cached" ]; then mv "$cached" "kept/$at"; fi
+done
+rm -rf source 2>/dev/null || { chmod -R u+rwX source; rm -rf source; }
+mv incoming source`;
+
+/** Gives those caches back, after an install that may have begun with empty folders. */
+const RESTORE = `
+set -e
+at=0
+for folder in "$@"; do
+  at=$((at + 1))
+  modules="source/$folder/node_modules"
+  if [ -d "kept/$at" ] && [ -d "$modules" ] && [ ! -e "$modules/.cache" ]; then mv "kept/$at" "$modules/.cache"; fi
+done
+rm -rf kept`;
+
+async function installInside(
+  request: BuildRequest,
+  { plan, moved, machine }: { readonly plan: BuildPlan; readonly moved: BuildPlan; readonly machine: BuildMachine },
+): Promise<ToolEnvironment> {
+  const say = (text: string): void => request.onLine('install', 'info', text);
+  const command = await decideInstall(plan, say);
+  const needsManager = command !== null || plan.config.build !== null;
+  const folders = needsManager ? await findTools(plan, machine, say) : [];
+  const env = {
+    ...storeOf(plan, machine),
+    ...machine.variables,
+    PATH: [...folders, machine.path].join(':'),
+    ...request.variables,
+    ...request.platformVariables,
+  };
+  if (command !== null)
+    await runInstall(request, plan, machine, { command, cwd: moved.installFolder, env, readable: [] });
+  return { env, readable: [], cache: null };
+}
+
+function movePlan(plan: BuildPlan, from: string, machine: BuildMachine): BuildPlan {
+  const move = (path: string): string => inside(path, from, 'source', machine);
+  return {
+    ...plan,
+    root: move(plan.root),
+    workspace: move(plan.workspace),
+    installFolder: move(plan.installFolder),
+  };
+}
+
+function inside(path: string, from: string, folder: 'source' | 'incoming', { folders }: BuildMachine): string {
+  const below = relative(from, path);
+  const root = folder === 'source' ? folders.source : folders.source.replace(/source$/, folder);
+  return below === '' ? root : `${root}/${below}`;
+}
+
+/** What the sandbox service said, as the end of a build. */
+function failureOf(error: PlatformError): BuildFailure {
+  const { code, message } = error;
+  if (code === 'sandbox_limit') return new BuildFailure('sandbox_limit', message, { cause: error });
+  if (code === 'sandbox_disk_full')
+    return new BuildFailure('disk_full', `${message}: clear the build cache, or build less`, { cause: error });
+  return new BuildFailure(
+    'sandbox_unavailable',
+    `The build's sandbox cannot be used, and nothing is built elsewhere: ${message}`,
+    { cause: error },
+  );
+}

@@ -1,0 +1,105 @@
+// Takes the archive of an artifact out of a build sandbox: hostile bytes, read entry by entry within the bounds of an
+// artifact, and written below one empty folder. take-artifact.ts compares the files with the manifest afterwards.
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { mkdir, statfs } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { PlatformError } from '#core/errors.ts';
+import { isArtifactId } from '#core/names.ts';
+import { ArchiveError } from '#deployments/archive/archive-error.ts';
+import { readArchive } from '#deployments/archive/read-archive.ts';
+import { BLOCK_BYTES } from '#deployments/archive/tar-header.ts';
+import { BuildFailure, type BuildRunLimits } from '../types.ts';
+import type { BuildMachine } from './machine.ts';
+
+/** Heads, records and paddings of one file, at most. */
+const BYTES_BESIDE = 64 * BLOCK_BYTES;
+const ROOM_BYTES = 1024 * 1024;
+
+/** One file a plain file: what is linked twice is written twice. */
+const PACK = `
+set -e
+rm -f artifact.tar
+tar -c --format=gnu --hard-dereference --owner=0 --group=0 -f artifact.tar -C "artifact/$1" .`;
+
+/**
+ * @param target folder of the builder's own: the artifact is written to `<target>/<id>`.
+ * @throws {BuildFailure} `artifact_invalid`, `artifact_too_large`, `artifact_too_many_files`, `disk_full`
+ */
+export async function fetchArtifact(
+  machine: Pick<BuildMachine, 'script' | 'read'>,
+  id: string,
+  target: string,
+  limits: Pick<BuildRunLimits, 'artifactBytesMax' | 'artifactFilesMax' | 'diskFreeBytesMin'>,
+): Promise<void> {
+  if (!isArtifactId(id)) throw new BuildFailure('artifact_invalid', unusable('its id is no hash'));
+  await machine.script(PACK, id);
+  const root = join(target, id);
+  await mkdir(root, { recursive: true, mode: 0o700 });
+  const { bavail, bsize } = await statfs(target);
+  const room = Math.max(0, bavail * bsize - limits.diskFreeBytesMin);
+  const stream = await machine.read('artifact.tar');
+  try {
+    const made = new Set<string>();
+    await readArchive(plain(stream, limits, room), limits, async (name, content) => {
+      const file = join(root, name);
+      const folder = dirname(file);
+      if (!made.has(folder)) await mkdir(folder, { recursive: true, mode: 0o700 });
+      made.add(folder);
+      await writeNew(file, content);
+    });
+  } catch (error) {
+    if (error instanceof ArchiveError) throw refusalOf(error);
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE')
+      throw new PlatformError('sandbox_lost', { reason: code }, { cause: error });
+    if (code === 'ENOSPC') throw new BuildFailure('disk_full', 'The disk of the builder has no room for the artifact');
+    if (code === 'EEXIST' || code === 'ENAMETOOLONG' || code === 'ENOTDIR')
+      throw new BuildFailure('artifact_invalid', unusable(`a file of it cannot be written (${code})`));
+    throw error;
+  } finally {
+    stream.destroy();
+  }
+}
+
+/** The bytes as they are: what is compressed is none of ours, and what goes on for ever neither. */
+async function* plain(
+  stream: AsyncIterable<Uint8Array>,
+  { artifactBytesMax, artifactFilesMax }: Pick<BuildRunLimits, 'artifactBytesMax' | 'artifactFilesMax'>,
+  room: number,
+): AsyncGenerator<Uint8Array> {
+  const bytesMax = artifactBytesMax + artifactFilesMax * BYTES_BESIDE + ROOM_BYTES;
+  let bytes = 0;
+  for await (const chunk of stream) {
+    if (bytes === 0 && chunk[0] === 0x1f) throw new ArchiveError('archive_invalid', 'its archive is no tar file');
+    bytes += chunk.byteLength;
+    if (bytes > bytesMax) throw new ArchiveError('artifact_too_large', `its archive has more than ${bytesMax} bytes`);
+    if (bytes > room) throw new BuildFailure('disk_full', 'The disk of the builder has no room for the artifact');
+    yield chunk;
+  }
+}
+
+/** Never over something that is there, and never through a link. */
+async function writeNew(file: string, content: AsyncIterable<Uint8Array>): Promise<void> {
+  const stream = createWriteStream(file, { flags: 'wx', mode: 0o600 });
+  const failed = new Promise<never>((_, reject) => stream.once('error', reject));
+  failed.catch(() => {});
+  try {
+    for await (const chunk of content) if (!stream.write(chunk)) await Promise.race([once(stream, 'drain'), failed]);
+    stream.end();
+    await Promise.race([once(stream, 'close'), failed]);
+  } finally {
+    stream.destroy();
+  }
+}
+
+function refusalOf(error: ArchiveError): BuildFailure {
+  const { reason, message } = error;
+  if (reason === 'artifact_too_large' || reason === 'artifact_too_many_files')
+    return new BuildFailure(reason, message, { cause: error });
+  return new BuildFailure('artifact_invalid', unusable(message), { cause: error });
+}
+
+function unusable(what: string): string {
+  return `The artifact that the build made cannot be used: ${what}`;
+}

@@ -1,0 +1,208 @@
+// The sandbox of a branch as the steps of a build use it: opened from whatever an attempt before left, and stopped, or
+// destroyed, when the attempt is over. What it says is the build's own word. Called by build-in-sandbox.ts.
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { PlatformError } from '#core/errors.ts';
+import { SANDBOX_BOUNDS } from '#core/sandbox/operations.ts';
+import { folderVariables, registryVariables } from '../environment.ts';
+import type { BuildProgram } from '../make-artifact.ts';
+import type { BuildFolders, Sandbox, SandboxCommand, SandboxExit } from '../sandbox.ts';
+import { BuildFailure, type BuildRequest, type BuildSandbox } from '../types.ts';
+import { buildProgram } from './program.ts';
+
+/** A build sandbox that answers. Its folders are paths inside. */
+export interface BuildMachine extends Sandbox {
+  /** Whether an attempt before left its caches. */
+  readonly isReused: boolean;
+  /** Where commands find programs. */
+  readonly path: string;
+  readonly program: BuildProgram;
+  /** Variables that every command gets. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** Runs a script of the shell. @returns what it printed. @throws {BuildFailure} where it fails. */
+  script(text: string, ...words: string[]): Promise<string>;
+  /** @param path below the workspace. */
+  write(path: string, content: Readable): Promise<void>;
+  read(path: string): Promise<Readable>;
+}
+
+/** From the major that runs the platform's TypeScript as it is. */
+const NODE_MAJOR = 24;
+/** Nodes that may be there: the one that sandboxes of containers bring, that of the image. */
+const NODES = '/opt/platform-sandbox/node node';
+/** How long a service that does not answer is waited for, and how often it is asked. */
+const AWAY_MS_MAX = 60_000;
+const [AGAIN_MS_LEAST, AGAIN_MS_MAX] = [250, 5000];
+const CLOSE_MS_MAX = 10_000;
+const KEPT_CHARS_MAX = 1024 * 1024;
+const SAID_CHARS_MAX = 300;
+
+/** @throws {PlatformError} of the sandbox service; {BuildFailure} where the sandbox cannot build. */
+export async function openBuildMachine(request: BuildRequest, access: BuildSandbox): Promise<BuildMachine> {
+  const { client, place, headers } = access;
+  const { signal, onLine } = request;
+  const options = { signal, headers };
+  let commands = 0;
+
+  async function script(text: string, ...words: string[]): Promise<string> {
+    const command = ['/bin/sh', '-c', text, 'sh', ...words];
+    const answer = await client.call(place, 'exec', { command, timeoutMs: SANDBOX_BOUNDS.commandMsMax }, options);
+    const { stdout, stderr, exitCode } = toResult(answer);
+    if (exitCode === 0) return stdout;
+    if (/No space left on device|Disk quota exceeded/i.test(stderr)) throw diskFull();
+    throw new BuildFailure('sandbox_failed', `The build's sandbox cannot be prepared: ${shortOf(stderr)}`);
+  }
+
+  async function run(command: SandboxCommand): Promise<SandboxExit> {
+    const { onOutput, onReport, input } = command;
+    const texts = { stdout: '', stderr: '' };
+    const take = (name: 'stdout' | 'stderr', data: string): void => {
+      if (name === 'stderr' && onReport !== undefined) onReport(Buffer.from(data));
+      else if (onOutput !== undefined) onOutput(Buffer.from(data), name === 'stderr');
+      else if (texts[name].length < KEPT_CHARS_MAX) texts[name] += data;
+    };
+    const id = `build-${++commands}`;
+    // What a process says of itself goes the way of its errors, which go the way of its output.
+    const words = onReport === undefined ? command.words : ['sh', '-c', 'exec "$@" 3>&2 2>&1', 'sh', ...command.words];
+    const stdin = input === undefined ? {} : { stdin: { text: input } };
+    const started = { command: words, cwd: command.cwd, env: command.env, processId: id, ...stdin };
+    await client.call(place, 'startProcess', started, options);
+    for await (const event of client.events(place, 'streamProcessLogs', { id }, options)) {
+      const { type, data, chars, exitCode } = event;
+      if ((type === 'stdout' || type === 'stderr') && typeof data === 'string') take(type, data);
+      if (type === 'dropped') onLine('build', 'warn', `${Number(chars)} characters came too fast and are left out`);
+      if (type === 'exit') return { ...exitOf(Number(exitCode)), ...texts };
+    }
+    throw new PlatformError('sandbox_lost', { reason: 'its output ended before its process' });
+  }
+
+  async function close(): Promise<void> {
+    const operation = access.isTransient ? 'destroy' : 'stop';
+    try {
+      await client.call(place, operation, {}, { headers, signal: AbortSignal.timeout(CLOSE_MS_MAX) });
+    } catch (error) {
+      onLine('queue', 'warn', `The build's sandbox is left to stop by itself: ${(error as Error).message}`);
+    }
+  }
+
+  const before = await untilThere(request, async () => {
+    if (access.isCleared || access.isTransient) await client.call(place, 'destroy', {}, options);
+    const info = await client.info(place, options);
+    // Of a builder that was killed: what it left running ends.
+    if (info !== null && info.state !== 'stopped') await client.call(place, 'stop', {}, options);
+    return info;
+  });
+  try {
+    const packed = await buildProgram();
+    const installed = `program-${packed.hash}`;
+    const said = await untilThere(request, () => script(PROBE, installed));
+    const [workspace = '', path = '', isInstalled = '', node = '', version = ''] = said.split('\n');
+    if (!workspace.startsWith('/') || path === '') throw odd();
+    const own = `${process.platform}-${process.arch}`;
+    if (node === '' || version !== own)
+      throw new BuildFailure(
+        'sandbox_unfit',
+        `The build's sandbox has no Node ${NODE_MAJOR} for ${own}${version === '' ? '' : `, but one for ${shortOf(version)}`}: BUILD_SANDBOX_IMAGE or BUILD_SANDBOX_TEMPLATE names what it is made of`,
+      );
+    if (isInstalled !== 'yes') {
+      await client.write(place, { path: 'program.tgz' }, await packed.bytes(), options);
+      await script(INSTALL, installed);
+    }
+    const folders = foldersIn(workspace);
+    const variables = { ...registryVariables(), ...folderVariables(folders) };
+    return {
+      folders,
+      uid: null,
+      isReused: before !== null,
+      path,
+      variables,
+      program: { node: [node], script: join(workspace, installed, packed.script), env: { ...variables, PATH: path } },
+      script,
+      run,
+      write: (file, content) => client.write(place, { path: file }, content, options),
+      read: (file) => client.read(place, file, options),
+      giveAway: async () => {},
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Prints the workspace, PATH, whether the program is there, and the Node that can run it with its machine. */
+const PROBE = `
+pwd -P && printf '%s\\n' "$PATH"
+if [ -e "$1/whole" ]; then echo yes; else echo no; fi
+for node in ${NODES}; do
+  major=$("$node" -p 'process.versions.node.split(".")[0]' 2>/dev/null) || continue
+  [ "$major" -ge ${NODE_MAJOR} ] || continue
+  command -v "$node"
+  "$node" -p 'process.platform + "-" + process.arch'
+  break
+done`;
+
+/** Those of other versions go. */
+const INSTALL = `
+set -e
+rm -rf program-*
+mkdir "$1"
+tar -xzf program.tgz -C "$1" --no-same-owner
+rm program.tgz
+touch "$1/whole"`;
+
+function foldersIn(workspace: string): BuildFolders {
+  const of = (name: string): string => join(workspace, name);
+  return {
+    git: of('git'),
+    source: of('source'),
+    home: of('home'),
+    tmp: of('tmp'),
+    cache: of('cache'),
+    artifact: of('artifact'),
+  };
+}
+
+/** A service that is away is waited for, as Postgres is. */
+async function untilThere<Result>(request: BuildRequest, work: () => Promise<Result>): Promise<Result> {
+  const until = performance.now() + AWAY_MS_MAX;
+  for (let failures = 0; ; failures++) {
+    try {
+      return await work();
+    } catch (error) {
+      const isAway = error instanceof PlatformError && error.code === 'sandbox_unavailable';
+      if (!isAway || performance.now() > until) throw error;
+      if (failures === 0) request.onLine('queue', 'warn', `${error.message}: trying again`);
+    }
+    await pause(Math.min(AGAIN_MS_MAX, AGAIN_MS_LEAST * 2 ** failures), undefined, { signal: request.signal }).catch(
+      () => request.signal.throwIfAborted(),
+    );
+  }
+}
+
+function toResult(answer: unknown): { readonly stdout: string; readonly stderr: string; readonly exitCode: number } {
+  const { stdout, stderr, exitCode } = (answer ?? {}) as Record<string, unknown>;
+  if (typeof stdout !== 'string' || typeof stderr !== 'string' || typeof exitCode !== 'number') throw odd();
+  return { stdout, stderr, exitCode };
+}
+
+function exitOf(code: number): Pick<SandboxExit, 'code' | 'signal'> {
+  // As shells count: 128 and the number of the signal.
+  return code === 137 ? { code: null, signal: 'SIGKILL' } : { code, signal: null };
+}
+
+export function diskFull(): BuildFailure {
+  return new BuildFailure(
+    'disk_full',
+    "The disk of the build's sandbox is full (SANDBOX_DISK_MB): clear the build cache, or build less",
+  );
+}
+
+function odd(): PlatformError {
+  return new PlatformError('sandbox_lost', { reason: 'its agent does not answer as it should' });
+}
+
+function shortOf(text: string): string {
+  return (text.trim().split('\n')[0] ?? '').replace(/\p{Cc}/gu, ' ').slice(0, SAID_CHARS_MAX);
+}

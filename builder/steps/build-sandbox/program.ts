@@ -1,0 +1,113 @@
+// The platform's own program of a build with the packages it needs, as one archive for sandboxes: they have nothing of
+// ours. The same files that a build on this machine sees read-only (own-folders.ts). Called by machine.ts.
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { CHILD } from '../own-folders.ts';
+
+/** A program that is packed when it is asked for. */
+export interface PackedProgram {
+  /** Of its files: two that are the same have the same. */
+  readonly hash: string;
+  /** Path of child.ts in the archive. */
+  readonly script: string;
+  /** A tar file, compressed with gzip: about 12 MB, kept once it is made. */
+  bytes(): Promise<Buffer>;
+}
+
+/** Our own folders, from the root. */
+const FOLDERS = ['builder', 'core', 'deployments/archive', 'packages'] as const;
+/** What those import. */
+const PACKAGES = [
+  'rolldown',
+  'yaml',
+  'typebox',
+  'mrmime',
+  'jsonc-parser',
+  'unenv',
+  'readable-stream',
+  'buffer',
+  'croner',
+  '@netlify/build-info',
+] as const;
+/** What no program reads. */
+const LEFT_OUT = /\.(?:map|md|d\.[mc]?ts|tsbuildinfo)$/i;
+
+let packed: Promise<PackedProgram> | null = null;
+
+/** The program of this platform; its files do not change while it runs. */
+export function buildProgram(): Promise<PackedProgram> {
+  return (packed ??= findProgram(join(import.meta.dirname, '../../..')));
+}
+
+async function findProgram(root: string): Promise<PackedProgram> {
+  // Where the platform is a package itself, its packages lie beside it.
+  const [, beside] = /^(.*)\/node_modules\/(?:@[^/]+\/)?[^/]+$/.exec(root) ?? [];
+  const base = beside ?? root;
+  const found: string[] = [join(root, 'package.json')];
+  for (const folder of FOLDERS)
+    if (existsSync(join(root, folder))) await addFiles(join(root, folder), found, () => true);
+  for (const folder of packageFolders(root, PACKAGES)) await addFiles(folder, found, (file) => !LEFT_OUT.test(file));
+  const hash = createHash('sha256');
+  for (const file of found) {
+    const { size, mtimeMs } = await stat(file);
+    hash.update(`${relative(base, file)}\0${size}\0${mtimeMs}\0`);
+  }
+  const list = Buffer.from(found.map((file) => `${relative(base, file)}\0`).join(''));
+  let archive: Promise<Buffer> | null = null;
+  return {
+    hash: hash.digest('hex').slice(0, 16),
+    script: relative(base, CHILD),
+    bytes: () => (archive ??= pack(base, list)),
+  };
+}
+
+async function pack(base: string, list: Buffer): Promise<Buffer> {
+  const owner = ['--owner=0', '--group=0'];
+  const words = ['--use-compress-program=gzip -1', '-c', '-h', '--format=gnu', ...owner, '-C', base];
+  const tar = spawn('tar', [...words, '--null', '--no-recursion', '-T', '-'], { stdio: ['pipe', 'pipe', 'ignore'] });
+  const exited = once(tar, 'exit') as Promise<[number | null]>;
+  tar.stdin.on('error', () => {}).end(list);
+  const [bytes, [code]] = await Promise.all([buffer(tar.stdout), exited]);
+  if (code !== 0) throw new Error(`The program of builds cannot be packed: tar ended with ${code}`);
+  return bytes;
+}
+
+/** Folders of packages and of what they depend on, as Node finds them. */
+function packageFolders(root: string, names: readonly string[]): ReadonlySet<string> {
+  const folders = new Set<string>();
+  const waiting = names.map((name) => [root, name] as const);
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const [from, name] = next;
+    const folder = findPackage(from, name);
+    // Optional, or for another machine.
+    if (folder === null || folders.has(folder)) continue;
+    folders.add(folder);
+    const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Record<string, object>;
+    for (const kind of ['dependencies', 'optionalDependencies', 'peerDependencies'])
+      for (const needed of Object.keys(manifest[kind] ?? {})) waiting.push([folder, needed]);
+  }
+  return folders;
+}
+
+function findPackage(from: string, name: string): string | null {
+  for (let at = from; ; at = dirname(at)) {
+    const folder = join(at, 'node_modules', name);
+    if (existsSync(join(folder, 'package.json'))) return folder;
+    if (at === dirname(at)) return null;
+  }
+}
+
+/** Files below a folder, without packages inside of it: those are found by name. */
+async function addFiles(folder: string, found: string[], wants: (file: string) => boolean): Promise<void> {
+  for (const entry of (await readdir(folder, { withFileTypes: true })).toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) {
+      if (entry.name !== 'node_modules') await addFiles(path, found, wants);
+    } else if (entry.isFile() && wants(path)) found.push(path);
+  }
+}

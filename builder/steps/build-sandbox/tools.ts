@@ -1,0 +1,46 @@
+// Package managers of a build sandbox: which ones its image has, and corepack where another version is asked for. Looks
+// into the sandbox; the rules are those of package-tools.ts. Called by build-in-sandbox.ts.
+import { shimFolder, shimText } from '../package-tools.ts';
+import type { BuildPlan } from '../plan.ts';
+import { BuildFailure } from '../types.ts';
+import type { BuildMachine } from './machine.ts';
+
+/** Writes programs of these names, each with its text. */
+const WRITE = `
+set -e
+mkdir -p "$1"
+printf '%s' "$3" > "$1/$2"
+chmod 755 "$1/$2"`;
+
+/**
+ * @returns folders that go first in PATH.
+ * @throws {BuildFailure} `install_failed` where the sandbox does not have the project's manager.
+ */
+export async function findTools(
+  { manager, installCommand }: BuildPlan,
+  machine: BuildMachine,
+  say: (text: string) => void,
+): Promise<string[]> {
+  const { name, version, lockfile, because } = manager;
+  const look = 'for name in "$@"; do command -v "$name" >/dev/null 2>&1 && echo "$name"; done; true';
+  const there = new Set((await machine.script(look, name, 'corepack')).split('\n'));
+  const hasOwn = there.has(name);
+  const hasCorepack = there.has('corepack') && name !== 'npm' && name !== 'bun';
+  if (hasCorepack && (!hasOwn || version !== null)) {
+    const what = version === null ? name : `${name}@${version}`;
+    const folder = shimFolder(machine.folders.home);
+    await machine.script(WRITE, folder, name, shimText(`corepack ${what}`));
+    say(`${what} comes from corepack`);
+    return [folder];
+  }
+  if (hasOwn) {
+    if (version !== null && name !== 'bun') say(`package.json asks for ${name} ${version}; the sandbox's own is used`);
+    return [];
+  }
+  // A command of the project's own, without a lockfile, may need no manager at all.
+  if (installCommand !== null || lockfile === null) return [];
+  throw new BuildFailure(
+    'install_failed',
+    `The project uses ${name} (${because}), which the build sandbox does not have. Build with an image that has it (BUILD_SANDBOX_IMAGE), or set an install command that uses another one`,
+  );
+}

@@ -1,0 +1,180 @@
+// The platform's own program of a build (child.ts), which runs beside strangers' code: what it is asked, and what is
+// made of its answers. Called by run-build.ts and by build-sandbox/; where the program runs is the sandbox's matter.
+import { nodeFlags } from '#core/node-flags.mjs';
+import type { Artifact } from '../artifact.ts';
+import type { ChildJob, ChildReport } from './child.ts';
+import type { ToolEnvironment } from './install.ts';
+import type { LibraryFramework } from './library.ts';
+import type { BuildPlan } from './plan.ts';
+import type { Sandbox } from './sandbox.ts';
+import { BuildFailure, type BuildRequest, type BuildResult } from './types.ts';
+
+/** How a sandbox runs that program. */
+export interface BuildProgram {
+  /** Node and what comes before its flags. */
+  readonly node: readonly string[];
+  /** Path of child.ts. */
+  readonly script: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly readable?: readonly (readonly [from: string, to: string])[];
+}
+
+/** Reports of a build's process; longer ones are not ours. */
+const REPORT_BYTES_MAX = 1024 * 1024;
+
+/** Reasons for what builder/build.ts says; everything else is a failure of the build. */
+const reasons: Readonly<Record<string, string>> = {
+  too_large: 'artifact_too_large',
+  write_failed: 'disk_full',
+  not_supported: 'not_supported',
+};
+
+/** Runs the build command and the bundler in a process of the build's user. @returns the artifact's id, unverified. */
+export async function makeArtifact(
+  request: BuildRequest,
+  plan: BuildPlan,
+  sandbox: Sandbox,
+  { tools, program }: { readonly tools: ToolEnvironment; readonly program: BuildProgram },
+): Promise<string> {
+  const { artifactBytesMax, artifactFilesMax, bundleBytesMax } = request.limits;
+  const job: ChildJob = {
+    what: 'build',
+    root: plan.root,
+    workspace: plan.workspace,
+    config: plan.config,
+    artifacts: sandbox.folders.artifact,
+    variables: commandVariables(request, tools),
+    limits: { artifactBytesMax, artifactFilesMax, bundleBytesMax },
+  };
+  if (plan.config.build !== null) request.onLine('build', 'info', `$ ${plan.config.build}`);
+  const reader = reportReader((report) => {
+    if (report.what === 'made') request.onStep('artifact');
+    if (report.what === 'warning') request.onLine('artifact', 'warn', report.text);
+  });
+  const ended = await sandbox.run({
+    words: wordsOf(program),
+    cwd: plan.root,
+    env: { ...program.env, PATH: tools.env['PATH'] ?? '' },
+    readable: tools.readable,
+    input: JSON.stringify(job),
+    onOutput: (chunk) => request.onOutput('build', 'info', chunk),
+    onReport: (chunk) => reader.take(chunk),
+  });
+  const failed = reader.find('failed');
+  if (failed !== undefined) throw failureOf(failed, request);
+  const made = reader.find('artifact');
+  if (made !== undefined && ended.code === 0) return made.id;
+  const how = ended.signal === null ? `with exit code ${ended.code}` : `by ${ended.signal}`;
+  throw new BuildFailure('build_failed', `The process of the build was ended ${how} before it had made an artifact`);
+}
+
+/** Asks the detection library, beside the files that it looks at. */
+export async function askLibrary(
+  root: string,
+  sandbox: Sandbox,
+  program: BuildProgram,
+): Promise<readonly LibraryFramework[]> {
+  const job: ChildJob = { what: 'detect', root, repository: sandbox.folders.source };
+  const reader = reportReader(() => {});
+  await sandbox.run({
+    words: wordsOf(program),
+    cwd: root,
+    env: program.env,
+    ...(program.readable !== undefined && { readable: program.readable }),
+    input: JSON.stringify(job),
+    onReport: (chunk) => reader.take(chunk),
+  });
+  // One that cannot be asked has found nothing.
+  return reader.find('detected')?.frameworks.filter(isFramework) ?? [];
+}
+
+function wordsOf({ node, script }: BuildProgram): string[] {
+  return [...node, ...nodeFlags, script];
+}
+
+/** What the build command gets; PATH only where the project sets it, for the library puts the project's tools there. */
+function commandVariables(request: BuildRequest, { env }: ToolEnvironment): Record<string, string> {
+  const { PATH: _own, ...others } = env;
+  const path = request.variables['PATH'];
+  return path === undefined ? others : { ...others, PATH: path };
+}
+
+function failureOf(
+  { code, message }: Extract<ChildReport, { what: 'failed' }>,
+  { limits }: BuildRequest,
+): BuildFailure {
+  // The bound of files and that of bytes have one code there.
+  if (code === 'too_large' && message.includes('BUILD_ARTIFACT_MAX_FILES'))
+    return new BuildFailure('artifact_too_many_files', message);
+  if (code === 'platform' && /ENOSPC|EFBIG/.test(message))
+    return new BuildFailure('disk_full', `The build has written too much (${limits.diskBytesMax} bytes are allowed)`);
+  return new BuildFailure(reasons[code] ?? 'build_failed', message);
+}
+
+function isFramework({ name, build, out }: LibraryFramework): boolean {
+  const isText = (value: unknown): boolean => value === null || (typeof value === 'string' && value.length < 300);
+  return typeof name === 'string' && name.length < 100 && isText(build) && isText(out);
+}
+
+/** What a build says of its artifact. */
+export function resultOf(
+  { id, folder, bytes, files, manifest }: Artifact,
+  name: string | null,
+  commit: BuildResult['commit'],
+): BuildResult {
+  return { artifactId: id, folder, kind: manifest.kind, name, bytes, files, commit };
+}
+
+/** Where the branch's tip was built, the commands know its commit too. */
+export function withCommit(request: BuildRequest, commit: BuildResult['commit']): BuildRequest {
+  if (commit === null || request.platformVariables['PLATFORM_COMMIT']) return request;
+  return { ...request, platformVariables: { ...request.platformVariables, PLATFORM_COMMIT: commit.sha } };
+}
+
+/** Reads reports line by line. They come from a process of strangers: what is no report is left out. */
+function reportReader(onEach: (report: ChildReport) => void): {
+  take(chunk: Buffer): void;
+  find<What extends ChildReport['what']>(what: What): Extract<ChildReport, { what: What }> | undefined;
+} {
+  const reports: ChildReport[] = [];
+  let rest = '';
+  let bytes = 0;
+  return {
+    take(chunk) {
+      bytes += chunk.length;
+      if (bytes > REPORT_BYTES_MAX) return;
+      const lines = (rest + chunk.toString('utf8')).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) {
+        const report = parseReport(line);
+        if (report === null) continue;
+        reports.push(report);
+        onEach(report);
+      }
+    },
+    find: (what) => reports.find((report) => report.what === what) as never,
+  };
+}
+
+function parseReport(line: string): ChildReport | null {
+  try {
+    const report = JSON.parse(line) as Record<string, unknown>;
+    const isText = (key: string): boolean => typeof report[key] === 'string';
+    switch (report['what']) {
+      case 'made':
+        return { what: 'made' };
+      case 'warning':
+        return isText('text') ? (report as ChildReport) : null;
+      case 'artifact':
+        return isText('id') ? (report as ChildReport) : null;
+      case 'failed':
+        return isText('code') && isText('message') ? (report as ChildReport) : null;
+      case 'detected':
+        return Array.isArray(report['frameworks']) ? (report as ChildReport) : null;
+      default:
+        return null;
+    }
+  } catch {
+    return null;
+  }
+}
