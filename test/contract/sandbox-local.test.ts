@@ -7,7 +7,12 @@ import { testSandboxBackend } from './sandbox.ts';
 
 testSandboxBackend('local processes', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'sandboxes-test-'));
-  const backend = createLocalBackend({ folder: path.join(folder, 'boxes'), environment: process.env, warn: () => {} });
+  const backend = createLocalBackend({
+    folder: path.join(folder, 'boxes'),
+    environment: process.env,
+    why: '',
+    warn: () => {},
+  });
   return {
     backend,
     async close() {

@@ -32,7 +32,8 @@ export async function startDev(
   const child = spawn(process.execPath, [...nodeFlags, launcher, 'dev', '-p', '0', '-h', '127.0.0.1', ...flags], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, NO_COLOR: '1', ...environment },
+    // Whatever engines this machine has.
+    env: { ...process.env, NO_COLOR: '1', PLATFORM_DEV_SANDBOX: 'local', ...environment },
   });
   let output = '';
   const waiting = new Set<() => void>();

@@ -1,5 +1,6 @@
 // Sandboxes of `platform dev`: the same service as in production, in this process, over a private socket; rows in a
-// file, machines as processes of this computer. Started with the first call. dev.ts opens it.
+// file, machines by sandbox-machines.ts. Started with the first call, or where a dev that was killed has left some.
+// dev.ts opens it.
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,13 +11,13 @@ import { storedOptions } from '#core/sandbox/options.ts';
 import type { SandboxLimits } from '#core/limits.ts';
 import { takeLock } from '#deployments/file-lock.ts';
 import { createSandboxTransport, type SandboxTransport } from '../../engine/bindings/sandbox-transport.ts';
-import { createLocalBackend } from '../../sandbox/backends/local/local.ts';
 import { createExposedPorts } from '../../sandbox/exposed-ports.ts';
 import { createSandboxRoutes } from '../../sandbox/routes.ts';
 import { createMemoryPorts } from '../../sandbox/service/exposed-ports-memory.ts';
 import { createMemoryRows } from '../../sandbox/service/rows-memory.ts';
 import type { SandboxRow } from '../../sandbox/service/rows.ts';
 import { startSandboxes } from '../../sandbox/service/sandboxes.ts';
+import { openDevMachines, sandboxChoice, type SandboxChoice } from './sandbox-machines.ts';
 
 // An import reads all its exports, among them the getters that load Node's own HTTP client.
 const { createServer } = process.getBuiltinModule('node:http');
@@ -35,13 +36,19 @@ interface LocalSandboxesParts {
 /** Sandboxes that nobody calls for 30 days are gone. */
 const RETENTION_MS = 30 * 86_400_000;
 
+/** @throws {Error} where `PLATFORM_DEV_SANDBOX` is wrong. */
 export function openLocalSandboxes(parts: LocalSandboxesParts): SandboxTransport {
+  const choice = sandboxChoice(parts.environment);
   let opened: Promise<SandboxTransport> | null = null;
   const open = (): Promise<SandboxTransport> =>
-    (opened ??= start(parts).catch((error: unknown) => {
+    (opened ??= start({ ...parts, choice }).catch((error: unknown) => {
       opened = null;
       throw error;
     }));
+  if (choice !== 'local' && hasLeft(rowsFileOf(parts.folder, 'container')))
+    void open().catch((error: unknown) =>
+      parts.log('warn', `sandboxes of an earlier dev were not stopped: ${(error as Error).message}`),
+    );
   return {
     request: async (request) => (await open()).request(request),
     async close() {
@@ -50,7 +57,10 @@ export function openLocalSandboxes(parts: LocalSandboxesParts): SandboxTransport
   };
 }
 
-async function start({ folder, limits, environment, portOrigin, log }: LocalSandboxesParts): Promise<SandboxTransport> {
+async function start(
+  parts: LocalSandboxesParts & { readonly choice: SandboxChoice | null },
+): Promise<SandboxTransport> {
+  const { folder, limits, portOrigin, log } = parts;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const lock = takeLock(path.join(folder, 'lock'));
   if (lock === null)
@@ -59,23 +69,29 @@ async function start({ folder, limits, environment, portOrigin, log }: LocalSand
     });
   const times = { idleMs: limits.idleMs, stopMs: limits.stopMs, destroyMs: RETENTION_MS };
   const { perProjectMax, leaseMs, sweepMs, callsMax } = limits;
-  const rowsFile = path.join(folder, 'rows.json');
+  const backend = await openDevMachines(parts).catch((error: unknown) => {
+    lock.release();
+    throw error;
+  });
+  const { provider } = backend;
+  const rowsFile = rowsFileOf(folder, provider);
+  let kept = readRows(rowsFile);
+  const write = (): void => {
+    writeFileSync(`${rowsFile}.new`, JSON.stringify(kept), { mode: 0o600 });
+    renameSync(`${rowsFile}.new`, rowsFile);
+  };
   const rows = createMemoryRows({
-    provider: 'local',
+    provider,
     perProjectMax,
     times,
-    initial: readRows(rowsFile),
+    initial: kept,
     onChange(all) {
-      writeFileSync(`${rowsFile}.new`, JSON.stringify(all), { mode: 0o600 });
-      renameSync(`${rowsFile}.new`, rowsFile);
+      kept = all;
+      write();
     },
   });
   const sandboxes = startSandboxes({
-    backend: createLocalBackend({
-      folder: path.join(folder, 'machines'),
-      environment,
-      warn: (message) => log('warn', message),
-    }),
+    backend,
     rows,
     times,
     leaseMs,
@@ -111,23 +127,41 @@ async function start({ folder, limits, environment, portOrigin, log }: LocalSand
       server.closeAllConnections();
       server.close();
       await sandboxes.close();
+      kept = kept.map(asStopped);
+      write();
       rmSync(sockets, { recursive: true, force: true });
       lock.release();
     },
   };
 }
 
-/** None where there is no file, or one that says nothing: the folders of such sandboxes are removed. */
+/** Machines of one kind are not found by another one. */
+function rowsFileOf(folder: string, provider: string): string {
+  return path.join(folder, provider === 'local' ? 'rows.json' : `rows-${provider}.json`);
+}
+
+const asStopped = (row: SandboxRow): SandboxRow => ({
+  ...row,
+  state: row.state === 'creating' ? 'creating' : 'stopped',
+});
+
+/** None where there is no file, or one that says nothing: what such sandboxes have is removed. */
 function readRows(file: string): readonly SandboxRow[] {
   try {
     const rows = JSON.parse(readFileSync(file, 'utf8')) as readonly SandboxRow[];
-    // What ran, ran in a process that has ended.
-    return rows.map((row) => ({
-      ...row,
-      state: row.state === 'creating' ? 'creating' : 'stopped',
-      options: storedOptions(row.options),
-    }));
+    // What ran, ran in a process or a container that has ended.
+    return rows.map((row) => ({ ...asStopped(row), options: storedOptions(row.options) }));
   } catch {
     return [];
+  }
+}
+
+/** Whether a dev that wrote this did not end as it should. */
+function hasLeft(file: string): boolean {
+  try {
+    const rows = JSON.parse(readFileSync(file, 'utf8')) as readonly SandboxRow[];
+    return rows.some(({ state }) => state !== 'stopped');
+  } catch {
+    return false;
   }
 }

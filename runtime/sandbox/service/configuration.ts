@@ -47,7 +47,8 @@ export interface ContainerMachines {
 }
 
 const DEFAULT_PORT = 4006;
-const DEFAULT_IMAGE = 'platform-sandbox:latest';
+/** What sandboxes see where nothing else is said. */
+export const DEFAULT_IMAGE = 'platform-sandbox:latest';
 const DEFAULT_SOCKET = 'unix:///var/run/docker.sock';
 const TOKEN_CHARS_MIN = 32;
 const RETENTION_DAYS = 30;
@@ -134,7 +135,8 @@ function reachedAt(addresses: readonly string[]): string {
   return addresses.find((address) => isInside(address) && !LOCAL.test(address)) ?? '127.0.0.1';
 }
 
-function containerMachines(environment: Readonly<Record<string, string | undefined>>): ContainerMachines {
+/** @throws {Error} as {@link sandboxConfig}. */
+export function containerMachines(environment: Readonly<Record<string, string | undefined>>): ContainerMachines {
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const isolation = get('SANDBOX_NETWORK_ISOLATION') || 'true';
   if (isolation !== 'true')

@@ -28,6 +28,8 @@ export interface ContainerBackendParts extends ContainerSettings {
   readonly socketPath: string;
   /** Those that sandboxes may ask for, besides `image`. */
   readonly images: readonly string[];
+  /** Whose volume has the program that runs inside; this installation's, where nothing is said. */
+  readonly programOwner?: string;
   /** Where the disks of sandboxes lie, and how large each is; 0: volumes of the engine, without a limit. */
   readonly diskFolder: string;
   readonly diskMb: number;
@@ -54,7 +56,7 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
   const room = await checkEngine();
   const images = openImages({ api, waitMs: answerMs, report });
   const disks: Disks | null = parts.diskMb === 0 ? null : await openDisks(parts.diskFolder, parts.diskMb, SANDBOX_USER);
-  const program = await openProgram(api, parts.image, parts.installation);
+  const program = await openProgram(api, parts.image, parts.programOwner ?? parts.installation);
   const channels = new Map<string, Promise<Channel>>();
 
   /** @returns what this machine has. */

@@ -17,6 +17,8 @@ const MAIN = path.join(import.meta.dirname, `main${path.extname(import.meta.file
 /** What commands get of the developer's environment. */
 const PASSED = ['PATH', 'LANG', 'LC_ALL', 'TERM', 'TZ', 'TMPDIR', 'SHELL'];
 
+const NO_ENGINE = 'Start Docker or podman for sandboxes that are fenced';
+
 /** How long an agent may take to end. */
 const END_MS = 3000;
 
@@ -31,11 +33,13 @@ export interface LocalParts {
   /** Where the sandboxes' folders lie. */
   readonly folder: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Why it is no container, for the developer. */
+  readonly why?: string;
   /** Lines that a developer has to see. */
   readonly warn: (message: string) => void;
 }
 
-export function createLocalBackend({ folder, environment, warn }: LocalParts): SandboxBackend {
+export function createLocalBackend({ folder, environment, why = NO_ENGINE, warn }: LocalParts): SandboxBackend {
   const machines = new Map<string, Machine>();
   let sockets: string | null = null;
   /** What was warned of. */
@@ -55,7 +59,7 @@ export function createLocalBackend({ folder, environment, warn }: LocalParts): S
     warnOnce(
       'all',
       'sandboxes are processes of this machine here and do NOT isolate: commands in them can read, change and send ' +
-        'whatever you can. Start Docker or podman for sandboxes that are fenced',
+        `whatever you can. ${why}`,
     );
     const ignored = { machine, image, egress: egress?.mode === 'all' ? null : egress };
     for (const [name, value] of Object.entries(ignored))

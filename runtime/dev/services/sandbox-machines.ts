@@ -1,0 +1,165 @@
+// What the sandboxes of `platform dev` run on: containers, where an engine answers that has their image, else processes
+// of this computer, which do not isolate. PLATFORM_DEV_SANDBOX decides instead. sandboxes.ts opens it, with the first
+// call.
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { createOwnAddresses } from '#core/egress.ts';
+import { PlatformError } from '#core/errors.ts';
+import type { SandboxLimits } from '#core/limits.ts';
+import { guardedLookup } from '../../engine/bindings/host-names.ts';
+import type { SandboxBackend } from '../../sandbox/backend.ts';
+import { createLocalBackend } from '../../sandbox/backends/local/local.ts';
+import { containerMachines, DEFAULT_IMAGE } from '../../sandbox/service/configuration.ts';
+
+// An import reads all its exports, among them the getters that load Node's own HTTP client.
+const { request } = process.getBuiltinModule('node:http');
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What `PLATFORM_DEV_SANDBOX` takes. */
+const CHOICES = ['container', 'local'] as const;
+export type SandboxChoice = (typeof CHOICES)[number];
+
+/** What it is made of. */
+export interface DevMachinesParts {
+  /** Of this project. */
+  readonly folder: string;
+  readonly choice: SandboxChoice | null;
+  readonly limits: SandboxLimits;
+  readonly environment: Environment;
+  readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
+}
+
+/** An engine that does not answer within this is none. */
+const PING_MS = 1000;
+const INSTALLATION_CHARS = 11;
+const DOCKERFILE = path.join(import.meta.dirname, '../../../Dockerfile.sandbox');
+
+/** Null: by itself. @throws {Error} with what it takes. */
+export function sandboxChoice(environment: Environment): SandboxChoice | null {
+  const given = environment['PLATFORM_DEV_SANDBOX']?.trim() ?? '';
+  if (given === '') return null;
+  const choice = CHOICES.find((each) => each === given);
+  if (choice === undefined) throw new Error(`PLATFORM_DEV_SANDBOX is "${given}": it takes ${CHOICES.join(' or ')}`);
+  return choice;
+}
+
+/** @throws {PlatformError} `sandbox_unavailable` with the reason, where it has to be containers that cannot be had. */
+export async function openDevMachines(parts: DevMachinesParts): Promise<SandboxBackend> {
+  const { choice, folder, environment, log } = parts;
+  let why = 'PLATFORM_DEV_SANDBOX=local says so';
+  if (choice !== 'local') {
+    try {
+      return await openContainers(parts);
+    } catch (error) {
+      why = (error as Error).message;
+      if (choice === 'container') throw new PlatformError('sandbox_unavailable', { reason: why }, { cause: error });
+    }
+  }
+  return createLocalBackend({
+    folder: path.join(folder, 'machines'),
+    environment,
+    why,
+    warn: (message) => log('warn', message),
+  });
+}
+
+/** @throws {Error} with what to do. */
+async function openContainers({ folder, limits, environment, log }: DevMachinesParts): Promise<SandboxBackend> {
+  const socketPath = await findEngine(environment);
+  const { image, images, hosts, reachesPrivate } = containerMachines({
+    ...environment,
+    DOCKER_HOST: `unix://${socketPath}`,
+    FS_PATH: folder,
+  });
+  const policy = { loopback: false, private: reachesPrivate, isOwn: createOwnAddresses() };
+  const { openContainerBackend } = await import('../../sandbox/backends/container/backend.ts');
+  const backend = await openContainerBackend({
+    ...limits,
+    installation: `d${createHash('sha256').update(folder).digest('hex').slice(0, INSTALLATION_CHARS)}`,
+    // The same for all projects: it has Node in it.
+    programOwner: 'dev',
+    socketPath,
+    image,
+    images,
+    // Volumes of the engine: disks of their own take root.
+    diskFolder: '',
+    diskMb: 0,
+    egress: { policy, lookup: guardedLookup(policy), hosts },
+    report: (message) => log('warn', message),
+  });
+  const stopAll = async (): Promise<void> => {
+    const stopping = (await backend.keys()).map((key) => backend.stop(key));
+    for (const { status, reason } of (await Promise.allSettled(stopping)) as PromiseRejectedResult[])
+      if (status === 'rejected') log('warn', `a sandbox was not stopped: ${(reason as Error).message}`);
+  };
+  // Left running by a dev that was killed.
+  await stopAll();
+  log('info', `sandboxes are containers of the engine at ${socketPath}`);
+  return {
+    ...backend,
+    // Containers end with dev, and their files stay.
+    async close() {
+      await stopAll().catch((error: unknown) => log('warn', `sandboxes were not stopped: ${(error as Error).message}`));
+      await backend.close();
+    },
+  };
+}
+
+/** The socket of the first engine that has the image. @throws {Error} with what to do where there is none. */
+async function findEngine(environment: Environment): Promise<string> {
+  const named = environment['DOCKER_HOST']?.trim() ?? '';
+  if (named !== '' && !named.startsWith('unix:///'))
+    throw new Error('DOCKER_HOST names no Unix socket, and dev uses no other engine');
+  const image = environment['SANDBOX_DEFAULT_IMAGE']?.trim() || DEFAULT_IMAGE;
+  const sockets = named === '' ? defaultSockets(environment) : [named.slice('unix://'.length)];
+  const found = await Promise.all(
+    sockets.map(async (socketPath) => {
+      if (!existsSync(socketPath) || (await statusOf(socketPath, '/_ping')) !== 200) return null;
+      const hasImage = (await statusOf(socketPath, `/v1.40/images/${encodeURIComponent(image)}/json`)) === 200;
+      return { socketPath, hasImage };
+    }),
+  );
+  const answering = found.filter((each) => each !== null);
+  const usable = answering.find(({ hasImage }) => hasImage);
+  if (usable !== undefined) return usable.socketPath;
+  const [first] = answering;
+  if (first === undefined)
+    throw new Error(
+      `No container engine answers at ${named === '' ? 'the usual sockets of Docker and podman' : named}: start one for sandboxes that are fenced`,
+    );
+  const program = first.socketPath.includes('podman') ? 'podman' : 'docker';
+  throw new Error(
+    `The container engine at ${first.socketPath} has no image ${image}. Make it, for sandboxes that are fenced: ${program} build -f ${DOCKERFILE} -t ${image} ${path.dirname(DOCKERFILE)}`,
+  );
+}
+
+/** Docker's, of the system and of users, and podman's. */
+function defaultSockets(environment: Environment): string[] {
+  const ofUser = environment['XDG_RUNTIME_DIR'] ?? `/run/user/${process.getuid?.() ?? 0}`;
+  const home = environment['HOME'] ?? homedir();
+  return [
+    '/var/run/docker.sock',
+    `${ofUser}/docker.sock`,
+    `${home}/.docker/run/docker.sock`,
+    `${home}/.docker/desktop/docker.sock`,
+    `${ofUser}/podman/podman.sock`,
+    '/run/podman/podman.sock',
+  ];
+}
+
+/** Null: no answer in time. */
+function statusOf(socketPath: string, asked: string): Promise<number | null> {
+  return new Promise((resolve) => {
+    const signal = AbortSignal.timeout(PING_MS);
+    const asking = request({ socketPath, path: asked, signal, agent: false }, (answer) => {
+      answer.on('error', () => {});
+      resolve(answer.statusCode ?? null);
+      answer.destroy();
+    });
+    asking.on('error', () => resolve(null));
+    asking.end();
+  });
+}
