@@ -23,6 +23,7 @@ import { openPrivatePort } from './process/private-port.ts';
 import { RequestCounts } from './process/request-counts.ts';
 import { createTurns } from './process/turns.ts';
 import { openNameRecords } from './process/name-records.ts';
+import { openSandboxService } from './process/sandbox-service.ts';
 import { serveApi } from './process/servers.ts';
 import { behindWeb, webClient } from './process/web-hop.ts';
 import { ensureFirstRun } from './sign-in/first-run.ts';
@@ -47,6 +48,7 @@ async function start(): Promise<() => Promise<void>> {
   const limits = limitsFrom(process.env);
   const collector = collectorAddress(process.env);
   const sql = openSql({ url: config.databaseUrl, name: 'platform api' });
+  const sandboxes = openSandboxService(config.sandboxes);
   const parts: Parts = {
     sql,
     log,
@@ -67,6 +69,7 @@ async function start(): Promise<() => Promise<void>> {
     findSession: () => Promise.resolve(null),
     uploadLimits: limits,
     migrationsExecutor: config.migrationsExecutor,
+    sandboxes,
     turns: createTurns(),
     async onNotify(channel, heard) {
       const { unlisten } = await sql.listen(channel, heard);
@@ -124,6 +127,7 @@ async function start(): Promise<() => Promise<void>> {
     clearInterval(sweeping);
     await Promise.all([server.close(), ui?.close(), gitPush.close(), aiHop.close()]);
     await Promise.allSettled(running);
+    await sandboxes?.close();
     await parts.signIn.sessions.close();
     await sql.end({ timeout: 5 });
   };

@@ -5,6 +5,7 @@ import type { EncryptionKeys } from '#core/encryption.ts';
 import type { GitConfiguration } from '#git/configuration.ts';
 import type { MigrationsExecutor } from '#core/migrations-executor.ts';
 import type { ControlLimits, CpuLimits, TelemetryLimits } from '#core/limits.ts';
+import type { SandboxService } from '#resources/sandbox-calls.ts';
 import type { Sql } from '#postgres/sql.ts';
 import type { UploadLimits } from './deployments/uploads.ts';
 import type { NameRecords } from './process/name-records.ts';
@@ -48,6 +49,8 @@ export interface Parts {
   readonly turns: Turns;
   /** `DB_MIGRATIONS_EXECUTOR`: who applies migrations. */
   readonly migrationsExecutor: MigrationsExecutor;
+  /** `SANDBOX_URL`: the sandbox service; null: there is none. */
+  readonly sandboxes: SandboxService | null;
   /** Runs work beside requests; it is waited for when the process ends. */
   readonly background: (what: string, work: () => Promise<void>) => void;
   /** Aborts when the process is to end. */

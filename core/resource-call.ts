@@ -4,13 +4,14 @@
 import type { Nothing } from './resource-call/arguments.ts';
 import type { DatabaseOperations } from './resource-call/databases.ts';
 import type { QueueOperations } from './resource-call/queues.ts';
+import type { SandboxOperations } from './resource-call/sandboxes.ts';
 import type { CacheOperations, FileOperations, StateOperations } from './resource-call/storage.ts';
 import type { ScheduleOperations, TimerOperations } from './resource-call/timers.ts';
 import type { UserOperations } from './resource-call/users.ts';
 import type { WorkflowOperations } from './resource-call/workflows.ts';
 
 /** A kind of binding that can be asked from outside. */
-export type ResourceKind = 'db' | 'state' | 'fs' | 'queue' | 'workflow' | 'timer' | 'cache' | 'auth';
+export type ResourceKind = 'db' | 'state' | 'fs' | 'queue' | 'workflow' | 'timer' | 'cache' | 'sandbox' | 'auth';
 
 /**
  * Each operation: what it takes beside `binding`, and what it gives. `binding` is a binding's name in platform.yaml, or
@@ -26,7 +27,8 @@ export interface ResourceOperations
     TimerOperations,
     ScheduleOperations,
     UserOperations,
-    CacheOperations {
+    CacheOperations,
+    SandboxOperations {
   /** Which bindings the deployment declares; takes no `binding`. */
   readonly 'resources.list': {
     readonly takes: Nothing;
@@ -69,6 +71,7 @@ export const readingOperations: readonly ResourceOperation[] = [
   'users.settings',
   'cache.list',
   'cache.get',
+  'sandbox.place',
 ];
 
 /** The body of `POST /_platform/data`. */

@@ -1,7 +1,9 @@
 // What the routes of this folder are given, and what each declares: that it reads or that it writes. Who may, and where
 // the answer comes from, is decided by whoever mounts them.
+import type { Readable } from 'node:stream';
 import Type from 'typebox';
 import { readingOperations, type ResourceOperation, type ResourceOperations } from '#core/resource-call.ts';
+import type { SandboxRequest } from './sandbox-calls.ts';
 
 /** What is asked, beside the operation. */
 export interface ResourceQuestion<Operation extends ResourceOperation> {
@@ -18,6 +20,17 @@ export interface ResourceQuestion<Operation extends ResourceOperation> {
 /** Why a question has no answer. */
 export type Refusal = 'not_found' | 'bad_request' | 'conflict' | 'payload_too_large';
 
+/** A call for a sandbox, or for a list of them. */
+export interface SandboxCall {
+  /** As of a {@link ResourceQuestion}. */
+  readonly project: string;
+  readonly branch?: string | undefined;
+  readonly binding: string;
+  readonly request: SandboxRequest;
+  /** Ends the call. */
+  readonly signal: AbortSignal;
+}
+
 /** Answers questions about bindings. */
 export interface ResourceAccess {
   /** Asks; refuses who may not. What changes something leaves its mark in the audit log, where there is one. */
@@ -25,6 +38,8 @@ export interface ResourceAccess {
     operation: Operation,
     question: ResourceQuestion<Operation>,
   ): Promise<ResourceOperations[Operation]['gives']>;
+  /** Calls a sandbox, as {@link ask} asks; gives the answer as it comes (sandbox-calls.ts). */
+  sandbox(call: SandboxCall): Promise<Readable>;
   /** An error that becomes an answer. */
   refuse(why: Refusal, reason: string): Error;
   /** A folder that exists, for files on their way; whoever answers reads and writes there. */
@@ -57,6 +72,25 @@ export const writes = declared('data:write');
 /** What an operation needs. */
 export function permissionOf(operation: ResourceOperation): Permission {
   return readingOperations.includes(operation) ? 'data:read' : 'data:write';
+}
+
+/** What sandboxes are called for that changes nothing in them. */
+const readingCalls: readonly SandboxRequest['operation'][] = [
+  'list',
+  'info',
+  'listFiles',
+  'readFile',
+  'exists',
+  'listProcesses',
+  'getProcess',
+  'getProcessLogs',
+  'streamProcessLogs',
+  'watch',
+];
+
+/** What a call for a sandbox needs. */
+export function permissionOfCall(operation: SandboxRequest['operation']): Permission {
+  return readingCalls.includes(operation) ? 'data:read' : 'data:write';
 }
 
 /** Whose resources: production's, or those of a branch's previews. */

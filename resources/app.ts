@@ -5,6 +5,7 @@ import { platform } from '#packages/worker/index.ts';
 import { branchQuery, reads, type ResourceState } from './access.ts';
 import { databases } from './databases.ts';
 import { queues } from './queues.ts';
+import { sandboxes } from './sandboxes.ts';
 import { caches, files, state } from './storage.ts';
 import { schedules, timers } from './timers.ts';
 import { users } from './users.ts';
@@ -14,7 +15,8 @@ const listing = platform<unknown, ResourceState>().get(
   '/projects/:id/resources',
   {
     ...reads,
-    summary: 'What the bindings of a deployment are: databases, queues, workflows, state, files, timers, caches, users',
+    summary:
+      'What the bindings of a deployment are: databases, queues, workflows, state, files, timers, caches, sandboxes, users',
     params: Type.Object({ id: Type.String() }),
     query: Type.Object(branchQuery),
     response: Type.Object({
@@ -38,4 +40,5 @@ export const resources = platform<unknown, ResourceState>()
   .route('/', timers)
   .route('/', schedules)
   .route('/', users)
-  .route('/', caches);
+  .route('/', caches)
+  .route('/', sandboxes);

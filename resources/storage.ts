@@ -6,7 +6,6 @@ import path from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { ReadableStream as NodeStream } from 'node:stream/web';
 import Type from 'typebox';
 import { platform } from '#packages/worker/index.ts';
 import {
@@ -21,10 +20,7 @@ import {
   type ResourceAccess,
   type ResourceState,
 } from './access.ts';
-
-/** Named by Node's own type: that of browsers, by which the dashboard checks this file, lacks `from`. */
-const toStream = (parts: AsyncIterable<Uint8Array>) =>
-  NodeStream.from(parts) as ReadableStream<Uint8Array<ArrayBuffer>>;
+import { toAttachment, toWebStream } from './streamed.ts';
 
 const PAGE_MAX = 1000;
 const VALUE_BODY_BYTES_MAX = 40_000_000;
@@ -179,18 +175,10 @@ export const files = platform<unknown, ResourceState>()
       };
       const first = await part(0);
       if (first === null) throw resources.refuse('not_found', 'There is no such file');
-      const name = encodeURIComponent(key.slice(key.lastIndexOf('/') + 1)).replace(
-        /['()*]/g,
-        (sign) => `%${sign.charCodeAt(0).toString(16)}`,
-      );
-      return new Response(toStream(contentOf(first, part)), {
+      return new Response(toWebStream(contentOf(first, part)), {
         headers: {
-          // A file may be a page that somebody uploaded: it is never shown as part of this one.
-          'content-type': 'application/octet-stream',
-          'content-security-policy': "sandbox; default-src 'none'",
+          ...toAttachment(key),
           'content-length': String(first.size),
-          'content-disposition': `attachment; filename*=UTF-8''${name}`,
-          'x-content-type-options': 'nosniff',
           'x-file-type': (first.contentType ?? '').replace(/[^\x20-\x7e]/g, ''),
         },
       });

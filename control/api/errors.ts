@@ -25,6 +25,20 @@ export const apiErrors = {
   internal: [500, 'Something went wrong on our side; the log has it under the request id'],
   not_available: [501, '{reason}'],
   unavailable: [503, '{reason}'],
+  // Of sandboxes: docs/sandboxes.md has them.
+  binding_unavailable: [503, '{reason}'],
+  sandbox_unavailable: [503, '{reason}'],
+  sandbox_lost: [503, '{reason}'],
+  sandbox_destroyed: [410, '{reason}'],
+  sandbox_option_refused: [422, '{reason}'],
+  sandbox_limit: [429, '{reason}'],
+  sandbox_disk_full: [507, '{reason}'],
+  file_not_found: [404, '{reason}'],
+  file_exists: [409, '{reason}'],
+  file_type: [409, '{reason}'],
+  file_forbidden: [403, '{reason}'],
+  process_not_found: [404, '{reason}'],
+  process_exists: [409, '{reason}'],
 } as const satisfies Record<string, readonly [number, string]>;
 export type ApiErrorCode = keyof typeof apiErrors;
 

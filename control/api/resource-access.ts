@@ -2,8 +2,18 @@
 // and writes what was changed into the audit log: which binding, by which operation, never a value.
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
+import { PlatformError } from '#core/errors.ts';
 import type { ResourceOperation } from '#core/resource-call.ts';
-import { permissionOf, type Refusal, type ResourceAccess, type ResourceQuestion } from '#resources/access.ts';
+import {
+  permissionOf,
+  permissionOfCall,
+  type Refusal,
+  type ResourceAccess,
+  type ResourceQuestion,
+  type SandboxCall,
+} from '#resources/access.ts';
+import { refusalOf } from '#resources/refusals.ts';
+import { callSandbox } from '#resources/sandbox-calls.ts';
 import type { Parts } from '../parts.ts';
 import type { RequestState } from './app.ts';
 import { ApiError } from './errors.ts';
@@ -37,6 +47,31 @@ export function resourceAccess(parts: Parts, { access, audit }: RequestState): R
         });
       return given;
     },
+    async sandbox({ project: id, branch, binding, request, signal }) {
+      const { projectId, organizationId } = await access.project(permissionOfCall(request.operation), id);
+      const place = await callResource(parts, 'sandbox.place', { projectId, branch, binding, args: {} });
+      const note = async (): Promise<void> => {
+        if (permissionOfCall(request.operation) === 'data:read') return;
+        await audit(parts.sql, {
+          organizationId,
+          projectId,
+          action: `data.sandbox.${request.operation}`,
+          subjectKind: 'sandbox',
+          subjectId: binding,
+          details: { target: branch === undefined ? 'production' : branch, ...namesOf(request) },
+        });
+      };
+      try {
+        const answer = await callSandbox(parts.sandboxes, place, request, signal);
+        await note();
+        return answer;
+      } catch (error) {
+        if (!(error instanceof PlatformError)) throw error;
+        // Who hangs up has had something done as well.
+        if (error.code === 'sandbox_lost' || error.code === 'sandbox_destroyed') await note();
+        throw new ApiError(refusalOf(error.code, error.status), { reason: error.message });
+      }
+    },
     refuse(why: Refusal, reason: string) {
       if (why === 'not_found') return new ApiError('not_found');
       return why === 'payload_too_large' ? new ApiError(why, { allowed: reason }) : new ApiError(why, { reason });
@@ -46,6 +81,17 @@ export function resourceAccess(parts: Parts, { access, audit }: RequestState): R
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       return folder;
     },
+  };
+}
+
+/** Of a call for a sandbox: commands and what they are given may hold secrets. */
+function namesOf(request: SandboxCall['request']): Readonly<Record<string, string>> {
+  if (request.operation === 'list') return {};
+  const { path, id } = (request.args ?? {}) as Readonly<Record<string, unknown>>;
+  return {
+    name: request.sandbox,
+    ...(typeof path === 'string' && { path }),
+    ...(typeof id === 'string' && { process: id }),
   };
 }
 

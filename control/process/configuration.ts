@@ -8,6 +8,8 @@ import { encryptionKeyProblem, secretProblem } from '#core/process/generated-sec
 import { migrationsExecutorFrom, type MigrationsExecutor } from '#core/migrations-executor.ts';
 import { parseInteger, parsePort } from '#core/parse-integer.ts';
 import { parseHandlerUrls } from '#core/process/handler-addresses.ts';
+import { sandboxServiceFrom } from '#core/sandbox/service-address.ts';
+import type { SandboxServiceAddress } from '#core/sandbox/service-client.ts';
 import { gitConfigurationFrom, type GitConfiguration } from '#git/configuration.ts';
 import type { Addresses } from '../parts.ts';
 
@@ -43,6 +45,8 @@ export interface Configuration {
   readonly dnsServers: string;
   /** `DB_MIGRATIONS_EXECUTOR`: who applies migrations. */
   readonly migrationsExecutor: MigrationsExecutor;
+  /** `SANDBOX_URL`, `SANDBOX_AUTH_TOKEN`: the sandbox service; null: there is none. */
+  readonly sandboxes: SandboxServiceAddress | null;
   /** `AUTH_MAIL_URL`: takes letters; null: no mail is sent. */
   readonly mailUrl: string | null;
   /** `WORKER_CONCURRENCY`: null where it is not set. */
@@ -152,6 +156,7 @@ export function readConfiguration(environment: Environment): Configuration {
     edgeToken: get('EDGE_TOKEN'),
     mailUrl: get('AUTH_MAIL_URL') || null,
     migrationsExecutor: checked(() => migrationsExecutorFrom(environment), 'engine'),
+    sandboxes: checked(() => sandboxServiceFrom(environment), null),
     workerConcurrency:
       get('WORKER_CONCURRENCY') === ''
         ? null

@@ -322,6 +322,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
       limits,
       activity,
       log,
+      sandboxes,
       resources: {
         databases: databases.owned,
         stores,

@@ -39,5 +39,9 @@ keepsToResourceApi(
       body: isJson ? JSON.parse(bytes.toString()) : undefined,
     };
   },
-  { fetch: (path) => dev.fetch(path), listsCaches: true },
+  {
+    fetch: (path) => dev.fetch(path),
+    listsCaches: true,
+    open: (method, path, given) => fetch(base + path, { method, ...given }),
+  },
 );

@@ -4,20 +4,28 @@ import { after, before, test } from 'node:test';
 import { createApi } from '#control/api/app.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
 import { startReleaseControl, type ReleaseControl } from '#test/setup/release-control.ts';
+import { openSandboxService } from '#control/process/sandbox-service.ts';
+import { startTestSandboxService, type TestSandboxService } from '#test/setup/sandbox-service.ts';
+import { until } from '#test/setup/until.ts';
 import { keepsToResourceApi, resourceProject, type AskResourceApi } from './resource-api.ts';
 
 let database: Awaited<ReturnType<typeof createTestDatabase>>;
 let all: ReleaseControl;
+let service: TestSandboxService;
+let hop: NonNullable<ReturnType<typeof openSandboxService>>;
 let projectId: string;
 const api = createApi();
 before(async () => {
   database = await createTestDatabase();
-  all = await startReleaseControl({
+  service = await startTestSandboxService();
+  hop = openSandboxService(service.address)!;
+  const environment = {
     DATABASE_URL: database.url,
     DELIVERY_RETRIES: '1',
     DELIVERY_BACKOFF_MS: '1',
     DELIVERY_BACKOFF_MS_MAX: '1',
-  });
+  };
+  all = await startReleaseControl(environment, { sandboxes: hop });
   projectId = await all.project('shop');
   const { 'src/index.ts': code, 'platform.yaml': yaml, ...files } = resourceProject;
   const { status, error_message: reason } = await all.deploy(projectId, { code, yaml, files });
@@ -25,6 +33,8 @@ before(async () => {
 });
 after(async () => {
   await all.close();
+  await hop.close();
+  await service.close();
   await database.close();
 });
 
@@ -54,7 +64,19 @@ const asked =
   };
 const ask = asked(() => all.control.owner.token);
 
-keepsToResourceApi(ask, { fetch: (path) => all.platform.fetch('shop', path), listsCaches: false });
+keepsToResourceApi(ask, {
+  fetch: (path) => all.platform.fetch('shop', path),
+  listsCaches: false,
+  open: async (method, path, { headers, ...given } = {}) =>
+    api.fetch(
+      new Request(`http://api/projects/${projectId}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${all.control.owner.token}`, ...headers },
+        ...given,
+      }),
+      all.control.parts,
+    ),
+});
 
 test('a change needs the permission to write, and leaves a row that has names and no values', async () => {
   const viewer = await all.control.account('vic', { [all.control.organizationId]: 'viewer' });
@@ -86,4 +108,67 @@ test('a change needs the permission to write, and leaves a row that has names an
     ],
   );
   assert.equal((await ask('GET', '/databases/DB/rows?table=guests&branch=none')).status, 400);
+});
+
+test('calls for sandboxes need their permission, and leave names, not commands; a preview has its own', async () => {
+  const { body: made } = await all.control.call('POST', '/tokens', { name: 'look at boxes', scope: 'read', projectId });
+  const asReader = asked(() => made.token);
+  const box = '/sandboxes/BOX/audited';
+  const run = { command: 'echo hunter2', env: { KEY: 'hunter2' } };
+  assert.equal((await asReader('POST', `${box}/exec`, run)).status, 403);
+  assert.equal((await asReader('GET', '/sandboxes/BOX')).status, 200);
+  assert.equal((await asReader('DELETE', box)).status, 403);
+  assert.equal((await ask('POST', `${box}/exec`, run)).body.stdout, 'hunter2\n');
+  assert.equal((await ask('GET', `${box}/files`)).status, 200);
+  await ask('PUT', `${box}/files/content?path=a/b`, Buffer.from('hunter2'));
+  assert.equal((await ask('POST', `${box}/exec`, { command: 'x', cwd: 'none' })).status, 404);
+  const gone = new AbortController();
+  const lost = api.fetch(
+    new Request(`http://api/projects/${projectId}${box}/exec`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${all.control.owner.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ command: 'echo > began; sleep 60' }),
+      signal: gone.signal,
+    }),
+    all.control.parts,
+  );
+  await until(async () => (await ask('GET', `${box}/files/content?path=began`)).status === 200);
+  gone.abort();
+  await lost;
+  const rows = await all.control.sql<{ action: string; subject: string; details: Record<string, unknown> }[]>`
+    SELECT action, subject_kind || ' ' || subject_id AS subject, details FROM control.audit_event
+    WHERE action LIKE 'data.sandbox.%' AND details->>'name' = 'audited' ORDER BY seq`;
+  assert.deepEqual(
+    rows.map(({ action, subject, details: { accountId: _by, ...details } }) => [action, subject, details]),
+    [
+      ['data.sandbox.exec', 'sandbox BOX', { target: 'production', name: 'audited' }],
+      ['data.sandbox.writeFile', 'sandbox BOX', { target: 'production', name: 'audited', path: 'a/b' }],
+      ['data.sandbox.exec', 'sandbox BOX', { target: 'production', name: 'audited' }],
+    ],
+  );
+  const { 'src/index.ts': code, 'platform.yaml': yaml, ...files } = resourceProject;
+  const { status } = await all.deploy(projectId, { code: `${code}\n// preview`, yaml, files }, 'feature/Boxes');
+  assert.equal(status, 'success');
+  const preview = `${box}/exec?branch=${encodeURIComponent('feature/Boxes')}`;
+  assert.equal((await ask('POST', preview, { command: 'ls' })).body.stdout, '');
+  assert.match(service.asked.at(-1)!, /^\/v1\/projects\/shop\/sandboxes\/boxes~~feature-boxes[^/]*\/audited\/exec$/);
+});
+
+test('without a sandbox service calls say which variables name it', async () => {
+  const parts = { ...all.control.parts, sandboxes: null };
+  const answer = await api.fetch(
+    new Request(`http://api/projects/${projectId}/sandboxes/BOX`, {
+      headers: { authorization: `Bearer ${all.control.owner.token}` },
+    }),
+    parts,
+  );
+  const { code, message } = (await answer.json()) as Record<string, string>;
+  assert.deepEqual(
+    [answer.status, code, message],
+    [
+      503,
+      'binding_unavailable',
+      'sandbox bindings are not available: no sandbox service is set (SANDBOX_URL with SANDBOX_AUTH_TOKEN)',
+    ],
+  );
 });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '#test/setup/until.ts';
+import { keepsToSandboxApi, type OpenResourceApi } from './sandbox-api.ts';
 
 /** An answer. */
 export interface ResourceApiAnswer {
@@ -25,6 +26,7 @@ state: {KV: kv}
 cache: {CACHE: texts}
 fs: {FILES: files}
 timer: {TIMER: timers}
+sandbox: {BOX: boxes}
 workflow: {ORDER: order}
 auth: {binding: PLATFORM_AUTH}
 cron:
@@ -60,8 +62,13 @@ export default {
 /** Runs the cases. @param ready the project is served, and deliveries are tried once */
 export function keepsToResourceApi(
   ask: AskResourceApi,
-  options: { readonly fetch: (path: string) => Promise<unknown>; readonly listsCaches: boolean },
+  options: {
+    readonly fetch: (path: string) => Promise<unknown>;
+    readonly listsCaches: boolean;
+    readonly open: OpenResourceApi;
+  },
 ): void {
+  keepsToSandboxApi(ask, options.open);
   const get = async (path: string): Promise<ResourceApiAnswer['body']> => {
     const { status, body } = await ask('GET', path);
     assert.equal(status, 200, `${path}: ${JSON.stringify(body)}`);
@@ -83,6 +90,7 @@ export function keepsToResourceApi(
         'fs FILES files',
         'queue JOBS jobs',
         'queue LATER later',
+        'sandbox BOX boxes',
         'state KV kv',
         'timer TIMER timers',
         'workflow ORDER order',

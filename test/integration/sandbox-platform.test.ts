@@ -1,19 +1,8 @@
 // Sandboxes on the platform as it runs in production: a supervisor and its engine, which ask a service elsewhere.
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { createBearerCheck } from '#core/process/bearer.ts';
-import { createLocalBackend } from '#runtime/sandbox/backends/local/local.ts';
-import { createSandboxRoutes } from '#runtime/sandbox/routes.ts';
-import { createMemoryRows } from '#runtime/sandbox/service/rows-memory.ts';
-import { startSandboxes } from '#runtime/sandbox/service/sandboxes.ts';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
-
-const TOKEN = 'fa02c1d4e5b6978812345678deadbeef';
+import { startTestSandboxService, type TestSandboxService } from '#test/setup/sandbox-service.ts';
 
 const worker = `
 export default {
@@ -25,47 +14,19 @@ export default {
 };`;
 const yaml = 'sandbox:\n  BOX: boxes\n';
 
-let folder: string;
 let platform: TestPlatform;
-const asked: string[] = [];
-const times = { idleMs: 600_000, stopMs: 600_000, destroyMs: 600_000 };
-let sandboxes: ReturnType<typeof startSandboxes>;
-const service = createServer();
+let service: TestSandboxService;
 
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sandboxes-platform-'));
-  sandboxes = startSandboxes({
-    backend: createLocalBackend({ folder, environment: process.env, warn: () => {} }),
-    rows: createMemoryRows({ provider: 'local', perProjectMax: 10, times }),
-    times,
-    leaseMs: 30_000,
-    sweepMs: 30_000,
-    perProjectMax: 10,
-    report: () => {},
-  });
-  const routes = createSandboxRoutes({
-    sandboxes,
-    isAuthorized: createBearerCheck(TOKEN),
-    callsMax: 100,
-    log: () => {},
-  });
-  service.on('request', (request, response) => {
-    asked.push(request.url!);
-    routes(request, response);
-  });
-  await new Promise<void>((resolve) => void service.listen(0, '127.0.0.1', resolve));
-  const { port } = service.address() as AddressInfo;
-  platform = await startPlatform({}, { SANDBOX_URL: `http://127.0.0.1:${port}`, SANDBOX_AUTH_TOKEN: TOKEN });
+  service = await startTestSandboxService();
+  platform = await startPlatform({}, { SANDBOX_URL: service.address.url, SANDBOX_AUTH_TOKEN: service.address.token });
   await platform.deploy('shop', worker, yaml);
   await platform.deploy('rival', worker, yaml);
   await platform.deploy('shop', worker, yaml, { 'other.txt': '' }, 'login');
 });
 after(async () => {
   await platform.close();
-  service.closeAllConnections();
-  service.close();
-  await sandboxes.close();
-  await rm(folder, { recursive: true, force: true });
+  await service.close();
 });
 
 const run = async (project: string, code: string): Promise<unknown> =>
@@ -77,7 +38,7 @@ test('projects and previews have sandboxes of their own under the same id', asyn
   assert.equal(await run('shop', look), 'of shop');
   assert.equal(await run('rival', look), 'nothing\n');
   assert.equal(await run('shop--login', look), 'nothing\n');
-  assert.deepEqual([...new Set(asked.map((path) => path.split('/').slice(3, 7).join(' ')))].toSorted(), [
+  assert.deepEqual([...new Set(service.asked.map((path) => path.split('/').slice(3, 7).join(' ')))].toSorted(), [
     'rival sandboxes boxes same',
     'shop sandboxes boxes same',
     'shop sandboxes boxes~~login same',
@@ -91,7 +52,7 @@ test('the token of the service is nowhere in reach of a worker or a command', as
      const address = (await BOX.get('same').info());
      return JSON.stringify([env, process.env, BOX, BOX.get('same'), stdout, address]);`,
   );
-  assert.ok(!String(seen).includes(TOKEN));
+  assert.ok(!String(seen).includes(service.address.token));
 });
 
 test('bytes go both ways as streams, larger than what is held of them', async () => {
@@ -112,13 +73,11 @@ test('bytes go both ways as streams, larger than what is held of them', async ()
 });
 
 test('a service that is away is said so, and found again', async () => {
-  const { port } = service.address() as AddressInfo;
-  service.closeAllConnections();
-  await new Promise((resolve) => void service.close(resolve));
+  await service.goAway();
   assert.deepEqual(await run('shop', `return BOX.get('same').exec('true');`), {
     name: 'SandboxError',
     code: 'sandbox_unavailable',
   });
-  await new Promise<void>((resolve) => void service.listen(port, '127.0.0.1', resolve));
+  await service.comeBack();
   assert.equal(await run('shop', `return (await BOX.get('same').exec('echo again')).stdout;`), 'again\n');
 });

@@ -92,6 +92,7 @@ export async function startControl(overrides: Partial<Parts> = {}): Promise<Test
     },
     uploadLimits: defaultLimits,
     migrationsExecutor: 'engine',
+    sandboxes: null,
     turns: createTurns(),
     async onNotify(channel, heard) {
       const { unlisten } = await sql.listen(channel, heard);

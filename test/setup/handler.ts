@@ -228,6 +228,7 @@ export async function startHandler(
           copiesMax: 0,
           namespaceOf: (name) => name,
         },
+        sandboxes: { request: () => assert.fail('This test has no sandboxes') },
         stateFolder,
         address: { host: '127.0.0.1', port: 0 },
         url: `http://${project}.localhost`,

@@ -9,6 +9,7 @@ import type { Limits } from '#core/limits.ts';
 import { createBearerCheck } from '#core/process/bearer.ts';
 import { rpcWorkerCode } from '#core/rpc/worker-code.ts';
 import { toWorkerText } from '#core/worker-text.ts';
+import type { SandboxService } from '#resources/sandbox-calls.ts';
 import type { ResourceParts } from '../../engine/resources/asked.ts';
 import type { Activity } from './activity.ts';
 import type { ShownDeployment } from './api.ts';
@@ -24,6 +25,7 @@ interface LocalDashboardParts {
   readonly limits: Limits;
   readonly activity: Activity;
   readonly resources: ResourceParts;
+  readonly sandboxes: SandboxService;
   readonly log: (level: 'warn' | 'error', message: string) => void;
   /** Where dev keeps its state. */
   readonly stateFolder: string;

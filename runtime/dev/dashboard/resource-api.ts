@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { errorMessage, errorTable, isErrorCode, PlatformError } from '#core/errors.ts';
 import type { ResourceAccess } from '#resources/access.ts';
+import { callSandbox, type SandboxService } from '#resources/sandbox-calls.ts';
 import { refusalOf, refusalStatuses } from '#resources/refusals.ts';
 import type { Asked, ResourceParts } from '../../engine/resources/asked.ts';
 import { askResource } from '../../engine/resources/resources.ts';
@@ -13,6 +14,7 @@ import { answerWith } from './web-answer.ts';
 /** What it is made of. */
 export interface ResourceApiParts {
   readonly resources: ResourceParts;
+  readonly sandboxes: SandboxService;
   /** Names that the project goes by. */
   readonly names: () => readonly string[];
   /** What is served; null before the first build. */
@@ -64,13 +66,13 @@ async function open(parts: ResourceApiParts): Promise<(request: Request) => Prom
   return async (request) => app.fetch(request, {});
 }
 
-function accessOf({ resources, names, served }: ResourceApiParts): ResourceAccess {
+function accessOf({ resources, sandboxes, names, served }: ResourceApiParts): ResourceAccess {
   const refuse: ResourceAccess['refuse'] = (why, reason) => {
     if (why === 'not_found') return new PlatformError('dashboard_not_found', { reason });
     if (why === 'payload_too_large') return new PlatformError('body_too_large', { limit: reason });
     return new PlatformError(why === 'conflict' ? 'conflict' : 'invalid_argument', { reason });
   };
-  return {
+  const access: ResourceAccess = {
     async ask(operation, { project, branch, binding, args }) {
       if (!names().includes(project)) throw refuse('not_found', 'There is no such project here');
       if (branch !== undefined) throw refuse('bad_request', 'platform dev has one branch: leave out branch');
@@ -89,6 +91,10 @@ function accessOf({ resources, names, served }: ResourceApiParts): ResourceAcces
         throw error;
       }
     },
+    async sandbox({ project, branch, binding, request, signal }) {
+      const place = await access.ask('sandbox.place', { project, branch, binding, args: {} });
+      return callSandbox(sandboxes, place, request, signal);
+    },
     refuse,
     get transit() {
       const folder = join(resources.folder, 'transit');
@@ -96,4 +102,5 @@ function accessOf({ resources, names, served }: ResourceApiParts): ResourceAcces
       return folder;
     },
   };
+  return access;
 }

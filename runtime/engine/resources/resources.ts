@@ -6,13 +6,13 @@ import type { ResourceKind, ResourceOperation } from '#core/resource-call.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
 import { toRecord } from '../bindings/arguments.ts';
 import type { Route } from '../router/project-routes.ts';
-import type { Asked, Gives, OperationsOf, ResourceParts } from './asked.ts';
+import { renamedPlace, type Asked, type Gives, type OperationsOf, type ResourceParts } from './asked.ts';
 import { databaseOperations } from './databases.ts';
 import { cacheOperations, fileOperations, stateOperations } from './storage.ts';
 import { userOperations } from './users.ts';
 import { queueOperations, scheduleOperations, timerOperations, workflowOperations } from './waiting.ts';
 
-const KINDS: readonly ResourceKind[] = ['db', 'state', 'fs', 'queue', 'workflow', 'timer', 'cache', 'auth'];
+const KINDS: readonly ResourceKind[] = ['db', 'state', 'fs', 'queue', 'workflow', 'timer', 'cache', 'sandbox', 'auth'];
 
 /** Which there are. */
 const listing: OperationsOf<'resources'> = {
@@ -29,6 +29,14 @@ const listing: OperationsOf<'resources'> = {
   },
 };
 
+/** Where the sandbox service has them; what is in them it says itself. */
+const sandboxOperations: OperationsOf<'sandbox'> = {
+  async 'sandbox.place'(asked) {
+    const { namespace, resource } = renamedPlace(asked, 'sandbox');
+    return { project: namespace, resource };
+  },
+};
+
 /** By their names. */
 const operations: { readonly [Name in ResourceOperation]: (asked: Asked) => Promise<Gives<Name>> } = {
   ...listing,
@@ -41,6 +49,7 @@ const operations: { readonly [Name in ResourceOperation]: (asked: Asked) => Prom
   ...scheduleOperations,
   ...userOperations,
   ...cacheOperations,
+  ...sandboxOperations,
 };
 
 /**

@@ -1,0 +1,364 @@
+// Sandboxes of a project from outside a worker: listed, called, suspended, destroyed. What a call takes the sandbox
+// itself checks; answers of its agent go on as bytes, unread: they are a tenant's word, of any size.
+import type { Readable } from 'node:stream';
+import Type from 'typebox';
+import type { SandboxInfo as Info } from '#core/sandbox/operations.ts';
+import { MACHINE_SIZES } from '#core/sandbox/options.ts';
+import { platform } from '#packages/worker/index.ts';
+import {
+  BindingName,
+  branchQuery,
+  done,
+  Done,
+  NullableNumber,
+  NullableText,
+  reads,
+  writes,
+  type ResourceAccess,
+  type ResourceState,
+} from './access.ts';
+import { withoutSilence } from './event-silence.ts';
+import type { SandboxRequest } from './sandbox-calls.ts';
+import { toAttachment, toWebStream } from './streamed.ts';
+
+const PAGE_MAX = 1000;
+/** As the agent's own bound, and what JSON adds. */
+const ARGUMENTS_BODY_BYTES_MAX = 4 * 1024 * 1024;
+/** Of a file that is written: its sandbox's disk is smaller. */
+const FILE_BYTES_MAX = 5 * 1024 * 1024 * 1024;
+const PATH_CHARS_MAX = 4096;
+
+const ofBinding = Type.Object({ id: Type.String(), binding: BindingName });
+const Sandbox = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$', description: 'Its id' });
+const ofOne = Type.Object({ id: Type.String(), binding: BindingName, sandbox: Sandbox });
+const Process = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$' });
+const ofProcess = Type.Object({ id: Type.String(), binding: BindingName, sandbox: Sandbox, process: Process });
+const branchOnly = Type.Object(branchQuery);
+const FilePath = Type.String({
+  minLength: 1,
+  maxLength: PATH_CHARS_MAX,
+  description: 'Absolute, or below /workspace',
+});
+const Moment = Type.Number({ description: 'Milliseconds since 1970' });
+
+const SandboxInfo = Type.Object({
+  id: Type.String(),
+  state: Type.Enum(['creating', 'running', 'suspended', 'stopped', 'error']),
+  provider: Type.String(),
+  machine: NullableText,
+  image: NullableText,
+  createdAt: Moment,
+  lastActiveAt: Moment,
+});
+const Command = Type.Union([Type.String({ minLength: 1 }), Type.Array(Type.String(), { minItems: 1 })], {
+  description: 'A text for the shell, or a program with its arguments',
+});
+const Variables = Type.Record(Type.String(), Type.String());
+const started = {
+  command: Command,
+  cwd: Type.Optional(FilePath),
+  env: Type.Optional(Variables),
+};
+const ExecArguments = Type.Object({
+  ...started,
+  timeoutMs: Type.Optional(Type.Integer({ minimum: 1, description: '60,000 by default, at most 600,000' })),
+  stdin: Type.Optional(
+    Type.Union([Type.Object({ text: Type.String() }), Type.Object({ base64: Type.String() })], {
+      description: 'What it reads, at most 1 MiB',
+    }),
+  ),
+});
+const ExecResult = Type.Object({
+  stdout: Type.String(),
+  stderr: Type.String(),
+  exitCode: Type.Integer(),
+  success: Type.Boolean(),
+  durationMs: Type.Number(),
+  truncated: Type.Boolean(),
+  timedOut: Type.Boolean(),
+});
+const SandboxProcess = Type.Object({
+  id: Type.String(),
+  pid: Type.Integer(),
+  command: Type.String(),
+  status: Type.Enum(['running', 'completed', 'failed']),
+  exitCode: NullableNumber,
+  startedAt: Moment,
+});
+const SandboxFile = Type.Object({
+  name: Type.String(),
+  path: Type.String(),
+  type: Type.Enum(['file', 'directory', 'symlink', 'other']),
+  size: Type.Optional(Type.Number()),
+});
+
+/** A request of a route, as far as it says whose sandboxes are meant. */
+interface Asking {
+  readonly params: { readonly id: string; readonly binding: string };
+  readonly query: { readonly branch?: string | undefined };
+  readonly signal: AbortSignal;
+  readonly state: { readonly resources: ResourceAccess };
+}
+
+function ask({ params, query, signal, state }: Asking, request: SandboxRequest): Promise<Readable> {
+  const { id: project, binding } = params;
+  return state.resources.sandbox({ project, branch: query.branch, binding, request, signal });
+}
+
+export const sandboxes = platform<unknown, ResourceState>()
+  .get(
+    '/projects/:id/sandboxes/:binding',
+    {
+      ...reads,
+      summary: 'List the sandboxes of a binding, by id',
+      params: ofBinding,
+      query: Type.Object({
+        ...branchQuery,
+        prefix: Type.Optional(Sandbox),
+        cursor: Type.Optional(Sandbox),
+        limit: Type.Optional(Type.Integer({ minimum: 1, maximum: PAGE_MAX, default: 100 })),
+      }),
+      response: Type.Object({ items: Type.Array(SandboxInfo), nextCursor: NullableText }),
+    },
+    async (ctx) => {
+      const { prefix = '', cursor = '', limit = 100 } = ctx.query;
+      const answer = await ask(ctx, { operation: 'list', args: { prefix, cursor, limit } });
+      const page = (await toJson(answer)) as { items: Info[]; cursor: string | null };
+      return { items: page.items, nextCursor: page.cursor };
+    },
+  )
+  .get(
+    '/projects/:id/sandboxes/:binding/:sandbox',
+    { ...reads, summary: 'Read what a sandbox is', params: ofOne, query: branchOnly, response: SandboxInfo },
+    async (ctx) => {
+      const { sandbox } = ctx.params;
+      const info = (await toJson(await ask(ctx, { operation: 'info', sandbox }))) as Info | null;
+      if (info === null) throw ctx.state.resources.refuse('not_found', `There is no sandbox ${sandbox}`);
+      return info;
+    },
+  )
+  .delete(
+    '/projects/:id/sandboxes/:binding/:sandbox',
+    {
+      ...writes,
+      summary: 'Destroy a sandbox and everything in it',
+      params: ofOne,
+      query: branchOnly,
+      response: Done,
+    },
+    async (ctx) => end(await ask(ctx, { operation: 'destroy', sandbox: ctx.params.sandbox })),
+  )
+  .post(
+    '/projects/:id/sandboxes/:binding/:sandbox/suspend',
+    { ...writes, summary: 'Have its processes stand still', params: ofOne, query: branchOnly, response: Done },
+    async (ctx) => end(await ask(ctx, { operation: 'suspend', sandbox: ctx.params.sandbox })),
+  )
+  .post(
+    '/projects/:id/sandboxes/:binding/:sandbox/resume',
+    {
+      ...writes,
+      summary: 'Wake it up, or make it; with a size its machine is made anew where it has another one, with its files',
+      params: ofOne,
+      query: Type.Object({ ...branchQuery, machine: Type.Optional(Type.Enum([...MACHINE_SIZES])) }),
+      response: Done,
+    },
+    async (ctx) => {
+      const { machine } = ctx.query;
+      const options = machine === undefined ? undefined : { machine };
+      return end(await ask(ctx, { operation: 'resume', sandbox: ctx.params.sandbox, options }));
+    },
+  )
+  .post(
+    '/projects/:id/sandboxes/:binding/:sandbox/exec',
+    {
+      ...writes,
+      summary: 'Run a command and wait for it; with Accept: text/event-stream its output as server-sent events',
+      description:
+        'A command that fails is a result. It ends with the wait: at timeoutMs, or when the request ends. Events are JSON with a `type`: `start`, `stdout` and `stderr` (`data`), at last `complete` (`exitCode`, `success`, `timedOut`, `durationMs`); a stream without it has broken off.',
+      params: ofOne,
+      query: branchOnly,
+      body: ExecArguments,
+      bodyLimit: ARGUMENTS_BODY_BYTES_MAX,
+      response: ExecResult,
+    },
+    async (ctx) => {
+      const { sandbox } = ctx.params;
+      const isStream = /\btext\/event-stream\b/.test(ctx.req.headers.get('accept') ?? '');
+      const operation = isStream ? 'execStream' : 'exec';
+      const answer = await ask(ctx, { operation, sandbox, args: ctx.body });
+      return isStream ? eventsOf(answer) : jsonOf(answer);
+    },
+  )
+  .get(
+    '/projects/:id/sandboxes/:binding/:sandbox/files',
+    {
+      ...reads,
+      summary: 'List the files of a folder, sorted by path, at most 10,000',
+      params: ofOne,
+      query: Type.Object({
+        ...branchQuery,
+        path: Type.Optional(FilePath),
+        recursive: Type.Optional(Type.Boolean()),
+        includeHidden: Type.Optional(Type.Boolean()),
+      }),
+      response: Type.Object({ items: Type.Array(SandboxFile) }),
+    },
+    async (ctx) => {
+      const { path = '.', recursive, includeHidden } = ctx.query;
+      const args = { path, recursive, includeHidden };
+      return jsonOf(await ask(ctx, { operation: 'listFiles', sandbox: ctx.params.sandbox, args }), 'items');
+    },
+  )
+  .get(
+    '/projects/:id/sandboxes/:binding/:sandbox/files/content',
+    { ...reads, summary: 'Read a file', params: ofOne, query: Type.Object({ ...branchQuery, path: FilePath }) },
+    async (ctx) => {
+      const { path } = ctx.query;
+      const answer = await ask(ctx, { operation: 'readFile', sandbox: ctx.params.sandbox, args: { path } });
+      return new Response(toWebStream(answer), { headers: toAttachment(path) });
+    },
+  )
+  .put(
+    '/projects/:id/sandboxes/:binding/:sandbox/files/content',
+    {
+      ...writes,
+      summary: 'Write a file; the body is its bytes. Folders on the way are made; whoever reads sees old or new',
+      params: ofOne,
+      query: Type.Object({
+        ...branchQuery,
+        path: FilePath,
+        mode: Type.Optional(Type.Integer({ minimum: 0, maximum: 0o777, description: 'Permissions, such as 493' })),
+      }),
+      response: Done,
+    },
+    async (ctx) => {
+      const { path, mode } = ctx.query;
+      const bytes = bounded(ctx.req.body ?? [], ctx.state.resources);
+      return end(await ask(ctx, { operation: 'writeFile', sandbox: ctx.params.sandbox, args: { path, mode }, bytes }));
+    },
+  )
+  .delete(
+    '/projects/:id/sandboxes/:binding/:sandbox/files/content',
+    {
+      ...writes,
+      summary: 'Delete a file, or with recursive a folder',
+      params: ofOne,
+      query: Type.Object({ ...branchQuery, path: FilePath, recursive: Type.Optional(Type.Boolean()) }),
+      response: Done,
+    },
+    async (ctx) => {
+      const { path, recursive } = ctx.query;
+      return end(await ask(ctx, { operation: 'deleteFile', sandbox: ctx.params.sandbox, args: { path, recursive } }));
+    },
+  )
+  .get(
+    '/projects/:id/sandboxes/:binding/:sandbox/processes',
+    {
+      ...reads,
+      summary: 'List background processes, those too that have ended',
+      params: ofOne,
+      query: branchOnly,
+      response: Type.Object({ items: Type.Array(SandboxProcess) }),
+    },
+    async (ctx) => jsonOf(await ask(ctx, { operation: 'listProcesses', sandbox: ctx.params.sandbox }), 'items'),
+  )
+  .post(
+    '/projects/:id/sandboxes/:binding/:sandbox/processes',
+    {
+      ...writes,
+      summary: 'Start a process that goes on after the call',
+      params: ofOne,
+      query: branchOnly,
+      body: Type.Object({ ...started, processId: Type.Optional(Process) }),
+      bodyLimit: ARGUMENTS_BODY_BYTES_MAX,
+      response: SandboxProcess,
+    },
+    async (ctx) => jsonOf(await ask(ctx, { operation: 'startProcess', sandbox: ctx.params.sandbox, args: ctx.body })),
+  )
+  .get(
+    '/projects/:id/sandboxes/:binding/:sandbox/processes/:process/logs',
+    {
+      ...reads,
+      summary: 'Read what a process wrote, or follow it with Accept: text/event-stream',
+      description:
+        'The last million characters. Events are JSON with a `type`: `stdout` and `stderr` (`data`), `dropped` (`chars`) for what is not kept, at last `exit` (`exitCode`).',
+      params: ofProcess,
+      query: branchOnly,
+      response: Type.Object({ logs: Type.String(), truncated: Type.Boolean() }),
+    },
+    async (ctx) => {
+      const { sandbox, process: id } = ctx.params;
+      const isStream = /\btext\/event-stream\b/.test(ctx.req.headers.get('accept') ?? '');
+      const operation = isStream ? 'streamProcessLogs' : 'getProcessLogs';
+      const answer = await ask(ctx, { operation, sandbox, args: { id } });
+      return isStream ? eventsOf(answer) : jsonOf(answer);
+    },
+  )
+  .delete(
+    '/projects/:id/sandboxes/:binding/:sandbox/processes/:process',
+    {
+      ...writes,
+      summary: 'End a process and all that it started, or send it a signal',
+      params: ofProcess,
+      query: Type.Object({
+        ...branchQuery,
+        signal: Type.Optional(Type.String({ pattern: '^SIG[A-Z0-9]{2,8}$', description: 'Such as SIGINT' })),
+      }),
+      response: Done,
+    },
+    async (ctx) => {
+      const { sandbox, process: id } = ctx.params;
+      const { signal } = ctx.query;
+      return end(await ask(ctx, { operation: 'killProcess', sandbox, args: { id, signal } }));
+    },
+  );
+
+/** An answer that says nothing. */
+function end(answer: Readable): Response {
+  answer.resume();
+  return done();
+}
+
+const SERVICE_ANSWER_BYTES_MAX = 4 * 1024 * 1024;
+
+/** What the service itself says, which is short. */
+async function toJson(answer: Readable): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    bytes += chunk.byteLength;
+    if (bytes > SERVICE_ANSWER_BYTES_MAX) throw new Error(`The sandbox service answers more than ${bytes} bytes`);
+    chunks.push(chunk);
+  }
+  return JSON.parse(Buffer.concat(chunks).toString()) as unknown;
+}
+
+/** JSON of an agent, as it comes. @param within a key for it. */
+function jsonOf(answer: Readable, within?: 'items'): never {
+  const body = within === undefined ? answer : enclosed(`{"${within}":`, answer, '}');
+  return new Response(toWebStream(body), { headers: { 'content-type': 'application/json' } }) as never;
+}
+
+function eventsOf(answer: Readable): never {
+  return new Response(toWebStream(withoutSilence(answer)), {
+    headers: { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' },
+  }) as never;
+}
+
+async function* enclosed(before: string, chunks: AsyncIterable<Uint8Array>, after: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(before);
+  yield* chunks;
+  yield Buffer.from(after);
+}
+
+async function* bounded(
+  body: AsyncIterable<Uint8Array> | readonly Uint8Array[],
+  { refuse }: ResourceAccess,
+): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.byteLength;
+    if (bytes > FILE_BYTES_MAX) throw refuse('payload_too_large', String(FILE_BYTES_MAX));
+    yield chunk;
+  }
+}

@@ -1,0 +1,185 @@
+// What the API over sandboxes keeps to, whoever answers; a part of resource-api.ts.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { until } from '#test/setup/until.ts';
+import type { AskResourceApi } from './resource-api.ts';
+
+/** Asks for a path behind `/projects/:id`, and leaves the answer unread. */
+export type OpenResourceApi = (
+  method: string,
+  path: string,
+  given?: {
+    readonly body?: string;
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly signal?: AbortSignal;
+  },
+) => Promise<Response>;
+
+/** Runs the cases. @param open as `ask` */
+export function keepsToSandboxApi(ask: AskResourceApi, open: OpenResourceApi): void {
+  const box = '/sandboxes/BOX/user-1';
+  const exec = (command: unknown, more: object = {}) => ask('POST', `${box}/exec`, { command, ...more });
+  const stream = (command: string, signal?: AbortSignal): Promise<Response> =>
+    open('POST', `${box}/exec`, {
+      body: JSON.stringify({ command }),
+      headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
+      ...(signal !== undefined && { signal }),
+    });
+
+  test('a sandbox is made by the first command, listed, and read', async () => {
+    assert.deepEqual((await ask('GET', '/sandboxes/BOX')).body, { items: [], nextCursor: null });
+    assert.deepEqual([(await ask('GET', box)).status, (await ask('GET', '/sandboxes/NOPE/user-1')).status], [404, 400]);
+    const { status, body } = await exec('echo out; echo err >&2; exit 3');
+    const { durationMs, ...result } = body;
+    assert.equal(status, 200);
+    assert.ok(durationMs >= 0);
+    assert.deepEqual(result, {
+      stdout: 'out\n',
+      stderr: 'err\n',
+      exitCode: 3,
+      success: false,
+      truncated: false,
+      timedOut: false,
+    });
+    const { body: info } = await ask('GET', box);
+    const { createdAt, lastActiveAt, ...rest } = info;
+    assert.deepEqual(rest, { id: 'user-1', state: 'running', provider: 'local', machine: null, image: null });
+    assert.ok(createdAt <= lastActiveAt);
+    assert.equal((await ask('POST', '/sandboxes/boxes/user-2/resume?machine=large')).status, 204);
+    assert.equal((await ask('GET', '/sandboxes/BOX/user-2')).body.machine, 'large');
+    assert.equal((await ask('POST', '/sandboxes/boxes/user-2/resume?machine=huge')).status, 400);
+    const first = await ask('GET', '/sandboxes/BOX?limit=1');
+    assert.deepEqual([first.body.items.length, first.body.nextCursor], [1, 'user-1']);
+    const second = await ask('GET', '/sandboxes/BOX?cursor=user-1&prefix=user-');
+    assert.deepEqual(
+      [second.body.items.map(({ id }: { id: string }) => id), second.body.nextCursor],
+      [['user-2'], null],
+    );
+    assert.equal((await ask('DELETE', '/sandboxes/BOX/user-2')).status, 204);
+    assert.equal((await ask('GET', '/sandboxes/BOX/user-2')).status, 404);
+  });
+
+  test('a command has a folder, variables and an input, and is a list where nothing is to be escaped', async () => {
+    const given = { env: { A: 'b c' }, stdin: { text: 'from stdin' }, timeoutMs: 20_000 };
+    assert.equal((await exec('echo "$A"; cat', given)).body.stdout, 'b c\nfrom stdin');
+    assert.equal((await exec(['printf', '%s', '$A;'])).body.stdout, '$A;');
+    assert.equal((await exec('sleep 20', { timeoutMs: 50 })).body.exitCode, 124);
+    for (const [body, reason] of [
+      [{}, /^body/],
+      [{ command: '' }, /^body/],
+      [{ command: 'x', timeoutMs: 600_001 }, /may be 600000/],
+      [{ command: 'x', cwd: 'no-such' }, /no-such/],
+      [{ command: 'x\0' }, /NUL/],
+    ] as const) {
+      const { status, body: refused } = await ask('POST', `${box}/exec`, body);
+      assert.ok(status === 400 || status === 404, JSON.stringify(refused));
+      assert.match(refused.message, reason);
+    }
+  });
+
+  test('the output of a command comes as events while it runs, and the command ends with who listens', async () => {
+    const answer = await stream("echo one; echo two >&2; printf 'a\\n\\nb'; exit 7");
+    assert.match(answer.headers.get('content-type')!, /^text\/event-stream/);
+    const events = (await answer.text())
+      .split('\n\n')
+      .filter((text) => text !== '')
+      .map((text) => JSON.parse(text.replace(/^data: /, '')));
+    assert.deepEqual([events.at(0).type, events.at(-1).type, events.at(-1).exitCode], ['start', 'complete', 7]);
+    const written = (type: string): string => events.map((event) => (event.type === type ? event.data : '')).join('');
+    assert.deepEqual([written('stdout'), written('stderr')], ['one\na\n\nb', 'two\n']);
+
+    const gone = new AbortController();
+    const endless = await stream('echo $$ > pid; echo here; while :; do sleep 0.05; done', gone.signal);
+    const reader = endless.body!.getReader();
+    for (let text = ''; !text.includes('here');) text += Buffer.from((await reader.read()).value!).toString();
+    gone.abort();
+    await reader.cancel().catch(() => {});
+    const runs = async (): Promise<string> =>
+      (await exec('kill -0 "$(cat pid)" 2>/dev/null && echo yes || echo no')).body.stdout;
+    await until(async () => (await runs()) === 'no\n');
+  });
+
+  test('files are written, listed, read and deleted', async () => {
+    const at = (path: string, more = ''): string => `${box}/files/content?path=${encodeURIComponent(path)}${more}`;
+    const bytes = Buffer.alloc(9_000_000, '<script>alert(1)</script>');
+    assert.equal((await ask('PUT', at('app/ü page.html'), bytes)).status, 204);
+    assert.equal((await ask('PUT', at('app/run', '&mode=493'), Buffer.from('#!/bin/sh\necho ran'))).status, 204);
+    assert.equal((await exec('app/run && cat app/*.html | wc -c')).body.stdout.replace(/ /g, ''), 'ran\n9000000\n');
+    const got = await ask('GET', at('app/ü page.html'));
+    assert.ok(got.bytes.equals(bytes));
+    assert.deepEqual(
+      ['content-type', 'content-disposition', 'content-security-policy'].map((name) => got.headers.get(name)),
+      ['application/octet-stream', "attachment; filename*=UTF-8''%C3%BC%20page.html", "sandbox; default-src 'none'"],
+    );
+    const { body: listed } = await ask('GET', `${box}/files?path=app`);
+    assert.deepEqual(
+      listed.items.map(({ name, type, size }: Record<string, unknown>) => [name, type, size]),
+      [
+        ['run', 'file', 18],
+        ['ü page.html', 'file', 9_000_000],
+      ],
+    );
+    const refused = async (method: string, path: string): Promise<unknown[]> => {
+      const { status, body } = await ask(method, path);
+      return [status, body.code];
+    };
+    assert.deepEqual(await refused('GET', at('none')), [404, 'file_not_found']);
+    assert.deepEqual(await refused('GET', at('app')), [409, 'file_type']);
+    assert.deepEqual(await refused('DELETE', at('app')), [409, 'file_type']);
+    assert.deepEqual(await refused('GET', at('')), [400, 'bad_request']);
+    assert.deepEqual(await refused('GET', at('../../../etc/passwd')), [403, 'file_forbidden']);
+    assert.equal((await ask('DELETE', at('app', '&recursive=true'))).status, 204);
+    assert.deepEqual(await refused('GET', `${box}/files?path=app`), [404, 'file_not_found']);
+  });
+
+  test('a process is started, listed, read and ended', async () => {
+    const started = await ask('POST', `${box}/processes`, {
+      command: 'echo ready; exec sleep 60',
+      processId: 'dev',
+    });
+    assert.deepEqual([started.status, started.body.id, started.body.status], [200, 'dev', 'running']);
+    assert.deepEqual(
+      (await ask('POST', `${box}/processes`, { command: 'true', processId: 'dev' })).body.code,
+      'process_exists',
+    );
+    await until(async () => (await ask('GET', `${box}/processes/dev/logs`)).body.logs === 'ready\n');
+    assert.deepEqual(
+      (await ask('GET', `${box}/processes`)).body.items.map(({ id }: { id: string }) => id),
+      ['dev'],
+    );
+    assert.equal((await ask('DELETE', `${box}/processes/dev`)).status, 204);
+    await until(async () => (await ask('GET', `${box}/processes`)).body.items[0].status === 'failed');
+    const followed = await open('GET', `${box}/processes/dev/logs`, { headers: { accept: 'text/event-stream' } });
+    assert.match(await followed.text(), /"data":"ready\\n".*"type":"exit"/s);
+    assert.equal((await ask('DELETE', `${box}/processes/none`)).body.code, 'process_not_found');
+  });
+
+  test('a sandbox is suspended, wakes up with a call, and is destroyed', async () => {
+    await ask('PUT', `${box}/files/content?path=kept`, Buffer.from('still'));
+    assert.equal((await ask('POST', `${box}/suspend`)).status, 204);
+    assert.equal((await ask('GET', box)).body.state, 'suspended');
+    assert.equal((await exec('cat kept')).body.stdout, 'still');
+    assert.equal((await ask('POST', `${box}/resume`)).status, 204);
+    assert.equal((await ask('GET', box)).body.state, 'running');
+    assert.equal((await ask('DELETE', box)).status, 204);
+    assert.equal((await ask('DELETE', box)).status, 204);
+    assert.equal((await ask('GET', box)).status, 404);
+  });
+
+  test('what is no sandbox is refused with a reason', async () => {
+    for (const [method, path, body] of [
+      ['GET', '/sandboxes/BOX/-a', undefined],
+      ['GET', `/sandboxes/BOX/${'a'.repeat(64)}`, undefined],
+      ['POST', '/sandboxes/BOX/..%2f..%2fother%2fbox/exec', { command: 'true' }],
+      ['GET', '/sandboxes/BOX?limit=1001', undefined],
+      ['GET', '/sandboxes/BOX?prefix=a%2Fb', undefined],
+      ['GET', '/sandboxes/DB/user-1', undefined],
+      ['DELETE', `${box}/processes/..`, undefined],
+      ['DELETE', `${box}/processes/dev?signal=9`, undefined],
+    ] as const) {
+      const { status, body: refused } = await ask(method, path, body);
+      assert.ok(status === 400 || status === 404 || status === 405, `${path}: ${status}`);
+      assert.ok(refused.message.length > 0);
+    }
+  });
+}
