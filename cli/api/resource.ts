@@ -26,7 +26,7 @@ export interface ResourceFlags extends TargetFlags {
 }
 
 /** A kind of binding that commands are about. */
-type ResourceKind = 'db' | 'state' | 'fs' | 'queue';
+type ResourceKind = 'db' | 'state' | 'fs' | 'queue' | 'sandbox';
 
 /** One binding of a deployment. */
 export interface Resource {
@@ -51,6 +51,7 @@ const places: Readonly<Record<ResourceKind, { readonly path: string; readonly on
   state: { path: 'state', one: 'state' },
   fs: { path: 'files', one: 'file storage' },
   queue: { path: 'queues', one: 'queue' },
+  sandbox: { path: 'sandboxes', one: 'sandbox binding' },
 };
 
 /** The bindings of a kind, or of all. */

@@ -191,6 +191,21 @@ export const commands: Readonly<Record<string, Entry>> = {
       redrive: { summary: 'Send dead letters to their queue again', load: () => import('./queue/redrive.ts') },
     },
   },
+  sandbox: {
+    summary: 'Sandboxes of this project: list, info, exec, read, write, ls, suspend, resume, destroy',
+    byDefault: 'list',
+    commands: {
+      list: { summary: 'List sandboxes', load: () => import('./sandbox/list.ts') },
+      info: { summary: 'Show a sandbox', load: () => import('./sandbox/show.ts') },
+      exec: { summary: 'Run a command in a sandbox', load: () => import('./sandbox/exec.ts') },
+      read: { summary: 'Print a file', aliases: ['cat'], load: () => import('./sandbox/read.ts') },
+      write: { summary: 'Write a file', aliases: ['put'], load: () => import('./sandbox/write.ts') },
+      ls: { summary: 'List files', load: () => import('./sandbox/files.ts') },
+      suspend: { summary: 'Have its processes stand still', load: () => import('./sandbox/suspend.ts') },
+      resume: { summary: 'Wake it up', load: () => import('./sandbox/resume.ts') },
+      destroy: { summary: 'Delete it and its files', aliases: ['rm'], load: () => import('./sandbox/destroy.ts') },
+    },
+  },
   import: { summary: 'Make platform.yaml from the configuration of Wrangler', load: () => import('./import.ts') },
   api: {
     summary: 'Call the API: any path of it, or org, project, deployment, logs, db',

@@ -27,8 +27,8 @@ export interface Shell {
   ask(question: string): Promise<string | null>;
   /** All of standard input. */
   input(): Promise<Uint8Array>;
-  /** Bytes on standard output, as they are; resolves when more may come. */
-  write(bytes: Uint8Array): Promise<void>;
+  /** Bytes on standard output, or error, as they are; resolves when more may come. */
+  write(bytes: Uint8Array, to?: 'stdout' | 'stderr'): Promise<void>;
   /** Styled text where standard output is a terminal and NO_COLOR is not set, else the text itself. */
   paint(style: Style, text: string): string;
   /** Settles when the user or the system asks the program to end; after the second request the process ends at once. */
@@ -59,8 +59,8 @@ export function processShell(): Shell {
     progress,
     ask,
     input: async () => new Uint8Array(await arrayBuffer(process.stdin)),
-    async write(bytes) {
-      if (!process.stdout.write(bytes)) await once(process.stdout, 'drain');
+    async write(bytes, to = 'stdout') {
+      if (!process[to].write(bytes)) await once(process[to], 'drain');
     },
     paint: (style, text) => styleText(style, text, { stream: process.stdout }),
     untilStopped: () => (stopped ??= firstSignal()),

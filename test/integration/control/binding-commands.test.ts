@@ -8,25 +8,32 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { run } from '#cli/main.ts';
 import { createApi } from '#control/api/app.ts';
+import { openSandboxService } from '#control/process/sandbox-service.ts';
 import { serveApi } from '#control/process/servers.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
 import { startReleaseControl, type ReleaseControl } from '#test/setup/release-control.ts';
+import { startTestSandboxService, type TestSandboxService } from '#test/setup/sandbox-service.ts';
+import { until } from '#test/setup/until.ts';
 import { recordingShell, type RecordedUser, type RecordingShell } from '#test/unit/cli/shell-double.ts';
 
 const home = mkdtempSync(path.join(tmpdir(), 'home-'));
 const folder = mkdtempSync(path.join(tmpdir(), 'project-'));
 let database: Awaited<ReturnType<typeof createTestDatabase>>;
 let all: ReleaseControl;
+let service: TestSandboxService;
+let hop: NonNullable<ReturnType<typeof openSandboxService>>;
 let server: Awaited<ReturnType<typeof serveApi>>;
 
 before(async () => {
   database = await createTestDatabase();
-  all = await startReleaseControl({ DATABASE_URL: database.url });
+  service = await startTestSandboxService();
+  hop = openSandboxService(service.address)!;
+  all = await startReleaseControl({ DATABASE_URL: database.url }, { sandboxes: hop });
   const api = createApi();
   server = await serveApi({ port: 0, host: '127.0.0.1', fetch: (request) => api.fetch(request, all.control.parts) });
   file(
     'platform.yaml',
-    'name: shop\ndb: { DB: notes }\nstate: { KV: settings }\nfs: { FILES: uploads }\nqueue: { MAIL: mail }\n',
+    'name: shop\ndb: { DB: notes }\nstate: { KV: settings }\nfs: { FILES: uploads }\nqueue: { MAIL: mail }\nsandbox: { BOX: boxes }\n',
   );
   file(
     'migrations/0001_notes.sql',
@@ -42,6 +49,8 @@ before(async () => {
 after(async () => {
   await server.close();
   await all.close();
+  await hop.close();
+  await service.close();
   await database.close();
   for (const one of [home, folder]) rmSync(one, { recursive: true });
 });
@@ -131,7 +140,7 @@ test('files go there and back as they are, of any size', async () => {
     (await ok('fs', 'ls')).map((line) => line.split('\t').slice(0, 2)),
     [
       ['folder/', '-'],
-      ['empty', '98 B'],
+      ['empty', '122 B'],
     ],
   );
   await ok('fs', 'cat', 'folder/large.bin', '-o', 'back.bin');
@@ -159,4 +168,67 @@ test('a viewer reads nothing of it, and a stranger learns not even that it is th
   const read = await all.control.account('rob', { [all.control.organizationId]: 'member' }, 'read');
   assert.equal((await call(['db', 'tables'], {}, read.token)).code, 0);
   assert.match((await call(['db', 'query', 'DELETE FROM notes'], {}, read.token)).errors[0]!, /data:write \(forbidden/);
+});
+
+test('a command runs in a sandbox, is heard while it runs, and gives its exit code on', async () => {
+  assert.deepEqual(await ok('sandbox'), []);
+  const run = await call(['sandbox', 'exec', 'user-1', 'echo out; echo err >&2; exit 3']);
+  const text = (parts: readonly Uint8Array[]): string => Buffer.concat(parts).toString();
+  assert.deepEqual([run.code, text(run.written), text(run.writtenErrors)], [3, 'out\n', 'err\n']);
+  const list = await call(['sandbox', 'exec', 'user-1', '--', 'printf', '%s', '$HOME;', '--flag']);
+  assert.equal(text(list.written), '$HOME;--flag');
+  file('box.env', 'GREETING=hello there\n');
+  const given = ['sandbox', 'exec', 'user-1', '--stdin', '--env-file', 'box.env', '--json', 'echo "$GREETING"; cat'];
+  const { durationMs, ...result } = JSON.parse((await call(given, { input: 'typed' })).output[0]!);
+  assert.ok(durationMs >= 0);
+  assert.deepEqual(result, { stdout: 'hello there\ntyped', stderr: '', exitCode: 0, success: true, timedOut: false });
+  const late = await call(['sandbox', 'exec', 'user-1', '--timeout', '1', 'sleep 30']);
+  assert.deepEqual([late.code, late.errors], [124, ['The command was ended after 1 s (--timeout)']]);
+  for (const words of [
+    ['exec', '../x', 'true'],
+    ['exec', 'user-1'],
+    ['exec', 'user-1', '--timeout', '601', 'true'],
+    ['exec', 'user-1', '--env-file', 'none', 'true'],
+    ['exec', 'user-1', '--binding', 'BOKS', 'true'],
+    ['write', 'user-1', 'a', 'box.env', '--mode', '999'],
+  ])
+    assert.equal((await call(['sandbox', ...words])).code, 2, words.join(' '));
+});
+
+test('a command in a sandbox ends with Ctrl-C', async () => {
+  const env = {
+    PLATFORM_HOME: home,
+    PLATFORM_API_URL: `http://127.0.0.1:${server.port}`,
+    PLATFORM_API_TOKEN: all.control.owner.token,
+  };
+  const shell = recordingShell(folder, env);
+  const running = run(['sandbox', 'exec', 'user-1', 'echo $$ > pid; echo here; sleep 60'], shell);
+  await until(() => shell.written.length > 0);
+  shell.stop();
+  assert.equal(await running, 130);
+  const isGone = async (): Promise<boolean> =>
+    (await call(['sandbox', 'exec', 'user-1', 'kill -0 "$(cat pid)" 2> /dev/null'])).code === 1;
+  await until(isGone);
+});
+
+test('files of a sandbox are written, listed and read; it is shown, suspended and destroyed', async () => {
+  file('tool.sh', '#!/bin/sh\necho ran\n');
+  assert.deepEqual(await ok('sandbox', 'write', 'user-1', 'bin/tool', 'tool.sh', '--mode', '755'), [
+    'Wrote bin/tool of user-1: 19 B',
+  ]);
+  assert.equal(Buffer.concat((await call(['sandbox', 'exec', 'user-1', 'bin/tool'])).written).toString(), 'ran\n');
+  assert.deepEqual(await ok('sandbox', 'ls', 'user-1', 'bin'), ['/workspace/bin/tool\tfile\t19 B']);
+  assert.match((await ok('sandbox', 'read', 'user-1', 'bin/tool', '-o', 'back.sh'))[0]!, /^Wrote back\.sh: 19 B$/);
+  assert.equal(readFileSync(path.join(folder, 'back.sh'), 'utf8'), '#!/bin/sh\necho ran\n');
+  const missing = await call(['sandbox', 'read', 'user-1', 'none']);
+  assert.match(missing.errors[0]!, /^error user-1 has no file none \(file_not_found\)/);
+  assert.deepEqual(await ok('sandbox', 'resume', 'user-1', '--machine', 'large'), ['Resumed user-1']);
+  assert.deepEqual(await ok('sandbox', 'suspend', 'user-1'), ['Suspended user-1']);
+  const [row] = await ok('sandbox', 'list', '--prefix', 'user');
+  assert.deepEqual(row!.split('\t').slice(0, 5), ['user-1', 'BOX', 'suspended', 'large', 'local']);
+  assert.equal(JSON.parse((await ok('sandbox', 'info', 'user-1', '--json'))[0]!).state, 'suspended');
+  assert.equal((await call(['sandbox', 'destroy', 'user-1'])).code, 2);
+  assert.deepEqual(await ok('sandbox', 'destroy', 'user-1', '--yes'), ['Destroyed user-1']);
+  const gone = await call(['sandbox', 'info', 'user-1']);
+  assert.match(gone.errors[0]!, /^error BOX has no sandbox user-1 /);
 });

@@ -6,6 +6,8 @@ export interface RecordingShell extends Shell {
   readonly errors: string[];
   /** What was written as bytes. */
   readonly written: Uint8Array[];
+  /** The same on standard error. */
+  readonly writtenErrors: Uint8Array[];
   stop(): void;
 }
 
@@ -26,6 +28,7 @@ export function recordingShell(
   const output: string[] = [];
   const errors: string[] = [];
   const written: Uint8Array[] = [];
+  const writtenErrors: Uint8Array[] = [];
   const waiting = [...answers];
   const stopped = Promise.withResolvers<NodeJS.Signals>();
   return {
@@ -36,11 +39,12 @@ export function recordingShell(
     out: (line) => void output.push(line),
     err: (line) => void errors.push(line),
     written,
+    writtenErrors,
     isTerminal,
     progress() {},
     ask: async () => waiting.shift() ?? null,
     input: async () => Buffer.from(input),
-    write: async (bytes) => void written.push(bytes),
+    write: async (bytes, to = 'stdout') => void (to === 'stdout' ? written : writtenErrors).push(bytes),
     paint: (_style, text) => text,
     untilStopped: () => stopped.promise,
     stop: () => stopped.resolve('SIGINT'),

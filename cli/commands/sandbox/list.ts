@@ -1,0 +1,64 @@
+// `platform sandbox list`: the sandboxes of a project, of one binding or of all.
+import { defineCommand } from 'citty';
+import { needResource, resourcesOf } from '../../api/resource.ts';
+import { allOf } from '../../api/requests.ts';
+import { wholeNumber } from '../../terminal/arguments.ts';
+import type { Shell } from '../../terminal/shell.ts';
+import { formatTime, print, printTable } from '../../terminal/table.ts';
+import { needProject } from '../../api/project.ts';
+import { sandboxFlags } from './find.ts';
+
+/** As the API says it. */
+export interface SandboxInfo {
+  readonly id: string;
+  readonly state: string;
+  readonly provider: string;
+  readonly machine?: string | null;
+  readonly createdAt: number;
+  readonly lastActiveAt: number;
+}
+
+/** @example toTime(0) // '1970-01-01 00:00' */
+export const toTime = (moment: number): string | null => formatTime(new Date(moment).toISOString());
+
+export const command = defineCommand({
+  meta: { name: 'list', description: 'List sandboxes' },
+  args: {
+    prefix: { type: 'string', valueHint: 'text', description: 'Those whose ids begin with it' },
+    limit: { type: 'string', valueHint: 'n', default: '100', description: 'How many at most, of each binding' },
+    ...sandboxFlags,
+    binding: { ...sandboxFlags.binding, description: 'Binding or name of the sandboxes (default: all)' },
+  },
+  async run({ args, data }) {
+    const shell = data as Shell;
+    const limit = wholeNumber('platform sandbox list', '--limit', args.limit, 1, 100_000);
+    const { api, project } = await needProject(shell, args, 'platform sandbox list');
+    const bindings =
+      args.binding === undefined
+        ? (await resourcesOf(api, project, args.branch, 'sandbox')).map(({ binding }) => binding)
+        : [(await needResource(shell, args, 'sandbox', args.binding, 'platform sandbox list')).binding];
+    const sandboxes: (SandboxInfo & { binding: string })[] = [];
+    for (const binding of bindings) {
+      const at = `/projects/${encodeURIComponent(project.id)}/sandboxes/${encodeURIComponent(binding)}`;
+      const query = { branch: args.branch, prefix: args.prefix, limit: Math.min(limit, 1000) };
+      for (const one of await allOf<SandboxInfo>(api, at, query, limit)) sandboxes.push({ binding, ...one });
+    }
+    print(shell, args.json, { sandboxes }, () =>
+      printTable(shell, {
+        columns: ['id', 'binding', 'state', 'machine', 'provider', 'last active'],
+        rows: sandboxes.map(({ id, binding, state, machine, provider, lastActiveAt }) => [
+          id,
+          binding,
+          state,
+          machine ?? null,
+          provider,
+          toTime(lastActiveAt),
+        ]),
+        empty:
+          bindings.length === 0
+            ? `${project.name} declares no sandboxes: sandbox in platform.yaml`
+            : `${project.name} has no sandboxes`,
+      }),
+    );
+  },
+});

@@ -1,0 +1,34 @@
+// `platform sandbox info <id>`: one sandbox as it is.
+import { defineCommand } from 'citty';
+import { ask } from '../../api/requests.ts';
+import type { Shell } from '../../terminal/shell.ts';
+import { print, printTable } from '../../terminal/table.ts';
+import { needSandbox, sandboxFlags, sandboxId, sayMissing } from './find.ts';
+import { toTime, type SandboxInfo } from './list.ts';
+
+export const command = defineCommand({
+  meta: { name: 'info', description: 'Show a sandbox' },
+  args: { ...sandboxId, ...sandboxFlags },
+  async run({ args, data }) {
+    const shell = data as Shell;
+    const { api, path, query, binding } = await needSandbox(shell, args, 'platform sandbox info');
+    const info = await ask<SandboxInfo>(api, 'GET', path, { query }).catch(
+      sayMissing(`${binding} has no sandbox ${args.id}`, '`platform sandbox list` shows what there is.'),
+    );
+    print(shell, args.json, { binding, ...info }, () =>
+      printTable(shell, {
+        columns: ['field', 'value'],
+        rows: [
+          ['id', info.id],
+          ['binding', binding],
+          ['state', info.state],
+          ['machine', info.machine ?? null],
+          ['provider', info.provider],
+          ['created', toTime(info.createdAt)],
+          ['last active', toTime(info.lastActiveAt)],
+        ],
+        empty: '',
+      }),
+    );
+  },
+});
