@@ -1,6 +1,7 @@
 // Organizations, as the API shows them and as they change. Who may change them is decided before.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Plan } from '#core/plans.ts';
+import type { MachineSize } from '#core/sandbox/options.ts';
 import type { Role } from '../access/permissions.ts';
 import { newId } from './ids.ts';
 
@@ -11,6 +12,7 @@ export interface OrganizationRow {
   readonly name: string;
   readonly plan: Plan;
   readonly role: Role | null;
+  readonly build_machine: MachineSize | null;
   readonly created_at: Date;
 }
 
@@ -20,6 +22,7 @@ export const toOrganization = (row: OrganizationRow) => ({
   name: row.name,
   plan: row.plan,
   role: row.role,
+  buildMachine: row.build_machine,
   createdAt: row.created_at.toISOString(),
 });
 
@@ -30,7 +33,7 @@ export async function readOrganization(
   accountId: string,
 ): Promise<OrganizationRow | null> {
   const [row] = await sql<OrganizationRow[]>`
-    SELECT o.id, slug, name, plan, role, o.created_at FROM control.organization o
+    SELECT o.id, slug, name, plan, role, build_machine, o.created_at FROM control.organization o
     LEFT JOIN control.membership m ON m.organization_id = o.id AND m.account_id = ${accountId}
     WHERE o.id = ${id}`;
   return row ?? null;
@@ -45,7 +48,7 @@ export async function listOrganizations(
   count: number,
 ): Promise<OrganizationRow[]> {
   return sql<OrganizationRow[]>`
-    SELECT o.id, slug, name, plan, role, o.created_at FROM control.organization o
+    SELECT o.id, slug, name, plan, role, build_machine, o.created_at FROM control.organization o
     JOIN control.membership m ON m.organization_id = o.id
     WHERE m.account_id = ${accountId} ${onlyId === null ? sql`` : sql`AND o.id = ${onlyId}`}
       ${after === null ? sql`` : sql`AND (slug, o.id) > (${after.order}, ${after.id})`}

@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import { isProjectName } from '#core/names.ts';
 import { plans } from '#core/plans.ts';
+import { MACHINE_SIZES } from '#core/sandbox/options.ts';
 import { platform } from '#packages/worker/index.ts';
 import type { Parts } from '../../parts.ts';
 import { holdRole, removeMember, setRole } from '../../records/members.ts';
@@ -19,12 +20,15 @@ import { needs } from '../needs.ts';
 import { pageOf, pageQuery, readPage, toPage } from '../page.ts';
 import { Id, nullable, RoleSchema, Timestamp } from '../schemas.ts';
 
+/** Null: as the operator has it. */
+const BuildMachine = nullable(Type.Enum([...MACHINE_SIZES]));
 const Organization = Type.Object({
   id: Id,
   slug: Type.String(),
   name: Type.String(),
   plan: Type.Enum([...plans]),
   role: nullable(RoleSchema),
+  buildMachine: BuildMachine,
   createdAt: Timestamp,
 });
 const Name = Type.String({ minLength: 1, maxLength: 80, pattern: '\\S' });
@@ -100,8 +104,12 @@ export const organizations = platform<Parts, RequestState>()
     {
       ...needs('organization:write', 'organization'),
       tags,
-      summary: 'Rename an organization',
-      body: Type.Object({ name: Type.Optional(Name), slug: Type.Optional(Slug) }),
+      summary: 'Rename an organization, or give its builds in sandboxes another size of machine',
+      body: Type.Object({
+        name: Type.Optional(Name),
+        slug: Type.Optional(Slug),
+        buildMachine: Type.Optional(BuildMachine),
+      }),
       response: Organization,
     },
     async (ctx) => {
@@ -109,19 +117,26 @@ export const organizations = platform<Parts, RequestState>()
       const { id } = ctx.params;
       const name = ctx.body.name ?? null;
       const slug = ctx.body.slug === undefined ? null : checkSlug(ctx.body.slug);
+      const { buildMachine } = ctx.body;
       return ctx.env.sql.begin(async (tx) => {
         if (slug !== null) {
           const taken = await tx`SELECT 1 FROM control.organization WHERE slug = ${slug} AND id <> ${id}`;
           if (taken.length > 0) throw new ApiError('conflict', { reason: `The slug ${slug} is taken` });
         }
         await tx`
-          UPDATE control.organization SET name = coalesce(${name}, name), slug = coalesce(${slug}, slug) WHERE id = ${id}`;
+          UPDATE control.organization SET name = coalesce(${name}, name), slug = coalesce(${slug}, slug),
+            build_machine = ${buildMachine === undefined ? tx`build_machine` : buildMachine}
+          WHERE id = ${id}`;
         await ctx.state.audit(tx, {
           organizationId: id,
           action: 'organization.update',
           subjectKind: 'organization',
           subjectId: id,
-          details: { ...(name !== null && { name }), ...(slug !== null && { slug }) },
+          details: {
+            ...(name !== null && { name }),
+            ...(slug !== null && { slug }),
+            ...(buildMachine !== undefined && { buildMachine }),
+          },
         });
         return toOrganization((await readOrganization(tx, id, accountId))!);
       });

@@ -46,6 +46,25 @@ test('an organization always has one owner', async () => {
   assert.equal((await control.call('GET', `/orgs/${org.id}`)).status, 404);
 });
 
+test('owners and admins choose the size of build machines, and the audit log says so', async () => {
+  const at = `/orgs/${control.organizationId}`;
+  assert.equal((await control.call('GET', at)).body.buildMachine, null);
+  assert.equal((await control.call('PATCH', at, { buildMachine: 'large' })).body.buildMachine, 'large');
+  const admin = await control.account('build-admin', { [control.organizationId]: 'admin' });
+  const member = await control.account('build-member', { [control.organizationId]: 'member' });
+  assert.equal((await control.call('PATCH', at, { buildMachine: 'xlarge' }, member.token)).status, 403);
+  assert.equal((await control.call('PATCH', at, { buildMachine: 'huge' })).status, 400);
+  assert.equal((await control.call('PATCH', at, { name: 'Acme' }, admin.token)).body.buildMachine, 'large');
+  assert.equal((await control.call('GET', at, undefined, member.token)).body.buildMachine, 'large');
+  assert.equal((await control.call('PATCH', at, { buildMachine: null }, admin.token)).body.buildMachine, null);
+  const rows = await control.sql<{ details: Record<string, unknown> }[]>`
+    SELECT details FROM control.audit_event WHERE action = 'organization.update' AND details ? 'buildMachine' ORDER BY seq`;
+  assert.deepEqual(
+    rows.map(({ details }) => details['buildMachine']),
+    ['large', null],
+  );
+});
+
 test('an invitation is for a login on the Git host, and is taken once', async () => {
   const guest = await control.account('guest');
   await control.sql`
