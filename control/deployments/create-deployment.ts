@@ -84,7 +84,14 @@ export async function createDeployment({ sql }: Pick<Parts, 'sql'>, given: NewDe
       action: 'deployment.create',
       subjectKind: 'deployment',
       subjectId: id,
-      details: { branch, commit, source, target, createdBy },
+      details: {
+        branch,
+        commit,
+        source,
+        target,
+        createdBy,
+        ...(given.input?.['clearCache'] === true && { clearCache: true }),
+      },
     });
     await tell(tx, id);
     return { id, target, isNew: true } as const;

@@ -12,6 +12,10 @@ export const command = defineCommand({
   args: {
     deployment: { type: 'positional', required: false, description: 'Id or branch (default: the newest)' },
     follow: { type: 'boolean', alias: 'f', description: 'Show its log until it ends' },
+    'clear-cache': {
+      type: 'boolean',
+      description: 'Delete what earlier builds of the branch kept, its build sandbox too',
+    },
     ...targetFlags,
     json: { type: 'boolean', description: 'Print JSON' },
   },
@@ -21,7 +25,9 @@ export const command = defineCommand({
     const { id } = await (args.deployment === undefined
       ? newestDeployment(api, project, undefined)
       : deploymentOf(api, project, args.deployment));
-    const { newDeploymentId } = await ask<{ newDeploymentId: string }>(api, 'POST', `/deployments/${id}/retry`);
+    const { newDeploymentId } = await ask<{ newDeploymentId: string }>(api, 'POST', `/deployments/${id}/retry`, {
+      query: { clearCache: args['clear-cache'] },
+    });
     if (args.json !== true) shell.out(`${shell.paint('green', 'Deploying')} ${id} again as ${newDeploymentId}`);
     if (args.follow === true) {
       const onLine =

@@ -164,7 +164,14 @@ export function deployments(streams: EventStreams) {
       {
         ...needs('deployment:create', 'deployment'),
         tags,
-        summary: 'Build the same commit once more; of an upload, release it once more',
+        summary: 'Build the same commit once more, with clearCache from nothing; of an upload, release it once more',
+        query: Type.Object({
+          clearCache: Type.Optional(
+            Type.Boolean({
+              description: 'What earlier builds of the branch kept is deleted first, its build sandbox too',
+            }),
+          ),
+        }),
         response: { 202: Type.Object({ newDeploymentId: Id, message: Type.String() }) },
       },
       async (ctx) => {
@@ -174,6 +181,11 @@ export function deployments(streams: EventStreams) {
         // Approving what a fork brings is a decision of its own (git-host/approval.ts).
         if (before.is_fork)
           throw new ApiError('unprocessable', { reason: 'It is of a fork: approve it, or push again' });
+        const { clearCache = false } = ctx.query;
+        if (before.source === 'upload' && clearCache)
+          throw new ApiError('unprocessable', {
+            reason: 'It was uploaded: the platform built nothing, and kept nothing',
+          });
         if (before.source === 'upload') {
           const id = await redeploy(ctx.env, before.id, actor.accountId, ctx.state.audit);
           return ctx.json({ newDeploymentId: id, message: `${id} releases what was uploaded for ${before.id}` }, 202);
@@ -187,7 +199,11 @@ export function deployments(streams: EventStreams) {
           pullRequest: before.pull_request,
           source: 'redeploy',
           createdBy: actor.accountId,
+          audit: ctx.state.audit,
+          ...(clearCache && { input: { clearCache } }),
         });
+        if (clearCache && !made.isNew)
+          throw new ApiError('conflict', { reason: `${made.id} is on its way with the same commit: cancel it first` });
         const message = made.isNew
           ? `${made.id} builds what ${before.id} has built`
           : `${made.id} is on its way with the same commit`;

@@ -51,3 +51,22 @@ test("a fork's deployment waits without a build, under a branch of its own, and 
   const made = await push('cccc1', 'main', { isFork: true, pullRequest: 12, source: 'pull_request' });
   assert.deepEqual(await state(made.id), ['queued', 'approval_required', 'pull:12', 'preview', null, null]);
 });
+
+test('a commit is built again from nothing, and not while it is on its way', async () => {
+  const { id } = await push('dddd1', 'cached');
+  const retry = (query = '?clearCache=true') => control.call('POST', `/deployments/${id}/retry${query}`);
+  assert.equal((await retry()).status, 409);
+  await control.sql`DELETE FROM control.job WHERE deployment_id = ${id}`;
+  await control.sql`UPDATE control.deployment SET status = 'success' WHERE id = ${id}`;
+  const { status, body } = await retry();
+  assert.equal(status, 202);
+  const [job] = await control.sql`SELECT input FROM control.job WHERE deployment_id = ${body.newDeploymentId}`;
+  assert.deepEqual(job!['input'], { clearCache: true, repositoryId: 'rep_1', commit: 'dddd1' });
+  const [row] = await control.sql`
+    SELECT actor_kind, details FROM control.audit_event WHERE subject_id = ${body.newDeploymentId}`;
+  assert.deepEqual([row!['actor_kind'], row!['details'].clearCache], ['token', true]);
+  // One that asks for less is on its way as well.
+  const again = await retry('?clearCache=true');
+  assert.deepEqual([again.status, again.body.code], [409, 'conflict']);
+  assert.equal((await retry('')).body.newDeploymentId, body.newDeploymentId);
+});
