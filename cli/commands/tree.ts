@@ -116,9 +116,13 @@ export const commands: Readonly<Record<string, Entry>> = {
   projects: { summary: 'Projects: list, create, delete, settings', byDefault: 'list', commands: projectCommands },
   org: { summary: 'Organizations: list, create, members', byDefault: 'list', commands: organizationCommands },
   secrets: {
-    summary: 'Secrets of an installation: init',
+    summary: 'Secrets of an installation: init, sandbox-key',
     commands: {
       init: { summary: 'Make those that are missing or weak, in .env', load: () => import('./secrets/init.ts') },
+      'sandbox-key': {
+        summary: 'Make the key that the sandbox service has of a hosted provider',
+        load: () => import('./secrets/sandbox-key.ts'),
+      },
     },
   },
   tokens: {

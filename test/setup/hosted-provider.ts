@@ -19,8 +19,10 @@ import { hostedSettings } from '#runtime/sandbox/backends/hosted/settings.ts';
 
 /** Signed by itself, for localhost; of this double alone. */
 const TLS = path.join(import.meta.dirname, '../fixtures/tls');
-const CERTIFICATE = readFileSync(path.join(TLS, 'localhost.crt'), 'utf8');
+export const CERTIFICATE = readFileSync(path.join(TLS, 'localhost.crt'), 'utf8');
 const API_KEY = 'hosted-key-of-the-double';
+/** Makes keys. */
+export const ADMIN_KEY = 'admin-key-of-the-double';
 const ORGANIZATION = 'acme';
 /** How long a backend over it waits for an answer. */
 const ANSWER_MS = 5000;
@@ -52,6 +54,9 @@ export interface HostedProviderDouble {
   /** For the next requests whose `METHOD /path` the pattern finds. */
   misbehave(pattern: RegExp, how: Misbehaviour, times?: number): void;
   key: { scoped: boolean; actions: string[]; expiresAt: string | null };
+  /** Keys that were made, and what is said of them otherwise than was asked. */
+  readonly keys: { name: string; actions: string[]; expiresAt: string }[];
+  keysMade: object;
   readonly templates: Map<string, string>;
   machineTypes: string[];
   /** A machine is lost, as when its host burns. */
@@ -154,6 +159,13 @@ export async function startHostedProvider(): Promise<HostedProviderDouble> {
         .end(JSON.stringify(rule === null ? value : { error: { message: 'as the test wants it' } }));
     };
     if (rule !== null && rule.isDone !== true) return send(rule.status, {});
+    if (line === `POST /v1/organizations/${ORGANIZATION}/keys`) {
+      if (request.headers.authorization !== `Bearer ${ADMIN_KEY}`) return send(403, {});
+      const asked = JSON.parse(body.toString()) as { name: string; actions: string[]; expiresAt: string };
+      if (double.keys.some(({ name }) => name === asked.name)) return send(409, {});
+      double.keys.push(asked);
+      return send(201, { key: `made-key-${asked.name}`, ...asked, ...double.keysMade });
+    }
     if (request.headers.authorization !== `Bearer ${API_KEY}`) return send(401, {});
     const json = (): Record<string, unknown> => JSON.parse(body.toString()) as Record<string, unknown>;
     if (line === 'GET /v1/account') return send(200, { key: double.key });
@@ -218,6 +230,8 @@ export async function startHostedProvider(): Promise<HostedProviderDouble> {
     all: () => [...machines.values()],
     misbehave: (pattern, how, times = 1) => void rules.push({ pattern, how, times }),
     key: { scoped: true, actions: ['sandbox.create', 'exec'], expiresAt: new Date(Date.now() + 2e10).toISOString() },
+    keys: [],
+    keysMade: {},
     templates: new Map([['node', 's1']]),
     machineTypes: ['small', 'default', 'large'],
     lose(name) {

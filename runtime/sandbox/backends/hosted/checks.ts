@@ -39,7 +39,7 @@ export async function checkProvider(
   settings: HostedSettings,
   now: number,
 ): Promise<SandboxCheck[]> {
-  const make = 'Run `platform operator sandbox-key`, and set HOSTED_API_KEY to what it prints.';
+  const make = 'Run `platform secrets sandbox-key`, and set HOSTED_API_KEY to what it prints.';
   try {
     const key = await provider.key();
     const excess = keyExcess(key);

@@ -58,7 +58,8 @@ export function hostedSettings(environment: Readonly<Record<string, string | und
   };
 }
 
-function providerUrl(text: string): string {
+/** `HOSTED_BASE_URL`. @throws {Error} where a key would go over plain HTTP. */
+export function providerUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url?.protocol !== 'https:' || url.username !== '' || url.search !== '' || url.hash !== '')
     throw new Error(

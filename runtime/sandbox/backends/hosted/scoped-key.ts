@@ -1,0 +1,85 @@
+// Makes the key that the sandbox service works with: restricted to the actions it takes, and with an end. Called by
+// `platform secrets sandbox-key` with a key of an administrator, which is kept nowhere.
+import { isDeepStrictEqual } from 'node:util';
+import { openProviderCalls, record, strings, text, unreadable } from './provider-calls.ts';
+import { ProviderError } from './provider.ts';
+
+/** What it takes. */
+export interface ScopedKeyParts {
+  /** `HOSTED_BASE_URL`, without a slash at its end. */
+  readonly baseUrl: string;
+  /** `HOSTED_ADMIN_KEY`. */
+  readonly adminKey: string;
+  /** `HOSTED_ORG`. */
+  readonly organization: string;
+  /** What the provider calls it. */
+  readonly name: string;
+  readonly days: number;
+  /** Whether machines start from a template, whose snapshot is looked at. */
+  readonly hasTemplate: boolean;
+  readonly now?: number;
+  readonly certificateAuthority?: string;
+  readonly retryMs?: number;
+}
+
+/** A key, which the provider shows this once. */
+export interface ScopedKey {
+  readonly name: string;
+  readonly key: string;
+  readonly actions: readonly string[];
+  readonly expiresAt: string;
+}
+
+const ACTIONS = [
+  'sandbox.create',
+  'sandbox.read',
+  'sandbox.update',
+  'sandbox.resume',
+  'sandbox.stop',
+  'sandbox.delete',
+  'exec',
+  'file.read',
+  'file.write',
+  'account.read',
+];
+const ANSWER_MS = 30_000;
+/** While a provider changes credentials it answers 503: half a minute in all. */
+const ATTEMPTS = 8;
+const RETRY_MS = 500;
+const DAY_MS = 86_400_000;
+
+/** @throws {ProviderError} in words; a key that may do more than was asked, or for longer, is refused and not told. */
+export async function makeScopedKey(parts: ScopedKeyParts): Promise<ScopedKey> {
+  const { baseUrl, adminKey, organization, name, days, hasTemplate, now = Date.now() } = parts;
+  const calls = openProviderCalls({
+    baseUrl,
+    apiKey: adminKey,
+    keyName: 'HOSTED_ADMIN_KEY',
+    answerMs: ANSWER_MS,
+    attempts: ATTEMPTS,
+    retryMs: parts.retryMs ?? RETRY_MS,
+    ...(parts.certificateAuthority === undefined ? {} : { certificateAuthority: parts.certificateAuthority }),
+  });
+  const actions = hasTemplate ? [...ACTIONS, 'snapshot.read'] : ACTIONS;
+  const expiresAt = new Date(now + days * DAY_MS).toISOString();
+  const target = `/v1/organizations/${encodeURIComponent(organization)}/keys`;
+  try {
+    const answer = record(await calls.call('POST', target, { name, actions, expiresAt }), target);
+    const key = text(answer['key'], target);
+    if (!/^[\x21-\x7e]{8,4096}$/.test(key)) throw unreadable(target);
+    const may = strings(answer['actions']).toSorted();
+    const ends = Date.parse(String(answer['expiresAt']));
+    if (!isDeepStrictEqual(may, actions.toSorted()) || !(ends <= Date.parse(expiresAt) + DAY_MS))
+      throw new ProviderError(
+        0,
+        `the provider made another key than it was asked for (${may.join(', ') || 'any action'}; until ${String(answer['expiresAt'])}): delete ${name} there`,
+      );
+    return { name, key, actions, expiresAt: new Date(ends).toISOString() };
+  } catch (error) {
+    if (error instanceof ProviderError && error.status === 409)
+      throw new ProviderError(409, `the provider has a key ${name} already: give another --name, or delete it there`);
+    throw error;
+  } finally {
+    await calls.close();
+  }
+}
