@@ -7,7 +7,7 @@ import { dumpTables, type Dump } from '#postgres/dump.ts';
 import { backupTo } from '#runtime/databases/sqlite/copies.ts';
 import { isDatabaseName } from '#runtime/databases/protocol/database-name.ts';
 import { BackupError } from '../archive/backup-error.ts';
-import type { Manifest } from '../archive/manifest.ts';
+import type { Manifest, Part } from '../archive/manifest.ts';
 import { KEY_FILES } from '../archive/manifest.ts';
 import { BackupWriter, type BackupProgress, type PartName } from '../archive/writer.ts';
 import { encryptionKeyIds, openDatabase, type OpenDatabase, type Places } from '../places.ts';
@@ -75,13 +75,22 @@ async function write(options: BackupOptions, database: OpenDatabase | null): Pro
   const work = await mkdtemp(path.join(places.folder, 'backup-'));
   const writer = new BackupWriter(target.sink, target.codec, options.onProgress ?? (() => {}));
   try {
-    const dump = database === null ? null : await addTables(writer, database);
+    let hasSandboxes = false;
+    const onTable = ({ name, rows = 0 }: Part): void => {
+      if (name === 'sandbox.sandbox' && rows > 0) hasSandboxes = true;
+    };
+    const dump = database === null ? null : await addTables(writer, database, onTable);
     await addDatabases(writer, places, work);
     if (places.bucket === null) await addFiles(writer, path.join(places.folder, 'files'), work);
     else if (withBucket) await addBucketFiles(writer, places.bucket, work);
     for (const folder of ['routes', 'repositories', 'artifacts']) await addTree(writer, places.folder, folder);
     if (withKeys) await addKeys(writer, places);
-    const leftOut = leftOutOf(places, withKeys, withBucket);
+    const leftOut = [
+      ...leftOutOf(places, withKeys, withBucket),
+      ...(hasSandboxes
+        ? ['Files of sandboxes: those whose machine is not there after a restore start with empty files']
+        : []),
+    ];
     const [keyId = null] = encryptionKeyIds(places);
     const { location, bytes, manifest } = await writer.finish({
       platform: version,
@@ -108,11 +117,11 @@ async function write(options: BackupOptions, database: OpenDatabase | null): Pro
   }
 }
 
-function addTables(writer: BackupWriter, { sql }: OpenDatabase): Promise<Dump | null> {
+function addTables(writer: BackupWriter, { sql }: OpenDatabase, onTable: (added: Part) => void): Promise<Dump | null> {
   return dumpTables(sql, async ({ name, columns, partitions }, rows) => {
     const bounds = partitions?.map(([partition, bound]): [string, string] => [partition, bound]);
     const part: PartName = { kind: 'table', name, columns: [...columns], ...(bounds && { partitions: bounds }) };
-    await writer.add(part, rows, true);
+    onTable(await writer.add(part, rows, true));
   });
 }
 

@@ -40,8 +40,9 @@ export async function startReplica(given: {
   readonly name: string;
   readonly waitMs?: number;
   readonly startMs?: number;
+  readonly sweepMs?: number;
 }): Promise<Replica> {
-  const { url, folder, name, waitMs = LONG_MS, startMs = LONG_MS } = given;
+  const { url, folder, name, waitMs = LONG_MS, startMs = LONG_MS, sweepMs = LONG_MS } = given;
   const server = createServer();
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -59,7 +60,7 @@ export async function startReplica(given: {
     }),
     times,
     leaseMs: LONG_MS,
-    sweepMs: LONG_MS,
+    sweepMs,
     perProjectMax: 20,
     report: () => {},
   });
