@@ -1,5 +1,5 @@
-// What a backup has of sandboxes: which there are, and not their files. After a restore those whose machine is there have
-// theirs, others start anew, and what the backup does not know of goes.
+// What a backup has of sandboxes: which there are, and not their files. After a restore those whose machine is there
+// have theirs, others start anew, and what the backup does not know of goes.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

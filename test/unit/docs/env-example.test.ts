@@ -67,3 +67,12 @@ test('every variable of the compose files is in .env.example', () => {
       if (!known.has(name!)) missing.add(`${name} (${file})`);
   assert.deepEqual([...missing], [], 'give each a row in cli/tasks/env.ts, then `node cli/run.mjs :env`');
 });
+
+test('the container of sandboxes is given what is said of them', () => {
+  const text = readFileSync(path.join(root, 'containers/sandbox.yaml'), 'utf8');
+  const { rows } = variableGroups.find(({ title }) => title.startsWith('Sandboxes'))!;
+  // Of those who call it; of its image; where it is.
+  const notForIt = new Set(['SANDBOX_URL', 'SANDBOX_HOST', 'SANDBOX_PORT', 'SANDBOX_ADDRESS']);
+  const missing = rows.filter(([name]) => !notForIt.has(name) && !text.includes(`      ${name}:`));
+  assert.deepEqual(missing, []);
+});

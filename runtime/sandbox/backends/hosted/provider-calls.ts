@@ -1,5 +1,5 @@
-// Requests to a provider's API over HTTPS: JSON both ways, bounded, and the same again where it says that it is for later.
-// Used by provider-api.ts with the key of the service, and by scoped-key.ts with one that makes keys. A key goes into the
+// Requests to a provider's API over HTTPS: JSON both ways, bounded, and the same again where it says: later. Used by
+// provider-api.ts with the key of the service, and by scoped-key.ts with one that makes keys. A key goes into the
 // header of these requests and nowhere else.
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
