@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import type { AiCaller } from '#core/ai-caller.ts';
 import type { Gateway } from '#control/gateway/contract.ts';
-import { hashOf, isSame, newToken } from '#control/gateway/accounts/token.ts';
+import { hashOf, isSame, newToken } from '#core/ai-token.ts';
 import { aiSettingsFrom, type AiProvider, type AiSettings } from '#core/ai-settings.ts';
 import type { Limits } from '#core/limits.ts';
 import type { DevAi } from '#runtime/dev/dev.ts';

@@ -185,7 +185,11 @@ export const variableGroups: readonly Group[] = [
         'container: names that sandboxes may reach, *.name with those below; default: all public',
       ],
       ['SANDBOX_LOG_EXEC', '', '1 logs what commands print, which may contain customer data'],
-      ['SANDBOX_AI_URL', '', 'hosted: the public https address of the API, with /ai'],
+      [
+        'SANDBOX_AI_URL',
+        '',
+        'The API with /ai, for sandboxes; hosted: public and https; default: the API beside a service of containers',
+      ],
       ['HOSTED_API_KEY', '', 'hosted: scoped key of the provider'],
       ['HOSTED_ORG', '', 'hosted: organization of the provider'],
       ['HOSTED_BASE_URL', '', 'hosted: API of the provider, https'],

@@ -44,6 +44,9 @@ export const agentOperations = {
   fetch: { body: 'raw', answer: 'forwarded' },
 } as const satisfies Readonly<Record<string, Shape>>;
 
+/** What the service asks of the agent, and nobody of the service. */
+export const privateOperations = { setAiAccess: json } as const;
+
 /** What the service does by itself. */
 export const serviceOperations = { info: json, suspend: json, resume: json, stop: json, destroy: json } as const;
 
@@ -51,11 +54,20 @@ export const serviceOperations = { info: json, suspend: json, resume: json, stop
 export const portOperations = { exposePort: json, unexposePort: json, listExposedPorts: json } as const;
 
 export type AgentOperation = keyof typeof agentOperations;
+export type PrivateOperation = keyof typeof privateOperations;
+/** All that an agent is asked. */
+export type AskedOperation = AgentOperation | PrivateOperation;
 export type ServiceOperation = keyof typeof serviceOperations;
 export type PortOperation = keyof typeof portOperations;
 
 export function isAgentOperation(name: string): name is AgentOperation {
   return Object.hasOwn(agentOperations, name);
+}
+
+/** How one is formed that an agent is asked; null: there is no such one. */
+export function askedShape(name: string): Shape | null {
+  if (isAgentOperation(name)) return agentOperations[name];
+  return Object.hasOwn(privateOperations, name) ? privateOperations[name as PrivateOperation] : null;
 }
 
 export function isServiceOperation(name: string): name is ServiceOperation {

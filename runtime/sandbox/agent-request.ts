@@ -3,7 +3,7 @@
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
-import { ARGUMENTS_HEADER, SANDBOX_BOUNDS, type AgentOperation } from '#core/sandbox/operations.ts';
+import { ARGUMENTS_HEADER, SANDBOX_BOUNDS, type AskedOperation } from '#core/sandbox/operations.ts';
 
 // An import reads all its exports, among them the getters that load Node's own HTTP client.
 const { request } = process.getBuiltinModule('node:http');
@@ -16,7 +16,7 @@ export const HEAD_MS_MAX = SANDBOX_BOUNDS.commandMsMax + 60_000;
 
 /** What is asked. `args`: of an operation whose body is bytes, as the header has it. */
 export interface AgentRequest {
-  readonly operation: AgentOperation;
+  readonly operation: AskedOperation;
   readonly args: string | null;
   readonly body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
   /** Ends it. */

@@ -31,6 +31,8 @@ export interface SandboxBackend {
    * @throws {PlatformError} `sandbox_option_refused` with the reason.
    */
   check(options: SandboxOptions): void;
+  /** Where commands in its machines reach the AI gateway; null: nowhere. */
+  readonly aiUrl: string | null;
   /** A new machine with an empty workspace, running, its agent answering. */
   create(spec: MachineSpec): Promise<void>;
   /** From `suspended` as it was; from `stopped` with its files, no processes, and the options of the spec. */

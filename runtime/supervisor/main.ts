@@ -39,7 +39,7 @@ import { originOf, portFailure, privatePortSettings } from './private-port/setti
 import { EngineWatch } from './quarantine/watch.ts';
 import { Services, type ServiceHooks, type ServiceSpec } from './services/services.ts';
 import { engineSandboxes } from './services/sandbox-access.ts';
-import { runsSandboxes, sandboxService } from './services/sandbox-service.ts';
+import { apiAiUrl, runsSandboxes, sandboxService } from './services/sandbox-service.ts';
 import { serverParts } from './services/ssr-service.ts';
 import { startServices } from './services/start-services.ts';
 import { webService } from './services/web-service.ts';
@@ -314,7 +314,14 @@ async function start(config: SupervisorConfig): Promise<void> {
   // By itself: without its container engine everything else is served.
   const sandboxes = new Services(
     runsSandboxes(process.env, parts.has('sandbox'), parts.isChosen)
-      ? [sandboxService({ environment: process.env, folder, databaseUrl: () => sandboxUrl })]
+      ? [
+          sandboxService({
+            environment: process.env,
+            folder,
+            databaseUrl: () => sandboxUrl,
+            aiUrl: runsControl && runsGateway ? apiAiUrl(process.env) : null,
+          }),
+        ]
       : [],
     hooks,
   );

@@ -1,7 +1,7 @@
 // Asks the agent of a sandbox as the service does: for the contract of backends (sandbox.ts).
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
-import type { AgentOperation } from '#core/sandbox/operations.ts';
+import type { AskedOperation } from '#core/sandbox/operations.ts';
 import { askAgent } from '#runtime/sandbox/agent-request.ts';
 import type { SandboxBackend } from '#runtime/sandbox/backend.ts';
 
@@ -26,12 +26,12 @@ const RAW: ReadonlySet<string> = new Set(['writeFile', 'fetch']);
 
 /** Whoever asks one machine. */
 export interface Asker {
-  raw(operation: AgentOperation, fields?: Fields, body?: Uint8Array, signal?: AbortSignal): Promise<IncomingMessage>;
+  raw(operation: AskedOperation, fields?: Fields, body?: Uint8Array, signal?: AbortSignal): Promise<IncomingMessage>;
   /** The answer as JSON. @throws its error, with `code`. */
-  ask<Answer = unknown>(operation: AgentOperation, fields?: Fields, body?: Uint8Array): Promise<Answer>;
+  ask<Answer = unknown>(operation: AskedOperation, fields?: Fields, body?: Uint8Array): Promise<Answer>;
   exec(command: string | readonly string[], fields?: Fields): Promise<Result>;
   /** The events of an answer, as they come. */
-  events(operation: AgentOperation, fields: Fields, signal?: AbortSignal): AsyncGenerator<Fields>;
+  events(operation: AskedOperation, fields: Fields, signal?: AbortSignal): AsyncGenerator<Fields>;
   write(path: string, content: string | Uint8Array): Promise<void>;
   read(path: string): Promise<string>;
 }

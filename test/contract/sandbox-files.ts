@@ -6,6 +6,24 @@ import { buffer, text } from 'node:stream/consumers';
 import { RESPONSE_HEADER } from '#core/sandbox/operations.ts';
 import type { Asker, Fields } from './sandbox-asker.ts';
 
+/** Answers git's first question with what it sees of git, and with no. */
+const LOOKING_SERVER = `const fs = require('fs');
+const secrets = ['s3cret-in-git', Buffer.from('me:s3cret-in-git').toString('base64').replaceAll('=', '')];
+require('http').createServer((asked, answer) => {
+  const seenIn = [];
+  let file = '';
+  for (const pid of fs.readdirSync('/proc')) for (const name of ['cmdline', 'environ']) {
+    if (!(Number(pid) > 0) || Number(pid) === process.pid) continue;
+    let text = '';
+    try { text = fs.readFileSync('/proc/' + pid + '/' + name, 'latin1'); } catch {}
+    if (secrets.some((secret) => text.includes(secret))) seenIn.push(name + ' ' + text);
+    file = /include\\.path=([^\\0]+)/.exec(text)?.[1] ?? file;
+  }
+  const mode = (fs.statSync(file).mode & 0o777).toString(8);
+  fs.writeFileSync('looked.json', JSON.stringify({ header: asked.headers.authorization, seenIn, file, mode }));
+  answer.writeHead(404).end();
+}).listen(18082, '127.0.0.1');`;
+
 /** @param box the machine that all of them use. */
 export function testFiles(box: () => Asker): void {
   it('writes, reads, moves and deletes files, texts and bytes', async () => {
@@ -133,5 +151,37 @@ export function testFiles(box: () => Asker): void {
       code: 'invalid_argument',
     });
     await assert.rejects(box().ask('gitCheckout', { url: 'ext::sh -c true' }), { code: 'invalid_argument' });
+  });
+
+  it('gives git its credentials in a private file, which goes with git', async () => {
+    if (!(await box().exec('command -v git')).success) return;
+    // Looks at git while git waits for its answer.
+    await box().write('looking.cjs', LOOKING_SERVER);
+    const node = '$(command -v node || echo /opt/platform-sandbox/node)';
+    await box().ask('startProcess', { command: `exec ${node} looking.cjs`, processId: 'looking' });
+    await box().ask('waitForPort', { port: 18082, timeoutMs: 60_000 });
+    const url = 'http://me:s3cret-in-git@127.0.0.1:18082/r.git';
+    await assert.rejects(box().ask('gitCheckout', { url }), { code: 'git_failed' });
+    const { header, seenIn, file, mode } = JSON.parse(await box().read('looked.json')) as Record<string, unknown>;
+    assert.equal(header, `Basic ${Buffer.from('me:s3cret-in-git').toString('base64')}`);
+    assert.deepEqual(seenIn, []);
+    assert.equal(mode, '600');
+    assert.equal((await box().exec(['test', '-e', String(file)])).success, false);
+    await box().ask('killProcess', { id: 'looking' });
+  });
+
+  it('keeps the token for the AI gateway in a private file, and puts another in its place', async () => {
+    await box().ask('setAiAccess', { url: 'http://ai.example/ai', token: 'pk_ai_one' });
+    const show =
+      'cat "$PLATFORM_AI_TOKEN_FILE"; stat -c " %a %u" "$PLATFORM_AI_TOKEN_FILE"; id -u; echo $PLATFORM_AI_URL';
+    const [line, user, url] = (await box().exec(show)).stdout.split('\n');
+    assert.equal(line, `pk_ai_one 600 ${user}`);
+    assert.equal(url, 'http://ai.example/ai');
+    await box().ask('setAiAccess', { url: 'http://ai.example/ai', token: 'pk_ai_two' });
+    assert.equal((await box().exec('cat "$PLATFORM_AI_TOKEN_FILE"')).stdout, 'pk_ai_two');
+    assert.equal((await box().exec('env')).stdout.includes('pk_ai'), false);
+    await box().ask('setAiAccess', {});
+    const left = await box().exec('ls -A "$(dirname "$PLATFORM_AI_TOKEN_FILE")"');
+    assert.equal(left.stdout, '');
   });
 }

@@ -124,6 +124,7 @@ export async function startHostedProvider(): Promise<HostedProviderDouble> {
       PATH: `${path.dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
       HOME: folder,
       SANDBOX_WORKSPACE: path.join(folder, 'workspace'),
+      SANDBOX_SECRETS: secretsOf(folder),
     };
   }
 
@@ -259,8 +260,15 @@ function shown({ id, name, machineType, state }: Machine): object {
   return { id, name, machineType, state };
 }
 
+/** In memory, of one machine. */
+function secretsOf(folder: string): string {
+  return `/dev/shm/${path.basename(path.dirname(folder))}-${path.basename(folder)}`;
+}
+
+/** Its processes end, and what is in its memory is gone. */
 function end(machine: Machine): void {
   signal(machine, 'SIGKILL');
+  rmSync(secretsOf(machine.folder), { recursive: true, force: true });
 }
 
 /** To everything that a machine runs, until nothing new appears. */

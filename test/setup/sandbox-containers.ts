@@ -40,6 +40,7 @@ export async function openTestContainers(given: Partial<ContainerBackendParts> =
     temporaryMb: 64,
     diskFolder: folder,
     diskMb: 256,
+    aiUrl: null,
     egress: { policy, lookup: guardedLookup(policy), hosts: null },
     answerMs: 60_000,
     report: (message) => void reports.push(message),

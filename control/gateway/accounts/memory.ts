@@ -1,10 +1,10 @@
 // The accounts in memory: of `platform dev`, and of tests. They end with the process.
 import { randomBytes } from 'node:crypto';
+import { hashOf, isSame, newToken, ownerOf } from '#core/ai-token.ts';
 import type { Caller, UsageRow } from '../contract.ts';
 import type { Accounts, LimitsOf, TokenRegistry, UsageBook } from './accounts.ts';
 import { createMemoryLedger } from './memory-ledger.ts';
 import { sumOf } from './memory-usage.ts';
-import { hashOf, isSame, newToken, ownerOf } from './token.ts';
 
 const ROWS_MAX = 10_000;
 

@@ -87,6 +87,7 @@ async function openContainers({ folder, limits, environment, log }: DevMachinesP
     // Volumes of the engine: disks of their own take root.
     diskFolder: '',
     diskMb: 0,
+    aiUrl: null,
     egress: { policy, lookup: guardedLookup(policy), hosts },
     report: (message) => log('warn', message),
   });

@@ -32,7 +32,12 @@ export interface Commands {
 /** After its end a command's output may still be on its way, or be held open by what it left running. */
 const QUIET_MS = 50;
 
-export function createCommands(settings: AgentSettings, paths: Paths): Commands {
+/** @param more variables of every command; what callers say goes before them. */
+export function createCommands(
+  settings: AgentSettings,
+  paths: Paths,
+  more: () => Readonly<Record<string, string>> = () => ({}),
+): Commands {
   const variables: Record<string, string> = {};
   const groups = new Set<number>();
   const pipes = createPipes();
@@ -42,7 +47,7 @@ export function createCommands(settings: AgentSettings, paths: Paths): Commands 
     for (const group of groups) killTree(group, settings.mark, 'SIGKILL');
   });
   return {
-    setVariables: (more) => void Object.assign(variables, more),
+    setVariables: (given) => void Object.assign(variables, given),
     async start({ command, cwd, variables: own }, input) {
       const folder = await paths.resolve(cwd ?? '.');
       const found = await stat(folder.real).catch(() => null);
@@ -55,7 +60,7 @@ export function createCommands(settings: AgentSettings, paths: Paths): Commands 
       try {
         child = spawn(program!, args, {
           cwd: folder.real,
-          env: { ...settings.variables, ...variables, ...own, [MARK_VARIABLE]: mark },
+          env: { ...settings.variables, ...more(), ...variables, ...own, [MARK_VARIABLE]: mark },
           detached: true,
           stdio: [...(streams?.stdio ?? ([input === null ? 'ignore' : 'pipe', 'pipe', 'pipe'] as const))],
         });

@@ -1,22 +1,31 @@
-// `gitCheckout`: clones a repository. Credentials go to git in its environment, so that neither a process list nor the
-// clone's configuration has them.
+// `gitCheckout`: clones a repository. Credentials lie in a file as long as git runs, so that neither a process list, an
+// environment nor the clone's configuration has them.
+import { randomUUID } from 'node:crypto';
 import { PlatformError } from '#core/errors.ts';
 import { toCheckoutArguments, type Fields } from '#core/sandbox/arguments.ts';
 import { SANDBOX_BOUNDS } from '#core/sandbox/operations.ts';
 import type { Executions } from './exec.ts';
 import type { Paths } from './paths.ts';
+import type { SecretFiles } from './secret-files.ts';
 
 const REASON_CHARS_MAX = 1000;
 
 export async function checkOut(
   fields: Fields,
-  { executions, paths }: { readonly executions: Executions; readonly paths: Paths },
+  {
+    executions,
+    paths,
+    secrets,
+  }: { readonly executions: Executions; readonly paths: Paths; readonly secrets: SecretFiles },
   gone: AbortSignal,
 ): Promise<void> {
   const { url, credentials, branch, depth, folder } = toCheckoutArguments(fields);
   const target = await paths.resolve(folder);
+  const file = credentials === null ? null : `git-${randomUUID()}`;
+  const included = file === null ? null : await secrets.put(file, configuration(url, credentials!));
   const command = [
     'git',
+    ...(included === null ? [] : ['-c', `include.path=${included}`]),
     'clone',
     '--quiet',
     ...(branch === null ? [] : ['--branch', branch]),
@@ -25,10 +34,9 @@ export async function checkOut(
     url,
     target.real,
   ];
-  const result = await executions.exec(
-    { command, timeoutMs: SANDBOX_BOUNDS.commandMsMax, env: { ...environment, ...authorization(url, credentials) } },
-    gone,
-  );
+  const result = await executions
+    .exec({ command, timeoutMs: SANDBOX_BOUNDS.commandMsMax, env: environment }, gone)
+    .finally(() => (file === null ? null : secrets.remove(file)));
   if (result.success) return;
   const reason = result.timedOut ? 'it took longer than 10 minutes' : result.stderr.trim().slice(-REASON_CHARS_MAX);
   throw new PlatformError('git_failed', { url, reason: reason || `git ended with ${result.exitCode}` });
@@ -37,11 +45,8 @@ export async function checkOut(
 /** It asks nobody, and takes no way in that an address could smuggle in. */
 const environment = { GIT_TERMINAL_PROMPT: '0', GIT_ALLOW_PROTOCOL: 'https:http:file' };
 
-function authorization(url: string, credentials: string | null): Readonly<Record<string, string>> {
-  if (credentials === null) return {};
-  return {
-    GIT_CONFIG_COUNT: '1',
-    GIT_CONFIG_KEY_0: `http.${new URL(url).origin}/.extraHeader`,
-    GIT_CONFIG_VALUE_0: `Authorization: Basic ${Buffer.from(credentials).toString('base64')}`,
-  };
+/** For that origin alone. Of a `file:` address credentials say nothing. */
+function configuration(url: string, credentials: string): string {
+  const header = `Authorization: Basic ${Buffer.from(credentials).toString('base64')}`;
+  return `[http "${new URL(url).origin}/"]\n\textraHeader = ${header}\n`;
 }

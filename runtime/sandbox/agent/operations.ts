@@ -1,7 +1,8 @@
 // What the agent does for each operation: arguments as they came -> an answer as JSON, or one that it writes itself.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { toVariables, type Fields } from '#core/sandbox/arguments.ts';
-import type { AgentOperation } from '#core/sandbox/operations.ts';
+import type { AskedOperation } from '#core/sandbox/operations.ts';
+import { createAiAccess } from './ai-access.ts';
 import { createCommands } from './commands.ts';
 import { createExecutions } from './exec.ts';
 import { createFileWatches } from './file-watches.ts';
@@ -10,6 +11,7 @@ import { checkOut } from './git-checkout.ts';
 import { createPaths } from './paths.ts';
 import { fetchFromPort, waitForPort } from './ports.ts';
 import { createProcesses } from './processes.ts';
+import { createSecretFiles } from './secret-files.ts';
 import type { AgentSettings } from './settings.ts';
 
 /** One call. */
@@ -25,9 +27,11 @@ export interface AgentCall {
 /** Gives what is sent as JSON; undefined: nothing, or it has written its answer. */
 type Operation = (call: AgentCall) => unknown;
 
-export function createOperations(settings: AgentSettings): Readonly<Record<AgentOperation, Operation>> {
+export function createOperations(settings: AgentSettings): Readonly<Record<AskedOperation, Operation>> {
   const paths = createPaths(settings);
-  const commands = createCommands(settings, paths);
+  const secrets = createSecretFiles(settings);
+  const ai = createAiAccess(secrets);
+  const commands = createCommands(settings, paths, ai.variables);
   const executions = createExecutions(commands);
   const processes = createProcesses(commands);
   const files = createFiles(paths);
@@ -50,7 +54,8 @@ export function createOperations(settings: AgentSettings): Readonly<Record<Agent
     exists: async ({ fields }) => ({ exists: await files.exists(fields) }),
     watch: ({ fields, response }) => watchFiles(fields, response),
     setEnvVars: ({ fields }) => commands.setVariables(toVariables(fields['variables'])),
-    gitCheckout: ({ fields, gone }) => checkOut(fields, { executions, paths }, gone),
+    gitCheckout: ({ fields, gone }) => checkOut(fields, { executions, paths, secrets }, gone),
+    setAiAccess: ({ fields }) => ai.set(fields),
     waitForPort: ({ fields, gone }) => waitForPort(fields, gone),
     fetch: ({ fields, request, response }) => fetchFromPort(fields, request, response),
   };

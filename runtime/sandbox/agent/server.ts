@@ -3,7 +3,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { errorTable, PlatformError } from '#core/errors.ts';
 import { toFields, type Fields } from '#core/sandbox/arguments.ts';
-import { agentOperations, ARGUMENTS_HEADER, isAgentOperation, SANDBOX_BOUNDS } from '#core/sandbox/operations.ts';
+import { ARGUMENTS_HEADER, askedShape, SANDBOX_BOUNDS, type AskedOperation } from '#core/sandbox/operations.ts';
 import { createOperations } from './operations.ts';
 import type { AgentSettings } from './settings.ts';
 
@@ -14,12 +14,13 @@ export function createAgentServer(settings: AgentSettings): Server {
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const operation = (request.url ?? '').slice(1);
-    if (request.method !== 'POST' || !isAgentOperation(operation))
+    const shape = askedShape(operation);
+    if (request.method !== 'POST' || shape === null)
       throw new PlatformError('sandbox_operation_unknown', { operation: operation.slice(0, 64) });
     const gone = new AbortController();
     response.once('close', () => gone.abort());
-    const fields = await fieldsOf(request, agentOperations[operation].body);
-    const result = await operations[operation]({ fields, request, response, gone: gone.signal });
+    const fields = await fieldsOf(request, shape.body);
+    const result = await operations[operation as AskedOperation]({ fields, request, response, gone: gone.signal });
     if (response.headersSent) return;
     const text = Buffer.from(JSON.stringify(result ?? null));
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': text.byteLength }).end(text);

@@ -8,6 +8,8 @@ export interface AgentSettings {
   readonly confined: boolean;
   /** Of every command, besides those of calls. */
   readonly variables: Readonly<Record<string, string>>;
+  /** Where files lie that have secrets, whichever can be used first. */
+  readonly secretFolders: readonly string[];
   /** Stands in the environment of everything it starts, by which all of it is found and ended. */
   readonly mark: string;
 }

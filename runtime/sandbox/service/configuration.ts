@@ -42,6 +42,8 @@ export interface ContainerMachines {
   readonly folder: string;
   /** `SANDBOX_EGRESS_HOSTS`; null: every public one. */
   readonly hosts: readonly string[] | null;
+  /** `SANDBOX_AI_URL`; null: sandboxes reach no AI gateway. */
+  readonly aiUrl: string | null;
   /** Whether private addresses may be reached (`WORKER_EGRESS_ALLOW`). */
   readonly reachesPrivate: boolean;
 }
@@ -130,6 +132,21 @@ function addressFrom(given: string): string | null {
 
 const originOf = (host: string, port: number): string => `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 
+/** Null: not set. The service asks there for its containers, so that it may lie inside. */
+function aiUrlFrom(given: string): string | null {
+  if (given === '') return null;
+  const url = URL.parse(given);
+  if (
+    url === null ||
+    !/^https?:$/.test(url.protocol) ||
+    [url.username, url.password, url.search, url.hash].some((part) => part !== '')
+  )
+    throw new Error(
+      'SANDBOX_AI_URL must be the address of the API with /ai, such as http://api:4002/ai, without a user, a query or a fragment',
+    );
+  return url.href.replace(/\/+$/, '');
+}
+
 /** The address of a machine that others in its network can use, rather than itself alone or one link. */
 function reachedAt(addresses: readonly string[]): string {
   return addresses.find((address) => isInside(address) && !LOCAL.test(address)) ?? '127.0.0.1';
@@ -166,6 +183,7 @@ export function containerMachines(environment: Readonly<Record<string, string | 
     images,
     folder: `${folder}/sandboxes`,
     hosts: names,
+    aiUrl: aiUrlFrom(get('SANDBOX_AI_URL')),
     reachesPrivate: get('WORKER_EGRESS_ALLOW')
       .split(',')
       .some((word) => word.trim() === 'private'),

@@ -16,6 +16,8 @@ import { openProviderApi } from '../backends/hosted/provider-api.ts';
 import { createExecLog } from '../exec-log.ts';
 import { createExposedPorts } from '../exposed-ports.ts';
 import { createSandboxRoutes } from '../routes.ts';
+import { createAiAccess } from './ai-access.ts';
+import { createAiTokens } from './ai-tokens.ts';
 import { isInside, sandboxConfig, type SandboxConfig } from './configuration.ts';
 import { createPostgresPorts } from './exposed-ports-postgres.ts';
 import { createReplicas, ownerName } from './replicas.ts';
@@ -50,6 +52,7 @@ async function openBackend(config: SandboxConfig, installation: string): Promise
     image: machines.image,
     images: machines.images,
     diskFolder: machines.folder,
+    aiUrl: machines.aiUrl,
     egress: { policy, lookup: guardedLookup(policy), hosts: machines.hosts },
     report,
   });
@@ -80,6 +83,7 @@ async function start(): Promise<() => Promise<void>> {
   const backend = await openBackend(config, installation);
   const times = { idleMs: limits.idleMs, stopMs: limits.stopMs, destroyMs: config.destroyMs };
   const { perProjectMax, leaseMs, sweepMs } = limits;
+  const { aiUrl } = backend;
   const sandboxes = startSandboxes({
     backend,
     // The same after a restart, which then finds what it had.
@@ -96,6 +100,10 @@ async function start(): Promise<() => Promise<void>> {
     sweepMs,
     perProjectMax,
     machineMax: config.machineMax,
+    ai:
+      aiUrl === null
+        ? null
+        : createAiAccess({ tokens: createAiTokens(sql), url: aiUrl, connect: (key) => backend.connect(key), report }),
     report,
   });
   const routes = createSandboxRoutes({

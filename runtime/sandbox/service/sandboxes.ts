@@ -15,6 +15,7 @@ import {
 } from '#core/sandbox/options.ts';
 import type { MachineSpec, SandboxBackend } from '../backend.ts';
 import { HeldElsewhere, type HeldSandbox, type Sandboxes } from '../sandboxes.ts';
+import type { AiAccess } from './ai-access.ts';
 import { infoOf, type IdleTimes, type SandboxRow, type SandboxRows } from './rows.ts';
 
 /** What it takes. */
@@ -27,6 +28,8 @@ export interface SandboxesParts {
   readonly perProjectMax: number;
   /** The largest machine that may be asked for; without it, any. */
   readonly machineMax?: MachineSize;
+  /** Without it, sandboxes reach no AI gateway. */
+  readonly ai?: AiAccess | null;
   report(message: string): void;
 }
 
@@ -46,6 +49,8 @@ interface Entry {
 
 /** How often a machine that cannot be made is tried again within one call. */
 const TRIES = 2;
+/** How often sandboxes that run are looked at for a token that gets old. */
+const AI_LOOK_MS = 30_000;
 
 export interface RunningSandboxes extends Sandboxes {
   /** Counts for operators. */
@@ -54,7 +59,17 @@ export interface RunningSandboxes extends Sandboxes {
 }
 
 export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
-  const { backend, rows, times, leaseMs, sweepMs, perProjectMax, machineMax = MACHINE_SIZES.at(-1)!, report } = parts;
+  const {
+    backend,
+    rows,
+    times,
+    leaseMs,
+    sweepMs,
+    perProjectMax,
+    machineMax = MACHINE_SIZES.at(-1)!,
+    ai = null,
+    report,
+  } = parts;
   const entries = new Map<string, Entry>();
   /** Claims that are under way, so that those who come meanwhile wait for the same. */
   const claims = new Map<string, Promise<Entry>>();
@@ -83,6 +98,7 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
 
   function forget(entry: Entry): void {
     if (entries.get(nameOf(entry.place)) === entry) entries.delete(nameOf(entry.place));
+    ai?.forget(entry.key);
   }
 
   /** @throws {HeldElsewhere} */
@@ -137,14 +153,15 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
   /** Makes it run, from whatever it is. In turn. */
   async function wake(entry: Entry): Promise<void> {
     if (entry.destroyed.signal.aborted) throw new PlatformError('sandbox_destroyed', { id: entry.place.id });
-    if (entry.state === 'running') return;
+    if (entry.state === 'running') return ai?.refresh(entry.key);
     for (let attempt = 1; ; attempt++) {
       try {
         const isNew = entry.state === 'creating' || (await backend.state(entry.key)) === 'absent';
         if (isNew) await backend.create(specOf(entry));
         else await backend.resume(specOf(entry));
         await save(entry, 'running');
-        return;
+        ai?.forget(entry.key);
+        return await ai?.refresh(entry.key);
       } catch (error) {
         if (attempt < TRIES && entries.get(nameOf(entry.place)) === entry) continue;
         await save(entry, 'error').catch(() => {});
@@ -224,6 +241,7 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
 
   async function suspend(entry: Entry): Promise<void> {
     if (entry.state !== 'running') return;
+    await ai?.withdraw(entry.key);
     await backend.suspend(entry.key);
     const state = await backend.state(entry.key);
     await save(entry, state === 'suspended' || state === 'stopped' ? state : 'error');
@@ -232,12 +250,14 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
   async function stop(entry: Entry): Promise<void> {
     // One that never ran has nothing to end.
     if (entry.state === 'creating' || entry.state === 'stopped') return;
+    await ai?.end(entry.key);
     await backend.stop(entry.key);
     await save(entry, 'stopped');
   }
 
   async function destroyMachine(entry: Entry): Promise<void> {
     entry.destroyed.abort();
+    await ai?.end(entry.key);
     try {
       await backend.destroy(entry.key);
       await rows.remove(entry.key);
@@ -268,6 +288,7 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
         if (entry.state === 'creating' || (await backend.state(key)) === 'absent') return destroyMachine(entry);
         await suspend(entry);
       } else {
+        await ai?.end(key);
         await backend.stop(key);
         await save(entry, 'stopped');
       }
@@ -300,6 +321,16 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
     for (const entry of ours) if (!kept.has(entry.key)) forget(entry);
   }
 
+  async function refreshAi(): Promise<void> {
+    await Promise.all(
+      [...entries.values()].map((entry) =>
+        inTurn(entry, async () => {
+          if (entry.state === 'running' && !entry.destroyed.signal.aborted) await ai?.refresh(entry.key);
+        }),
+      ),
+    );
+  }
+
   /** Again and again, each when the one before it is done. */
   function repeat(ms: number, what: string, work: () => Promise<void>): () => Promise<void> {
     let timer: NodeJS.Timeout;
@@ -318,6 +349,7 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
     };
   }
   const ends = [repeat(sweepMs, 'sweep', sweep), repeat(Math.max(50, leaseMs / 3), 'leases', renew)];
+  if (ai !== null) ends.push(repeat(AI_LOOK_MS, 'AI tokens', refreshAi));
 
   return {
     hold: (place, change) => hold(place, change),

@@ -15,18 +15,32 @@ export function runsSandboxes(environment: Environment, isPart: boolean, isChose
   return isPart && (isChosen || (environment['SANDBOX_PROVIDER']?.trim() ?? '') !== '');
 }
 
+/** Where the API of this machine has the gateway: what sandboxes reach where SANDBOX_AI_URL says nothing else. */
+export function apiAiUrl(environment: Environment): string | null {
+  const [host = '', port = ''] = ['API_HOST', 'API_PORT'].map((name) => environment[name]?.trim());
+  if (!/^[1-9][0-9]*$/.test(port)) return null;
+  const isEverywhere = host === '' || host === '0.0.0.0' || host === '::' || host === 'localhost';
+  return `http://${isEverywhere ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host}:${port}/ai`;
+}
+
 /** @param databaseUrl of the role platform_sandbox. */
 export function sandboxService({
   environment,
   folder,
   databaseUrl,
+  aiUrl,
 }: {
   readonly environment: Environment;
   /** Data folder. */
   readonly folder: string;
   readonly databaseUrl: () => string;
+  /** Where there is an AI gateway on this machine; null: there is none. */
+  readonly aiUrl: string | null;
 }): ServiceSpec {
   const own = Object.fromEntries(Object.entries(environment).filter(([name]) => KEPT.test(name)));
+  // Machines of a provider reach nothing here.
+  const isHosted = own['SANDBOX_PROVIDER']?.trim() === 'hosted';
+  if (aiUrl !== null && !isHosted && (own['SANDBOX_AI_URL']?.trim() ?? '') === '') own['SANDBOX_AI_URL'] = aiUrl;
   const [program, ...before] = nodeCommand();
   const script = join(
     import.meta.dirname,

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { findOrganizationAi } from '#cli/dev/organization-ai.ts';
 import { createApi } from '#control/api/app.ts';
-import { hashOf } from '#control/gateway/accounts/token.ts';
+import { hashOf } from '#core/ai-token.ts';
 import { serveApi } from '#control/process/servers.ts';
 import { newId } from '#control/records/ids.ts';
 import { startControl, type TestControl, type TestAccount } from '#test/setup/control.ts';

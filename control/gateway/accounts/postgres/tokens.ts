@@ -1,18 +1,16 @@
 // Tokens in Postgres, as hashes. A gateway remembers them for a moment; what revokes one tells it.
-import { randomInt } from 'node:crypto';
 import type { Statements } from '#postgres/connection.ts';
+import { hashOf, newToken, newTokenId, ownerOf } from '#core/ai-token.ts';
 import type { AiCallerKind } from '#core/ai-caller.ts';
 import type { Plan } from '#core/plans.ts';
 import type { Caller } from '../../contract.ts';
 import type { SetLimit, TokenRegistry } from '../accounts.ts';
-import { hashOf, newToken, ownerOf } from '../token.ts';
 import { createRemembered } from './remembered.ts';
 
 const REMEMBERED_MS = 30_000;
 const REMEMBERED_MAX = 10_000;
 /** What is unknown has room of its own: nobody drives known tokens out by guessing. */
 const UNKNOWN_MAX = 1000;
-const ID_LENGTH = 20;
 /** Of a token, shown to people. */
 const HINT_CHARS = 14;
 
@@ -96,7 +94,7 @@ export async function issueToken(
   expiresAt: number | null,
   { name = '', limits = [], createdBy }: TokenAbout = {},
 ): Promise<IssuedToken> {
-  const id = newId();
+  const id = newTokenId();
   const token = newToken(deploymentId ?? id.replace('_', ''));
   await sql.all(
     `INSERT INTO control.ai_token (hash, id, kind, organization_id, project_id, deployment_id, branch, run_id, name, hint,
@@ -153,5 +151,3 @@ async function lookUp(sql: Statements, hash: Buffer): Promise<Known | null> {
   };
   return { caller, expiresAt: row.expires_at };
 }
-
-const newId = (): string => `ait_${Array.from({ length: ID_LENGTH }, () => randomInt(36).toString(36)).join('')}`;

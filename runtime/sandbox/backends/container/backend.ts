@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import { machineSizes, type SandboxOptions } from '#core/sandbox/options.ts';
 import type { MachineSpec, MachineState, SandboxBackend } from '../../backend.ts';
+import { createAiDoor } from './ai-door.ts';
 import { openChannel, type Channel } from './channel.ts';
 import { checkContainers } from './checks.ts';
 import {
@@ -20,6 +21,7 @@ import { openDisks, type Disks } from './disks.ts';
 import type { SandboxEgress } from './egress.ts';
 import { EngineError, openEngineApi } from './engine-api.ts';
 import { openImages } from './images.ts';
+import { AI_URL } from './inside/ai-door.ts';
 import { openProgram } from './program.ts';
 
 /** What it takes. */
@@ -34,6 +36,8 @@ export interface ContainerBackendParts extends ContainerSettings {
   readonly diskFolder: string;
   readonly diskMb: number;
   readonly egress: SandboxEgress;
+  /** `SANDBOX_AI_URL`; null: sandboxes reach no AI gateway. */
+  readonly aiUrl: string | null;
   /** How long the program in a sandbox may take to answer. */
   readonly answerMs: number;
   /** For operators: what the engine said. */
@@ -49,7 +53,7 @@ interface Inspected {
 
 /** @throws {Error} with what to do, where the engine cannot be used. */
 export async function openContainerBackend(parts: ContainerBackendParts): Promise<SandboxBackend> {
-  const { egress, answerMs, report } = parts;
+  const { egress, aiUrl, answerMs, report } = parts;
   const api = openEngineApi(parts.socketPath);
   const labels = labelsOf(parts);
   const nameOf = (key: string): string => containerName(parts, key);
@@ -153,6 +157,7 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
       api,
       container: name,
       egress: { ...egress, choice: options.egress },
+      ai: aiDoor(),
       answerMs,
       async afterAttach() {
         await api.call('POST', `/containers/${name}/start`);
@@ -182,6 +187,9 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
       await present(api.call('DELETE', `/containers/${Id}?force=true`));
     }
   }
+
+  /** One for each container: what a sandbox may ask at a time is counted there. */
+  const aiDoor = (): ReturnType<typeof createAiDoor> | null => (aiUrl === null ? null : createAiDoor(aiUrl));
 
   function keep(key: string, opening: Promise<Channel>): void {
     channels.set(key, opening);
@@ -225,6 +233,7 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
 
   return {
     provider: 'container',
+    aiUrl: aiUrl === null ? null : AI_URL,
     check,
     create: (spec) =>
       doing('making the sandbox', async () => {
@@ -289,7 +298,8 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
           const state = await inspect(key);
           if (state?.Running !== true) throw new PlatformError('sandbox_lost', { reason: 'it does not run' });
           const narrowed = { ...egress, choice: egressOf(state.Labels) };
-          if (!channels.has(key)) keep(key, openChannel({ api, container: nameOf(key), egress: narrowed, answerMs }));
+          if (!channels.has(key))
+            keep(key, openChannel({ api, container: nameOf(key), egress: narrowed, ai: aiDoor(), answerMs }));
         }
         return (await channels.get(key)!).connect();
       }),

@@ -4,6 +4,7 @@ import { Duplex } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import type { EngineApi } from './engine-api.ts';
 import { lead, type NarrowedEgress } from './egress.ts';
+import { AI_TOPIC } from './inside/ai-door.ts';
 import { openStreams } from './inside/streams.ts';
 
 /** Connected to the program inside a container. */
@@ -85,10 +86,12 @@ export async function openChannel(given: {
   readonly api: EngineApi;
   readonly container: string;
   readonly egress: NarrowedEgress;
+  /** Takes connections to the AI gateway; null: there is none. */
+  readonly ai: ((connection: Duplex) => void) | null;
   readonly answerMs: number;
   readonly afterAttach?: () => Promise<void>;
 }): Promise<Channel> {
-  const { api, container, egress, answerMs, afterAttach } = given;
+  const { api, container, egress, ai, answerMs, afterAttach } = given;
   const channel = new Unwrapped(await api.attach(container));
   const greeted = Promise.withResolvers<void>();
   const lost = Promise.withResolvers<void>();
@@ -96,7 +99,7 @@ export async function openChannel(given: {
   const streams = openStreams({
     channel,
     greets: true,
-    onOpen: (topic, stream) => lead(topic, stream, egress),
+    onOpen: (topic, stream) => (topic === AI_TOPIC && ai !== null ? ai(stream) : lead(topic, stream, egress)),
     onGreeted: () => greeted.resolve(),
     onLost(error) {
       greeted.reject(new PlatformError('sandbox_lost', { reason: `its program ended (${error.message})` }));

@@ -1,6 +1,7 @@
 // A sandbox as the container engine is told of it: what it may use, what it sees, and that it has no network. Pure.
 import { PROGRAM_COMMAND, PROGRAM_FOLDER } from './program.ts';
 import { PROXY_VARIABLES } from './inside/proxy.ts';
+import { SECRETS_FOLDER } from './inside/secrets-folder.ts';
 import { WORKSPACE } from '#core/sandbox/operations.ts';
 import { machineSizes, type EgressChoice, type SandboxOptions } from '#core/sandbox/options.ts';
 import type { MachineSpec } from '../../backend.ts';
@@ -9,6 +10,8 @@ import type { MachineSpec } from '../../backend.ts';
 export const SANDBOX_USER = 1000;
 const MB = 1024 * 1024;
 const PREFIX = 'platform-sandbox-';
+/** Of files with secrets. */
+const SECRETS_SIZE = '1m';
 
 /** What the sandboxes of an installation have in common, where they say nothing else. */
 export interface ContainerSettings {
@@ -105,7 +108,10 @@ export function containerSpec(
       RestartPolicy: { Name: 'no' },
       IpcMode: 'private',
       Mounts: mountsOf(volumes),
-      Tmpfs: { '/tmp': `rw,nosuid,nodev,mode=1777,size=${settings.temporaryMb}m` },
+      Tmpfs: {
+        '/tmp': `rw,nosuid,nodev,mode=1777,size=${settings.temporaryMb}m`,
+        [SECRETS_FOLDER]: `rw,nosuid,nodev,noexec,mode=1777,size=${SECRETS_SIZE}`,
+      },
     },
   };
 }

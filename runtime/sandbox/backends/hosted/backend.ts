@@ -148,6 +148,7 @@ export async function openHostedBackend(parts: HostedBackendParts): Promise<Sand
 
   return {
     provider: 'hosted',
+    aiUrl: settings.aiUrl,
     check,
     create: ({ key, options }) =>
       doing('making the sandbox', async () => {

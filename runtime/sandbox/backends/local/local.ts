@@ -74,6 +74,7 @@ export function createLocalBackend({ folder, environment, why = NO_ENGINE, warn 
     const settings: AgentSettings = {
       workspace: workspaceOf(key),
       confined: true,
+      secretFolders: [path.join(folderOf(key), 'secrets')],
       variables: { ...Object.fromEntries(passed), HOME: workspaceOf(key) } as Record<string, string>,
       mark: markOf(key),
     };
@@ -135,6 +136,7 @@ export function createLocalBackend({ folder, environment, why = NO_ENGINE, warn 
     provider: 'local',
     // A worker says them for where it is deployed.
     check: () => {},
+    aiUrl: null,
     async create(spec) {
       await end(spec.key);
       await rm(folderOf(spec.key), { recursive: true, force: true });

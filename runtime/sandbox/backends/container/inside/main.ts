@@ -4,7 +4,9 @@ import { rmdirSync } from 'node:fs';
 import { Duplex } from 'node:stream';
 import { WORKSPACE } from '#core/sandbox/operations.ts';
 import { createAgentServer } from '../../../agent/server.ts';
+import { startAiDoor } from './ai-door.ts';
 import { startProxy } from './proxy.ts';
+import { SECRETS_FOLDER } from './secrets-folder.ts';
 import { openStreams } from './streams.ts';
 
 // Everything in the sandbox depends on this process: it outlives what it did not foresee.
@@ -19,6 +21,7 @@ try {
 const server = createAgentServer({
   workspace: WORKSPACE,
   confined: false,
+  secretFolders: [SECRETS_FOLDER],
   variables: { ...process.env } as Record<string, string>,
   mark: 'sandbox',
 });
@@ -30,3 +33,4 @@ const streams = openStreams({
   onLost: () => process.exit(0),
 });
 startProxy((target) => streams.open(target));
+startAiDoor((topic) => streams.open(topic));

@@ -32,7 +32,15 @@ async function serve(): Promise<void> {
   );
   const own = `${SOCKET}.${process.pid}`;
   rmSync(own, { force: true });
-  const settings = { workspace, confined: false, variables, mark: `hosted-${process.pid}` };
+  const secrets = process.env['SANDBOX_SECRETS'];
+  const settings = {
+    workspace,
+    confined: false,
+    variables,
+    // Where a user of no privileges may make one.
+    secretFolders: secrets === undefined ? ['/run/platform', `/dev/shm/platform-${process.getuid!()}`] : [secrets],
+    mark: `hosted-${process.pid}`,
+  };
   createAgentServer(settings).listen(own, () => {
     // Whoever connects finds none or one that answers.
     renameSync(own, SOCKET);

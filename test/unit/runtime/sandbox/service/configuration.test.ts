@@ -34,6 +34,7 @@ test('containers of the engine of this machine are the default, on loopback, kep
       images: [],
       folder: '/data/sandboxes',
       hosts: null,
+      aiUrl: null,
       reachesPrivate: false,
     },
     machineMax: 'xlarge',

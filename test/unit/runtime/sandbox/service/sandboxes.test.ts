@@ -41,6 +41,7 @@ function open(
   const backend: SandboxBackend = {
     provider: 'local',
     check: () => {},
+    aiUrl: null,
     create: moving('create', 'running'),
     resume: moving('resume', 'running'),
     suspend: moving('suspend', 'suspended'),

@@ -1,0 +1,62 @@
+// Files that have secrets: in memory, of the user of commands and of nobody else, and no longer there than they are
+// used. Whoever reads one sees the old or the new text.
+import { randomUUID } from 'node:crypto';
+import { lstat, mkdir, rename, rm, statfs, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { PlatformError } from '#core/errors.ts';
+import type { AgentSettings } from './settings.ts';
+
+/** Of `statfs`. */
+const TMPFS = 0x0102_1994;
+
+export interface SecretFiles {
+  /** @returns its path. @throws {PlatformError} `sandbox_unavailable` where there is no folder for it. */
+  put(name: string, text: string): Promise<string>;
+  remove(name: string): Promise<void>;
+}
+
+export function createSecretFiles({
+  secretFolders,
+  confined,
+}: Pick<AgentSettings, 'secretFolders' | 'confined'>): SecretFiles {
+  /** A folder that holds nothing on a disk; those of a confined agent lie on a developer's machine. */
+  async function usable(folder: string): Promise<boolean> {
+    try {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const found = await lstat(folder);
+      const isOurs = found.uid === process.getuid?.() && (found.mode & 0o077) === 0;
+      // As /tmp is: nobody takes or replaces what is another's.
+      const isSticky = found.uid === 0 && (found.mode & 0o1000) !== 0;
+      if (!found.isDirectory() || !(isOurs || isSticky)) return false;
+      return confined || (await statfs(folder)).type === TMPFS;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Looked for each time: commands may do with it what they like. */
+  async function folderOf(): Promise<string> {
+    for (const folder of secretFolders) if (await usable(folder)) return folder;
+    throw new PlatformError('sandbox_unavailable', {
+      reason: `there is no folder in memory for files with secrets (${secretFolders.join(', ')})`,
+    });
+  }
+
+  return {
+    async put(name, text) {
+      const file = path.join(await folderOf(), name);
+      const beside = `${file}.${randomUUID()}`;
+      try {
+        await writeFile(beside, text, { mode: 0o600, flag: 'wx' });
+        await rename(beside, file);
+      } catch (error) {
+        await rm(beside, { force: true });
+        throw error;
+      }
+      return file;
+    },
+    async remove(name) {
+      for (const folder of secretFolders) await rm(path.join(folder, name), { force: true }).catch(() => {});
+    },
+  };
+}
