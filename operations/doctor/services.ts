@@ -8,6 +8,7 @@ import path from 'node:path';
 import { openSql } from '#postgres/sql.ts';
 import type { Places } from '../places.ts';
 import { fail, ok, warn, type Finding } from './finding.ts';
+import { checkBuildExecutor } from './builds.ts';
 import { checkMigrator } from './migrator.ts';
 import { checkSandboxes } from './sandboxes.ts';
 
@@ -17,9 +18,13 @@ const CONNECT_MS_MAX = 3000;
 
 export async function checkServices(places: Places): Promise<Finding[]> {
   const { environment } = places;
-  return (
-    await Promise.all([checkDatabase(places), checkCache(places), checkDate(places), checkSandboxes(environment)])
-  ).flat();
+  const found = await Promise.all([
+    checkDatabase(places),
+    checkCache(places),
+    checkDate(places),
+    checkSandboxes(environment),
+  ]);
+  return [...found.flat(), ...checkBuildExecutor(environment)];
 }
 
 async function checkDatabase({ postgres, folder, environment }: Places): Promise<Finding[]> {

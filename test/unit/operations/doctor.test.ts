@@ -14,6 +14,7 @@ import {
   checkModes,
   checkSecrets,
 } from '#operations/doctor/installation.ts';
+import { checkBuildExecutor } from '#operations/doctor/builds.ts';
 import { checkMachine } from '#operations/doctor/machine.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'platform-doctor-'));
@@ -119,4 +120,25 @@ test('bounds that a variable changes are named with it, and one that is none fai
     checkMachine(environment, folder).find(({ name }) => name === 'limits')!;
   assert.match(of({ API_PROJECTS_MAX: '5' }).message, /^API_PROJECTS_MAX=5 \(default 2000\); \d+ have their defaults$/);
   assert.equal(of({ API_PROJECTS_MAX: 'many' }).status, 'fail');
+});
+
+test('builds in sandboxes are named, and what keeps a builder from starting', () => {
+  const said = (environment: Record<string, string>): string[] =>
+    checkBuildExecutor(environment).map(({ status, message }) => `${status} ${message}`);
+  const sandbox = {
+    BUILD_EXECUTOR: 'sandbox',
+    SANDBOX_URL: 'http://sandbox:4006',
+    SANDBOX_AUTH_TOKEN: 'b7c9d1e3f5a7b9c1d3e5f7a9b1c3d5e7',
+    SANDBOX_NETWORK_ISOLATION: 'true',
+  };
+  assert.deepEqual(said({}), []);
+  assert.deepEqual(said({ BUILD_EXECUTOR: 'local' }), []);
+  assert.deepEqual(said(sandbox), ['ok Builds run in sandboxes']);
+  assert.deepEqual(said({ ...sandbox, BUILD_EXECUTOR_ORGANIZATIONS: 'org_1, org_2' }), [
+    'ok Builds of 2 organizations run in sandboxes',
+  ]);
+  assert.deepEqual(said({ ...sandbox, SANDBOX_NETWORK_ISOLATION: '' }), [
+    'fail BUILD_EXECUTOR=sandbox: SANDBOX_NETWORK_ISOLATION must be true: builds run in sandboxes that reach no network of yours',
+  ]);
+  assert.deepEqual(said({ BUILD_EXECUTOR: 'vm' }), ['fail BUILD_EXECUTOR is "vm": it takes local or sandbox']);
 });

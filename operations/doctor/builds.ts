@@ -1,0 +1,19 @@
+// Whether builds can run where BUILD_EXECUTOR says. Called by services.ts; whether the sandbox service answers is
+// sandboxes.ts'.
+import { buildExecutor } from '#core/build-executor.ts';
+import type { Environment } from '../places.ts';
+import { fail, ok, type Finding } from './finding.ts';
+
+/** Nothing where builds run on the builder's machine. */
+export function checkBuildExecutor(environment: Environment): Finding[] {
+  try {
+    const executor = buildExecutor(environment);
+    if (executor === null) return [];
+    const { organizations } = executor;
+    const whose = organizations === null ? 'Builds' : `Builds of ${organizations.size} organizations`;
+    return [ok('builds', `${whose} run in sandboxes`)];
+  } catch (error) {
+    const advice = 'The builder does not start so: mend it, or set BUILD_EXECUTOR=local.';
+    return [fail('builds', (error as Error).message, advice)];
+  }
+}
