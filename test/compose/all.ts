@@ -1,10 +1,11 @@
 // Started by `npm run test:compose`: one engine for all of it, the images, then the push of test/e2e against the
-// compose files, then servers for Node, then three handlers, then certificates. Says why where it cannot run; with
+// compose files, then servers for Node, then sandboxes, then three handlers, then certificates. With words, the images
+// and the files with one of them in their names (`push` is the one of test/e2e). Says why where it cannot run; with
 // CI=true that is a failure.
 import { runTestFiles } from '#cli/tasks/test.ts';
 import { noDockerReason, startDockerEngine } from '#test/setup/docker-engine.ts';
 
-const FILES = ['images', 'servers', 'handlers', 'https'].map((name) => `test/compose/${name}.test.ts`);
+const FILES = ['images', 'servers', 'sandboxes', 'handlers', 'https'].map((name) => `test/compose/${name}.test.ts`);
 
 process.exitCode = await run(process.argv.slice(2));
 
@@ -22,18 +23,20 @@ async function run(words: readonly string[]): Promise<number> {
     process.env['DOCKER_HOST'] = engine.host;
     process.env['TEST_GIT_HOST_ADDRESS'] = engine.machineAddress;
     const options = words.filter((word) => word.startsWith('--'));
+    const named = words.filter((word) => !word.startsWith('--'));
+    const isWanted = (file: string): boolean => named.length === 0 || named.some((word) => file.includes(word));
     const first = await runTestFiles([FILES[0]!], options);
     if (first !== 0) return first;
     process.env['TEST_COMPOSE_BUILT'] = '1';
     let code = 0;
-    for (const files of ['compose.yaml', 'compose.split.yaml']) {
+    for (const files of isWanted('push') ? ['compose.yaml', 'compose.split.yaml'] : []) {
       process.stdout.write(`\n${files}: the push of test/e2e, unchanged\n`);
       process.env['TEST_COMPOSE'] = files;
       code = (await runTestFiles(['test/e2e/push-to-deploy.test.ts'], options)) || code;
     }
     delete process.env['TEST_COMPOSE'];
     // One at a time: each is an installation of its own.
-    for (const file of FILES.slice(1)) code = (await runTestFiles([file], options)) || code;
+    for (const file of FILES.slice(1).filter(isWanted)) code = (await runTestFiles([file], options)) || code;
     return code;
   } finally {
     await engine.close();

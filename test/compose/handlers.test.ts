@@ -107,7 +107,14 @@ test('code that broke out of its isolate finds no secret of the control plane in
   const { settings, token } = platform;
   const inHandler = (script: string, ...words: string[]): Promise<string> =>
     platform.engine.docker('exec', handler, 'node', '-e', script, ...words);
-  const foreign = ['SQLDB_PASSWORD', 'CACHE_PASSWORD', 'AUTH_SECRET', 'ENCRYPTION_KEY', 'WEB_TOKEN'];
+  const foreign = [
+    'SQLDB_PASSWORD',
+    'SANDBOX_SQLDB_PASSWORD',
+    'CACHE_PASSWORD',
+    'AUTH_SECRET',
+    'ENCRYPTION_KEY',
+    'WEB_TOKEN',
+  ];
   // Its own, too: the search finds what is there.
   const wanted = { ...Object.fromEntries([...foreign, 'ENGINE_SECRET'].map((name) => [name, settings[name]])), token };
   for (const [name, value] of Object.entries(wanted)) assert.ok(value!.length >= 32, name);

@@ -20,9 +20,13 @@ const IMAGES = [
   'platform-web',
   'platform-builder',
   'platform-servers',
+  'platform-sandbox-service',
   'platform-edge',
 ];
-const PROFILES = ['redis', 'https', 'operator', 'migrator', 'legacy-libsql'].flatMap((name) => ['--profile', name]);
+const PROFILES = ['redis', 'https', 'operator', 'migrator', 'sandbox', 'legacy-libsql'].flatMap((name) => [
+  '--profile',
+  name,
+]);
 
 let engine: DockerEngine;
 let folder: string;
@@ -91,7 +95,11 @@ test('an image holds the program, and neither sources, tests nor what builds it'
   assert.match(uws, /^(?:LICENSE\S*\n)?package\.json\nuws\.js\nuws_linux_\w+_137\.node\n$/);
   for (const image of IMAGES) {
     const user = (await engine.docker('run', '--rm', '--entrypoint', 'id', image, '-u')).trim();
-    assert.equal(user, ['platform-builder', 'platform-servers'].includes(image) ? '0' : '10001', image);
+    assert.equal(
+      user,
+      ['platform-builder', 'platform-servers', 'platform-sandbox-service'].includes(image) ? '0' : '10001',
+      image,
+    );
   }
 });
 
@@ -119,6 +127,42 @@ test('the compose files are taken; Caddy publishes the public ports, and the edg
       files.join(),
     );
   }
+});
+
+test('the sandbox service alone has the socket of the engine, and with the overlay of a provider nobody', async () => {
+  for (const files of FILES) {
+    const { services } = parse(await compose(files, 'config')) as Json;
+    const withSocket = Object.entries<Json>(services).flatMap(([name, { volumes = [] }]) =>
+      JSON.stringify(volumes).includes('docker.sock') ? [name] : [],
+    );
+    assert.deepEqual(withSocket, ['sandbox'], files.join());
+    assert.deepEqual(services.sandbox.profiles, ['sandbox']);
+    assert.equal(services.sandbox.ports, undefined);
+  }
+  const text = await compose(['compose.split.yaml', 'docker-compose.sandbox-boat.yml'], 'config');
+  assert.doesNotMatch(text, /docker\.sock|podman\.sock|DOCKER_HOST: unix/);
+  const { sandbox } = (parse(text) as Json).services;
+  assert.equal(sandbox.environment.SANDBOX_PROVIDER, 'hosted');
+  assert.equal(sandbox.user, '10001:10001');
+  assert.equal(sandbox.privileged, undefined);
+  assert.deepEqual(
+    sandbox.volumes
+      .map((volume: string | Json) =>
+        typeof volume === 'string' ? volume.replace(/:rw$/, '') : `${volume.source}:${volume.target}`,
+      )
+      .toSorted(),
+    ['/dev/null:/run/container-engine:ro', 'sandboxes:/data/sandboxes'],
+  );
+});
+
+test('a libSQL server of before is started by its profile alone', async () => {
+  for (const files of FILES) {
+    const { services } = parse(await compose(files, 'config')) as Json;
+    assert.deepEqual(services['legacy-libsql'].profiles, ['legacy-libsql']);
+    assert.equal(services['legacy-libsql'].image, 'libsql-server:latest');
+    assert.equal(services['legacy-libsql'].ports, undefined);
+  }
+  console.log('The image of a libSQL server cannot be had here: its profile is read, and not started');
 });
 
 test('without secrets nothing starts, and the command that makes them is named', async () => {

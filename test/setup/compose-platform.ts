@@ -28,11 +28,13 @@ export interface ComposePlatform extends WholePlatform {
  * Brings up an installation of its own, and waits until every container is healthy.
  *
  * @param variables of the shell that Compose runs in. @param more lines of .env.
+ * @param services to start, with what they depend on; none: all.
  */
 export async function startComposePlatform(
   files: readonly string[],
   variables: Readonly<Record<string, string>> = {},
   more: Readonly<Record<string, string>> = {},
+  services: readonly string[] = [],
 ): Promise<ComposePlatform> {
   const engine = await startDockerEngine();
   const folder = mkdtempSync(path.join(tmpdir(), 'platform-compose-'));
@@ -62,7 +64,7 @@ export async function startComposePlatform(
   // The key of the Git host has line breaks, which .env files have not.
   const compose = (...rest: string[]): Promise<string> => engine.compose(variables, ...words, ...rest);
   const up = async (): Promise<void> => {
-    await compose('up', '--detach', '--no-build');
+    await compose('up', '--detach', '--no-build', ...services);
     await untilHealthy(engine, project);
   };
   const close = async (): Promise<void> => {

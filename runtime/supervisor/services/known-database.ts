@@ -17,10 +17,14 @@ export function isKnownDatabase(folder: string, url: string): boolean {
   }
 }
 
-/** It answered. */
+/** It answered. Nothing is kept in a folder that is there to be read, such as a migrator's in a container. */
 export function rememberDatabase(folder: string, url: string): void {
   if (folder === '' || url === '' || url.toLowerCase() === 'none' || isKnownDatabase(folder, url)) return;
-  writeFileSync(join(folder, FILE), digestOf(url), { mode: 0o600 });
+  try {
+    writeFileSync(join(folder, FILE), digestOf(url), { mode: 0o600 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EROFS') throw error;
+  }
 }
 
 /** It holds a password: what is kept says no more than that it is the same. */
