@@ -16,8 +16,13 @@ test('what /proc says of a thread is read, whatever its name holds', () => {
 
 test('threads of one name are added up, also those that began in between', () => {
   const figures = (thread: string, cpuNs: number): ThreadFigures => ({
-    ...{ process: 'engine', thread, cpuNs },
-    ...{ userTicks: 1, systemTicks: 1, waits: cpuNs / 10, preemptions: 0 },
+    process: 'engine',
+    thread,
+    cpuNs,
+    userTicks: 1,
+    systemTicks: 1,
+    waits: cpuNs / 10,
+    preemptions: 0,
   });
   const before = new Map([
     [1, figures('main', 100)],
