@@ -15,6 +15,8 @@ interface Shape {
   readonly body: 'json' | 'raw';
   /** `forwarded`: what a server in the sandbox said, its head in the header `sandbox-response`. */
   readonly answer: 'json' | 'events' | 'bytes' | 'forwarded';
+  /** The body goes on while the answer comes. */
+  readonly isDuplex?: true;
 }
 
 const json: Shape = { body: 'json', answer: 'json' };
@@ -42,6 +44,7 @@ export const agentOperations = {
   gitCheckout: json,
   waitForPort: json,
   fetch: { body: 'raw', answer: 'forwarded' },
+  connect: { body: 'raw', answer: 'bytes', isDuplex: true },
 } as const satisfies Readonly<Record<string, Shape>>;
 
 /** What the service asks of the agent, and nobody of the service. */
@@ -59,6 +62,11 @@ export type PrivateOperation = keyof typeof privateOperations;
 export type AskedOperation = AgentOperation | PrivateOperation;
 export type ServiceOperation = keyof typeof serviceOperations;
 export type PortOperation = keyof typeof portOperations;
+
+/** Whether an operation's body goes on while its answer comes. */
+export function isDuplex(operation: AskedOperation): boolean {
+  return (agentOperations as Readonly<Partial<Record<string, Shape>>>)[operation]?.isDuplex === true;
+}
 
 export function isAgentOperation(name: string): name is AgentOperation {
   return Object.hasOwn(agentOperations, name);

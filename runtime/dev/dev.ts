@@ -32,7 +32,7 @@ import { createServedAssets, type ServedFiles } from './services/served-assets.t
 import type { Exchange } from '../engine/http/listener.ts';
 import { openNodeListener } from '../engine/http/listener-node.ts';
 import { createClientHeaders } from '../engine/http/client-address.ts';
-import { createExposedPorts } from '../engine/http/exposed-ports.ts';
+import { createExposedPorts } from '../engine/servers/exposed-ports.ts';
 import { createSignedFiles } from '../engine/http/signed-files.ts';
 import { openLocalEvents } from './services/events.ts';
 import { createMemoryCache } from '../stores/cache-memory.ts';
@@ -202,6 +202,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     protocol: 'http',
     publicPort: null,
     clientHeaders: createClientHeaders([]),
+    webSocketMessageBytesMax: limits.webSocketMessageBytesMax,
   });
   const engine = await createEngine({
     work,

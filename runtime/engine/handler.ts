@@ -12,7 +12,7 @@ import type { Deployment } from './deployments/deployment.ts';
 import { createRouteDeployments, type RouteDeploymentParts } from './deployments/route-deployments.ts';
 import { startUpkeep } from './deployments/upkeep.ts';
 import { createClientHeaders } from './http/client-address.ts';
-import type { ExposedPorts } from './http/exposed-ports.ts';
+import type { ExposedPorts } from './servers/exposed-ports.ts';
 import type { PassGate } from './http/gates.ts';
 import type { Exchange } from './http/listener.ts';
 import { hostNotFound } from './http/pages.ts';

@@ -22,7 +22,7 @@ import { cacheFolder } from '#core/process/cache-folder.ts';
 import { createArtifactSource } from '#deployments/artifact-source.ts';
 import { openRouteFiles } from '#deployments/route-source-files.ts';
 import { createClientHeaders } from './http/client-address.ts';
-import { createExposedPorts, type ExposedPorts } from './http/exposed-ports.ts';
+import { createExposedPorts, type ExposedPorts } from './servers/exposed-ports.ts';
 import { publicOrigin } from './http/public-origin.ts';
 import { createOwnHosts } from './http/own-hosts.ts';
 import { createRouteTable, type RouteChanges } from './router/route-table.ts';
@@ -402,7 +402,12 @@ function isOwnAddress({ hostname, port }: URL, { domains, publicPort }: EngineCo
 
 function exposedPortsOf(config: EngineConfig, transport: SandboxTransport): ExposedPorts {
   const clientHeaders = createClientHeaders(config.trustedProxies, config.edgeToken);
-  return createExposedPorts({ ...config, transport, clientHeaders });
+  return createExposedPorts({
+    ...config,
+    transport,
+    clientHeaders,
+    webSocketMessageBytesMax: config.limits.webSocketMessageBytesMax,
+  });
 }
 
 function aiOf({ ai }: EngineConfig): { readonly ai?: AiAddress } {

@@ -3,7 +3,7 @@
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
-import { ARGUMENTS_HEADER, SANDBOX_BOUNDS, type AskedOperation } from '#core/sandbox/operations.ts';
+import { ARGUMENTS_HEADER, isDuplex, SANDBOX_BOUNDS, type AskedOperation } from '#core/sandbox/operations.ts';
 
 // An import reads all its exports, among them the getters that load Node's own HTTP client.
 const { request } = process.getBuiltinModule('node:http');
@@ -33,7 +33,14 @@ export function askAgent(
   { operation, args, body, signal }: AgentRequest,
 ): Promise<IncomingMessage> {
   const headers = { host: 'agent', ...(args === null ? {} : { [ARGUMENTS_HEADER]: args }) };
-  return askOver(connection, { method: 'POST', path: `/${operation}`, headers, body, signal });
+  return askOver(connection, {
+    method: 'POST',
+    path: `/${operation}`,
+    headers,
+    body,
+    signal,
+    isDuplex: isDuplex(operation),
+  });
 }
 
 /** With the header `expect`, the body is asked for only once the other side wants it. */
@@ -43,9 +50,11 @@ export async function askOver(
     readonly method: string;
     readonly path: string;
     readonly headers: Readonly<Record<string, string>>;
+    /** The body goes on while the answer comes. */
+    readonly isDuplex?: boolean;
   },
 ): Promise<IncomingMessage> {
-  const { method, path, headers, body, signal } = asked;
+  const { method, path, headers, body, signal, isDuplex: goesOn = false } = asked;
   // Also after the request is over, when nobody else listens any more.
   connection.on('error', () => {});
   const outgoing = request({
@@ -64,7 +73,7 @@ export async function askOver(
   try {
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
       outgoing.once('response', resolve).on('error', reject);
-      const start = (): void => void send(body, outgoing).catch(reject);
+      const start = (): void => void send(body, outgoing, goesOn).catch(reject);
       if (headers['expect'] === undefined) return start();
       outgoing.once('continue', start).flushHeaders();
     });
@@ -78,14 +87,15 @@ export async function askOver(
 }
 
 /** An agent may answer before it has read everything, with an error for instance: what comes then is left out. */
-async function send(body: AgentRequest['body'], outgoing: ReturnType<typeof request>): Promise<void> {
+async function send(body: AgentRequest['body'], outgoing: ReturnType<typeof request>, goesOn: boolean): Promise<void> {
   let answered = false;
   let wake = (): void => {};
   const end = (): void => {
     answered = true;
     wake();
   };
-  outgoing.once('response', end).once('close', end);
+  outgoing.once('close', end);
+  if (!goesOn) outgoing.once('response', end);
   outgoing.on('drain', () => wake());
   for await (const chunk of body) {
     if (answered || outgoing.write(chunk)) continue;

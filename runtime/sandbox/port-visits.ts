@@ -9,7 +9,7 @@ import { ARGUMENTS_HEADER, RESPONSE_HEADER, SANDBOX_BOUNDS } from '#core/sandbox
 import { refusalOf } from './agent-refusal.ts';
 import { askAgent } from './agent-request.ts';
 import type { ExposedPorts, OwnedPort } from './exposed-ports.ts';
-import { admit, answerHead, requestHeaders, writtenHead } from './port-heads.ts';
+import { admit, type Admission, answerHead, requestHeaders, writtenHead } from './port-heads.ts';
 import type { Call, CallPlacement } from './routes.ts';
 import type { Sandboxes } from './sandboxes.ts';
 
@@ -23,10 +23,18 @@ export interface PortVisitsParts {
   readonly idleMs: number;
 }
 
-/** Answers `POST /v1/ports/{name}`. */
-export type VisitPort = (name: string, call: Call) => Promise<void>;
+export interface PortVisits {
+  /** Answers `POST /v1/ports/{name}`. */
+  request(name: string, call: Call): Promise<void>;
+  /** A handshake to `/v1/ports/{name}` that may pass: `tunnel` does it, among those that run at a time. */
+  upgrade(
+    name: string,
+    request: IncomingMessage,
+    tunnel: (found: OwnedPort, visit: PortVisit) => Promise<void>,
+  ): Promise<void>;
+}
 
-export function createPortVisits(parts: PortVisitsParts): VisitPort {
+export function createPortVisits(parts: PortVisitsParts): PortVisits {
   const { exposed, sandboxes, placement, visitsMax, idleMs } = parts;
   /** Visits that run, by project. */
   const visits = new Map<string, number>();
@@ -70,16 +78,14 @@ export function createPortVisits(parts: PortVisitsParts): VisitPort {
     }
   }
 
-  return async (name, call) => {
-    const visit = visitIn(call.request);
+  /** @throws {PlatformError} `sandbox_port_unknown`, `sandbox_port_locked` */
+  async function admitted(name: string, visit: PortVisit): Promise<{ found: OwnedPort; admission: Admission }> {
     const found = isExposedName(name) ? await exposed.rows.find(name) : null;
     if (found === null) throw new PlatformError('sandbox_port_unknown');
-    const admission = admit(visit, found.isPublic ? null : (given) => exposed.isToken(name, given));
-    if (admission.is === 'sent on') {
-      call.response.writeHead(200, writtenHead(admission.head)).end();
-      return;
-    }
-    const { project } = found.place;
+    return { found, admission: admit(visit, found.isPublic ? null : (given) => exposed.isToken(name, given)) };
+  }
+
+  async function counted(project: string, work: () => Promise<void>): Promise<void> {
     const running = visits.get(project) ?? 0;
     if (running >= visitsMax)
       throw new PlatformError('sandbox_limit', {
@@ -88,12 +94,27 @@ export function createPortVisits(parts: PortVisitsParts): VisitPort {
       });
     visits.set(project, running + 1);
     try {
-      await placement(call, () => forward(found, admission.visit, call));
+      await work();
     } finally {
       const left = visits.get(project)! - 1;
       if (left > 0) visits.set(project, left);
       else visits.delete(project);
     }
+  }
+
+  return {
+    async request(name, call) {
+      const { found, admission } = await admitted(name, visitIn(call.request));
+      if (admission.is === 'sent on') call.response.writeHead(200, writtenHead(admission.head)).end();
+      else await counted(found.place.project, () => placement(call, () => forward(found, admission.visit, call)));
+    },
+    async upgrade(name, request, tunnel) {
+      const visit = visitIn(request);
+      // No page: it is not sent on.
+      const headers = visit.headers.filter(([header]) => header !== 'accept');
+      const { found, admission } = await admitted(name, { ...visit, headers });
+      if (admission.is === 'passed') await counted(found.place.project, () => tunnel(found, admission.visit));
+    },
   };
 }
 

@@ -2,6 +2,7 @@
 // sandbox, and passes request and answer between caller and agent. What the agent says is a tenant's word: only what an
 // operation's answer may be goes on.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { errorTable, isErrorCode, PlatformError, type ErrorCode } from '#core/errors.ts';
 import { toFields, type Fields } from '#core/sandbox/arguments.ts';
@@ -25,8 +26,9 @@ import { refusalOf } from './agent-refusal.ts';
 import { askAgent, HEAD_MS_MAX } from './agent-request.ts';
 import type { ExecLog } from './exec-log.ts';
 import type { ExposedPorts } from './exposed-ports.ts';
+import { createPortTunnels } from './port-tunnels.ts';
 import { createPortVisits } from './port-visits.ts';
-import { HeldElsewhere, type Sandboxes } from './sandboxes.ts';
+import { HeldElsewhere, PASSED_ON_HEADER, type Sandboxes } from './sandboxes.ts';
 
 /** A call under way. */
 export interface Call {
@@ -48,6 +50,8 @@ export interface SandboxRoutesParts {
   readonly callsMax: number;
   /** Without it, calls for sandboxes that another replica has are refused. */
   readonly placement?: CallPlacement;
+  /** A connection to another replica, as rows name it; null: nobody answers there. */
+  readonly elsewhere?: (owner: string) => Promise<Duplex | null>;
   /** Without it, what commands print is not logged. */
   readonly execLog?: ExecLog | null;
   /** For operators; without it, there is no such route. */
@@ -57,8 +61,6 @@ export interface SandboxRoutesParts {
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
 
-/** Of a request that comes from another replica. */
-export const PASSED_ON_HEADER = 'sandbox-passed-on';
 /** The status for that one, where the sandbox is not here either: it asks again elsewhere. */
 export const ELSEWHERE = 421;
 
@@ -73,9 +75,12 @@ const contentTypes = {
   forwarded: 'application/octet-stream',
 } as const;
 
-export function createSandboxRoutes(
-  parts: SandboxRoutesParts,
-): (request: IncomingMessage, response: ServerResponse) => void {
+/** Answers requests; those for a WebSocket by `upgrade`. */
+export type SandboxRoutes = ((request: IncomingMessage, response: ServerResponse) => void) & {
+  readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+};
+
+export function createSandboxRoutes(parts: SandboxRoutesParts): SandboxRoutes {
   const {
     sandboxes,
     isAuthorized,
@@ -85,8 +90,9 @@ export function createSandboxRoutes(
     ports,
     log,
     status,
+    elsewhere,
   } = parts;
-  const visitPort = ports === undefined ? null : createPortVisits({ ...ports, sandboxes, placement });
+  const visits = ports === undefined ? null : createPortVisits({ ...ports, sandboxes, placement });
   /** Calls that run, by project. */
   const calls = new Map<string, number>();
 
@@ -104,8 +110,8 @@ export function createSandboxRoutes(
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     const call = { request, response, gone: gone.signal };
-    if (version === 'v1' && projects === 'ports' && kind === undefined && request.method === 'POST' && visitPort)
-      return visitPort(project, call);
+    if (version === 'v1' && projects === 'ports' && kind === undefined && request.method === 'POST' && visits)
+      return visits.request(project, call);
     if (version !== 'v1' || projects !== 'projects' || kind !== 'sandboxes' || rest.length > 0)
       throw new PlatformError('sandbox_operation_unknown', { operation: url.pathname.slice(0, 100) });
     if (!NAME.test(project)) throw invalid('The project is not a name');
@@ -220,7 +226,7 @@ export function createSandboxRoutes(
     }
   }
 
-  return (request, response) => {
+  const routes = (request: IncomingMessage, response: ServerResponse): void => {
     request.on('error', () => {});
     response.on('error', () => {});
     answer(request, response).catch((error: unknown) => {
@@ -242,6 +248,9 @@ export function createSandboxRoutes(
         .end(text);
     });
   };
+  return Object.assign(routes, {
+    upgrade: createPortTunnels({ visits, sandboxes, isAuthorized, elsewhere, idleMs: ports?.idleMs ?? 0, log }),
+  });
 }
 
 /** The arguments of what the service does by itself: small ones. */

@@ -15,6 +15,9 @@ export interface HeldSandbox {
   release(): void;
 }
 
+/** Of a request that comes from another replica. */
+export const PASSED_ON_HEADER = 'sandbox-passed-on';
+
 /** Another replica of the service has the sandbox: nothing was done. */
 export class HeldElsewhere extends PlatformError {
   /** As the rows name it. */

@@ -22,11 +22,16 @@ export interface Started {
   readonly exitCode: number | null;
 }
 
-const RAW: ReadonlySet<string> = new Set(['writeFile', 'fetch']);
+const RAW: ReadonlySet<string> = new Set(['writeFile', 'fetch', 'connect']);
 
 /** Whoever asks one machine. */
 export interface Asker {
-  raw(operation: AskedOperation, fields?: Fields, body?: Uint8Array, signal?: AbortSignal): Promise<IncomingMessage>;
+  raw(
+    operation: AskedOperation,
+    fields?: Fields,
+    body?: Uint8Array | AsyncIterable<Uint8Array>,
+    signal?: AbortSignal,
+  ): Promise<IncomingMessage>;
   /** The answer as JSON. @throws its error, with `code`. */
   ask<Answer = unknown>(operation: AskedOperation, fields?: Fields, body?: Uint8Array): Promise<Answer>;
   exec(command: string | readonly string[], fields?: Fields): Promise<Result>;
@@ -43,7 +48,7 @@ export function askerOf(backend: SandboxBackend, key: string): Asker {
     return askAgent(await backend.connect(key), {
       operation,
       args: isRaw ? encodeURIComponent(json) : null,
-      body: [isRaw ? body : Buffer.from(json)],
+      body: !isRaw ? [Buffer.from(json)] : body instanceof Uint8Array ? [body] : body,
       signal: signal ?? new AbortController().signal,
     });
   };

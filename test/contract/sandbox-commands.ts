@@ -1,6 +1,7 @@
 // Commands and processes in a sandbox: part of the contract of backends (sandbox.ts).
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { freePort } from '#test/setup/free-port.ts';
 import { textOf, until, type Asker, type Fields, type Started } from './sandbox-asker.ts';
 
 /** @param box the machine that all of them use. */
@@ -179,5 +180,30 @@ export function testCommands(box: () => Asker): void {
     assert.deepEqual(seen.at(-1), { type: 'exit', exitCode: 4 });
     const kept = await box().ask<{ logs: string; truncated: boolean }>('getProcessLogs', { id });
     assert.deepEqual([kept.truncated, kept.logs.length <= 1_048_576, kept.logs.endsWith('xend\n')], [true, true, true]);
+  });
+
+  it('connects to a port, both ways at once', async () => {
+    const port = await freePort();
+    const echo = `$s = IO::Socket::INET->new(Listen => 1, LocalAddr => '127.0.0.1', LocalPort => ${port}) or die; $c = $s->accept; $c = $s->accept; while (sysread($c, $b, 65536)) { syswrite($c, uc $b) }`;
+    await box().ask('startProcess', { command: ['perl', '-MIO::Socket', '-e', echo], processId: 'echo' });
+    await box().ask('waitForPort', { port });
+    const { promise: more, resolve: goOn } = Promise.withResolvers<void>();
+    async function* body(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('first');
+      // The answer comes while the body goes on.
+      await more;
+      yield Buffer.from('second');
+    }
+    const answer = await box().raw('connect', { port }, body());
+    assert.equal(answer.statusCode, 200);
+    let seen = '';
+    for await (const chunk of answer.setEncoding('utf8') as AsyncIterable<string>) {
+      seen += chunk;
+      if (seen === 'FIRST') goOn();
+    }
+    assert.equal(seen, 'FIRSTSECOND');
+    const refused = await box().raw('connect', { port: await freePort() });
+    assert.equal(refused.statusCode, 502);
+    refused.destroy();
   });
 }

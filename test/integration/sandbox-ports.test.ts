@@ -9,6 +9,8 @@ import { text } from 'node:stream/consumers';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { WebSocket } from 'ws';
 import { createBearerCheck } from '#core/process/bearer.ts';
 import { createLocalBackend } from '#runtime/sandbox/backends/local/local.ts';
 import { createExposedPorts } from '#runtime/sandbox/exposed-ports.ts';
@@ -34,7 +36,9 @@ export default {
 /** Says what it sees of a request; what it does besides is in the path. */
 const SERVER = `
 const { createServer } = require('node:http');
-createServer(async (request, response) => {
+const { WebSocketServer } = require(${JSON.stringify(fileURLToPath(import.meta.resolve('ws')))});
+const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => 'two' });
+const server = createServer(async (request, response) => {
   const { url, method, headers } = request;
   if (url.startsWith('/slow')) return;
   if (url.startsWith('/large')) return void response.end(Buffer.alloc(5e6, 7));
@@ -49,7 +53,18 @@ createServer(async (request, response) => {
   for await (const chunk of request) body += chunk.length;
   response.setHeader('content-type', 'application/json');
   response.end(JSON.stringify({ url, method, headers, body }));
-}).listen(Number(process.argv[2]), '127.0.0.1');
+});
+server.on('upgrade', (request, socket, head) => {
+  const { url, headers: { host, origin = null, cookie = null } } = request;
+  if (url.startsWith('/refuse')) return void socket.end('HTTP/1.1 418 No\\r\\ncontent-length: 6\\r\\n\\r\\nno tea');
+  if (url.startsWith('/garbage')) return void socket.end(Buffer.alloc(2000, 7));
+  sockets.handleUpgrade(request, socket, head, (opened) => {
+    opened.send(JSON.stringify({ url, host, origin, cookie }));
+    opened.on('message', (data, isBinary) =>
+      String(data) === 'close' ? opened.close(4001, 'as asked') : opened.send(data, { binary: isBinary }));
+  });
+});
+server.listen(Number(process.argv[2]), '127.0.0.1');
 `;
 
 let folder: string;
@@ -82,7 +97,7 @@ before(async () => {
     },
     log: () => {},
   });
-  service.on('request', routes);
+  service.on('request', routes).on('upgrade', routes.upgrade);
   await new Promise<void>((resolve) => void service.listen(0, '127.0.0.1', resolve));
   const address = service.address() as AddressInfo;
   platform = await startPlatform({}, { SANDBOX_URL: `http://127.0.0.1:${address.port}`, SANDBOX_AUTH_TOKEN: TOKEN });
@@ -302,6 +317,72 @@ test('what does not answer, or answers garbage or too much, is told as such', as
     502,
     `Nothing answers on port ${nobody} of the sandbox: it does not answer as HTTP has it (HPE_INVALID_STATUS)`,
   ]);
+});
+
+/** A visitor's WebSocket. */
+function socketTo(
+  url: string,
+  path: string,
+  headers: Record<string, string> = {},
+  protocols: string[] = [],
+): WebSocket {
+  return new WebSocket(`ws://127.0.0.1:${platform.port}${path}`, protocols, {
+    headers: { host: new URL(url).host, ...headers },
+  });
+}
+
+/** Status and code of a handshake that was refused. */
+async function refusalOf(socket: WebSocket): Promise<unknown> {
+  socket.on('error', () => {});
+  const [, answer] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage];
+  return [answer.statusCode, (await jsonOf(answer))['code']];
+}
+
+test('a WebSocket passes both ways, by the same token, with the protocol that the server chose', async () => {
+  const { url, token } = await expose();
+  const origin = url.slice(0, -1);
+  const socket = socketTo(url, `/hmr?token=${token}&a=1`, { origin }, ['one', 'two']);
+  const [first] = (await once(socket, 'message')) as [Buffer];
+  assert.deepEqual(JSON.parse(first.toString()), {
+    url: '/hmr?a=1',
+    host: `localhost:${port}`,
+    origin: `http://localhost:${port}`,
+    cookie: null,
+  });
+  assert.equal(socket.protocol, 'two');
+  for (const message of ['text', Buffer.from([0, 255]), 'x'.repeat(200_000)]) {
+    socket.send(message);
+    const [echo, isBinary] = (await once(socket, 'message')) as [Buffer, boolean];
+    assert.equal(isBinary, typeof message !== 'string');
+    assert.ok(echo.equals(Buffer.from(message as string)));
+  }
+  const closed = once(socket, 'close');
+  socket.send('close');
+  const [code, reason] = (await closed) as [number, Buffer];
+  assert.deepEqual([code, reason.toString()], [4001, 'as asked']);
+  const byCookie = socketTo(url, '/hmr', { cookie: `a=b; platform-port=${token}` });
+  const [second] = (await once(byCookie, 'message')) as [Buffer];
+  assert.equal((JSON.parse(second.toString()) as { cookie: unknown }).cookie, 'a=b');
+  byCookie.close();
+});
+
+test('a WebSocket that may not be opened is refused as a request is, and one that is silent ends', async () => {
+  const { url, token } = await expose();
+  assert.deepEqual(await refusalOf(socketTo(url, '/hmr')), [401, 'sandbox_port_locked']);
+  assert.deepEqual(await refusalOf(socketTo(url, '/hmr?token=guessed')), [401, 'sandbox_port_locked']);
+  const name = 'a'.repeat(16);
+  assert.deepEqual(await refusalOf(socketTo(url.replace(/[a-z2-7]{16}/, name), '/')), [404, 'sandbox_port_unknown']);
+  const nobody = await expose(`, { auth: 'public' }`, String(await freePort()));
+  assert.deepEqual(await refusalOf(socketTo(nobody.url, '/')), [502, 'port_unreachable']);
+  const refused = socketTo(url, `/refuse?token=${token}`);
+  refused.on('error', () => {});
+  const [, answer] = (await once(refused, 'unexpected-response')) as [unknown, IncomingMessage];
+  assert.deepEqual([answer.statusCode, await text(answer)], [418, 'no tea']);
+  const garbage = socketTo(url, `/garbage?token=${token}`);
+  assert.deepEqual(await refusalOf(garbage), [502, 'port_unreachable']);
+  const silent = socketTo(url, `/hmr?token=${token}`);
+  const [code] = (await once(silent, 'close')) as [number];
+  assert.equal(code, 1011);
 });
 
 test('requests of one project at a time are bounded', async () => {

@@ -51,6 +51,7 @@ export function openLocalSandboxes(parts: LocalSandboxesParts): SandboxTransport
     );
   return {
     request: async (request) => (await open()).request(request),
+    handshake: async (path) => (await open()).handshake(path),
     async close() {
       await (await opened?.catch(() => null))?.close();
     },
@@ -100,20 +101,18 @@ async function start(
     report: (message) => log('warn', message),
   });
   const token = randomBytes(32).toString('hex');
-  const server = createServer(
-    { requestTimeout: 0, maxHeaderSize: 64 * 1024 },
-    createSandboxRoutes({
-      sandboxes,
-      isAuthorized: createBearerCheck(token),
-      callsMax,
-      ports: {
-        exposed: createExposedPorts({ rows: createMemoryPorts(rows), sandboxes, secret: token }),
-        visitsMax: limits.portRequestsMax,
-        idleMs: limits.portIdleMs,
-      },
-      log,
-    }),
-  );
+  const routes = createSandboxRoutes({
+    sandboxes,
+    isAuthorized: createBearerCheck(token),
+    callsMax,
+    ports: {
+      exposed: createExposedPorts({ rows: createMemoryPorts(rows), sandboxes, secret: token }),
+      visitsMax: limits.portRequestsMax,
+      idleMs: limits.portIdleMs,
+    },
+    log,
+  });
+  const server = createServer({ requestTimeout: 0, maxHeaderSize: 64 * 1024 }, routes).on('upgrade', routes.upgrade);
   const sockets = mkdtempSync(path.join(tmpdir(), 'platform-sandboxes-'));
   const socketPath = path.join(sockets, 'service');
   await new Promise<void>((resolve, reject) => {
@@ -122,6 +121,7 @@ async function start(
   const transport = createSandboxTransport({ origin: 'http://sandboxes', socketPath, token, portOrigin });
   return {
     request: transport.request,
+    handshake: transport.handshake,
     async close() {
       await transport.close();
       server.closeAllConnections();

@@ -1,5 +1,6 @@
 // The way to the sandbox service: over HTTP to its process, or over a private socket where `platform dev` runs it. The
 // token is said here and nowhere nearer to a worker.
+import { connect as connectTo, type Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { Agent } from 'undici';
 import { PORT_ORIGIN_HEADER } from '#core/sandbox/exposed-port.ts';
@@ -17,9 +18,20 @@ export interface SandboxRequest {
   readonly signal: AbortSignal | null;
 }
 
+/** A WebSocket to the service, before it is opened. */
+export interface SandboxHandshake {
+  readonly url: string;
+  /** Where the address does not say how. */
+  readonly connect?: () => Socket;
+  /** Names and values, in turn. */
+  readonly headers: readonly string[];
+}
+
 export interface SandboxTransport {
   /** @throws {PlatformError} `fetch_failed`: the service cannot be reached. */
   request(request: SandboxRequest): Promise<FetchedResponse>;
+  /** How a WebSocket to the service is opened. @param path from `/v1` on. */
+  handshake(path: string): Promise<SandboxHandshake>;
   close(): Promise<void>;
 }
 
@@ -56,6 +68,11 @@ export function createSandboxTransport(address: {
       if (portOrigin !== undefined) sent.push(PORT_ORIGIN_HEADER, portOrigin());
       return requestOf(agent, { origin, path, method }, { headers: sent, body, signal }, 'the sandbox service');
     },
+    handshake: async (path) => ({
+      url: `${origin.replace(/^http/, 'ws')}${path}`,
+      ...(socketPath === undefined ? {} : { connect: () => connectTo(socketPath) }),
+      headers: ['authorization', `Bearer ${token}`],
+    }),
     async close() {
       await (await library)?.destroy();
     },

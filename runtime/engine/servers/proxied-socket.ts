@@ -1,12 +1,11 @@
 // A WebSocket between a visitor and a server: the handshake goes to the server first, and what it answers decides.
 // server-lane.ts makes one. Loads `ws` when the first one comes.
 import type { IncomingMessage } from 'node:http';
-import { connect } from 'node:net';
+import type { Socket } from 'node:net';
 import { handshakeHeaders } from '../http/handshake.ts';
 import type { Exchange } from '../http/listener.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { blockOf } from './proxied-request.ts';
-import type { ServerDoor } from './server-door.ts';
 
 /** How it went. */
 export interface ProxiedSocketEvents {
@@ -30,9 +29,15 @@ export interface ProxiedSocket {
   cut(): void;
 }
 
+/** Where a server is: its address as `ws` takes it, and how it is connected to where that does not say it. */
+export interface SocketTarget {
+  readonly url: string;
+  readonly connect?: () => Socket;
+}
+
 /** @param headers names and values in turn, as the server gets them */
 export async function openProxiedSocket(
-  door: ServerDoor,
+  { url, connect }: SocketTarget,
   exchange: Exchange,
   headers: readonly string[],
   messageBytesMax: number,
@@ -48,9 +53,9 @@ export async function openProxiedSocket(
     const before = sent[name];
     sent[name] = before === undefined ? headers[at + 1]! : [before, headers[at + 1]!].flat();
   }
-  const inner = new WebSocket(`ws://server${exchange.target}`, protocols.filter(Boolean), {
+  const inner = new WebSocket(url, protocols.filter(Boolean), {
     headers: sent as Record<string, string>,
-    createConnection: (() => connect(door.path)) as never,
+    ...(connect === undefined ? {} : { createConnection: connect as never }),
     followRedirects: false,
     handshakeTimeout: HANDSHAKE_MS,
     maxPayload: messageBytesMax,
@@ -82,7 +87,11 @@ export async function openProxiedSocket(
       return;
     }
     events.refused(response.statusCode ?? 502);
-    response.on('data', (chunk: Buffer) => void exchange.write(chunk));
+    const onDrain = (): void => void response.resume();
+    exchange.onDrain = onDrain;
+    response.on('data', (chunk: Buffer) => {
+      if (!exchange.write(chunk)) response.pause();
+    });
     response.once('close', () => {
       exchange.end();
       over(() => events.done());

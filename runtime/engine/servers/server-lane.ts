@@ -1,5 +1,6 @@
 // The lane of an ssr deployment's requests: they go to its server, a process beside the engine, which is asked for with
 // the first one and held while there are any. deployment.ts makes one; it ends what the lane says is over.
+import { connect } from 'node:net';
 import { PlatformError } from '#core/errors.ts';
 import type { Limits } from '#core/limits.ts';
 import type { ServerSpec } from '#core/ssr/protocol.ts';
@@ -177,8 +178,9 @@ export class ServerLane implements ServerListener {
       running.abort = () => proxied.abort();
       return;
     }
+    const target = { url: `ws://server${exchange.target}`, connect: () => connect(door.path) };
     try {
-      const socket = await openProxiedSocket(door, exchange, headers, this.#parts.limits.webSocketMessageBytesMax, {
+      const socket = await openProxiedSocket(target, exchange, headers, this.#parts.limits.webSocketMessageBytesMax, {
         opened() {
           invocation.status = 101;
           invocation.phase = 'answered';

@@ -9,7 +9,7 @@ import { createFileWatches } from './file-watches.ts';
 import { createFiles } from './files.ts';
 import { checkOut } from './git-checkout.ts';
 import { createPaths } from './paths.ts';
-import { fetchFromPort, waitForPort } from './ports.ts';
+import { connectToPort, fetchFromPort, waitForPort } from './ports.ts';
 import { createProcesses } from './processes.ts';
 import { createSecretFiles } from './secret-files.ts';
 import type { AgentSettings } from './settings.ts';
@@ -57,6 +57,7 @@ export function createOperations(settings: AgentSettings): Readonly<Record<Asked
     gitCheckout: ({ fields, gone }) => checkOut(fields, { executions, paths, secrets }, gone),
     setAiAccess: ({ fields }) => ai.set(fields),
     waitForPort: ({ fields, gone }) => waitForPort(fields, gone),
+    connect: ({ fields, request, response }) => connectToPort(fields, request, response),
     fetch: ({ fields, request, response }) => fetchFromPort(fields, request, response),
   };
 }

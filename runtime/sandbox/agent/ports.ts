@@ -65,6 +65,24 @@ export async function fetchFromPort(fields: Fields, body: IncomingMessage, respo
   }
 }
 
+/** A connection to a port: the body goes there, and what comes from there is the answer. */
+export async function connectToPort(fields: Fields, body: IncomingMessage, response: ServerResponse): Promise<void> {
+  const port = toPort(fields['port']);
+  const socket = connect({ host: 'localhost', port, lookup, autoSelectFamily: true });
+  const gone = (): void => void socket.destroy();
+  response.once('close', gone);
+  try {
+    await new Promise((resolve, reject) => void socket.once('connect', resolve).once('error', reject));
+  } catch (error) {
+    throw new PlatformError('port_unreachable', { port, reason: reasonOf(error) });
+  }
+  response.writeHead(200, { 'content-type': 'application/octet-stream' });
+  response.flushHeaders();
+  // Each way ends by itself; the end of the server's is the end.
+  pipeline(body.iterator({ destroyOnReturn: false }), socket).catch(gone);
+  await pipeline(socket, response);
+}
+
 const isBodiless = (method: string): boolean => method === 'GET' || method === 'HEAD';
 
 function pairsOf(raw: readonly string[]): [string, string][] {

@@ -20,7 +20,7 @@ import { createAiAccess } from './ai-access.ts';
 import { createAiTokens } from './ai-tokens.ts';
 import { isInside, sandboxConfig, type SandboxConfig } from './configuration.ts';
 import { createPostgresPorts } from './exposed-ports-postgres.ts';
-import { createReplicas, ownerName } from './replicas.ts';
+import { createReplicas, ownerName, reachReplica } from './replicas.ts';
 import { createPostgresRows } from './rows-postgres.ts';
 import { startSandboxes } from './sandboxes.ts';
 
@@ -115,6 +115,7 @@ async function start(): Promise<() => Promise<void>> {
       waitMs: leaseMs + LEASE_MARGIN_MS,
       startMs: STARTS * limits.answerMs,
     }),
+    elsewhere: reachReplica,
     execLog: config.logsExec ? createExecLog((line) => log.info(line, 'Output of a command')) : null,
     status: async () => ({
       provider: machines.provider,
@@ -131,6 +132,7 @@ async function start(): Promise<() => Promise<void>> {
   const server = createServer({ requestTimeout: 0, maxHeaderSize: HEADERS_BYTES_MAX }, routes);
   // Another replica sends the body of a call only once the sandbox is held here.
   server.on('checkContinue', routes);
+  server.on('upgrade', routes.upgrade);
   server.on('connection', (socket) => {
     if (!isInside(socket.remoteAddress ?? '')) socket.destroy();
   });

@@ -10,8 +10,8 @@ import { PORT_ORIGIN_HEADER } from '#core/sandbox/exposed-port.ts';
 import { ARGUMENTS_HEADER, RESPONSE_HEADER } from '#core/sandbox/operations.ts';
 import { OPTIONS_HEADER } from '#core/sandbox/options.ts';
 import { askOver, HEAD_MS_MAX } from '../agent-request.ts';
-import { ELSEWHERE, PASSED_ON_HEADER, type Call, type CallPlacement } from '../routes.ts';
-import { HeldElsewhere } from '../sandboxes.ts';
+import { ELSEWHERE, type Call, type CallPlacement } from '../routes.ts';
+import { HeldElsewhere, PASSED_ON_HEADER } from '../sandboxes.ts';
 import { isInside } from './configuration.ts';
 
 /** What it takes. */
@@ -41,11 +41,16 @@ export function addressOf(owner: string): { readonly host: string; readonly port
   return url?.protocol === 'http:' && isInside(host) ? { host, port: Number(url.port || 80) } : null;
 }
 
+/** A connection to a replica as rows name it; null: nobody answers there. */
+export async function reachReplica(owner: string): Promise<Socket | null> {
+  const address = addressOf(owner);
+  return address === null ? null : connectionTo(address);
+}
+
 export function createReplicas({ token, waitMs, startMs }: ReplicasParts): CallPlacement {
   /** False: it was not answered there, and nothing of its body was read. */
   async function passOn(owner: string, { request, response, gone }: Call): Promise<boolean> {
-    const address = addressOf(owner);
-    const connection = address === null ? null : await connectionTo(address);
+    const connection = await reachReplica(owner);
     if (connection === null) return false;
     let isTaken = false;
     const late = new AbortController();
@@ -73,6 +78,8 @@ export function createReplicas({ token, waitMs, startMs }: ReplicasParts): CallP
           [PASSED_ON_HEADER]: '1',
           ...Object.fromEntries(said),
         },
+        // What comes after the answer of an operation that takes nothing more is left out there.
+        isDuplex: true,
         body: body(),
         signal: AbortSignal.any([gone, late.signal]),
       });

@@ -7,13 +7,14 @@ import { exposedNameOf, PORTS_PATH, type PortVisit } from '#core/sandbox/exposed
 import { ARGUMENTS_HEADER, RESPONSE_HEADER, SANDBOX_BOUNDS } from '#core/sandbox/operations.ts';
 import type { FetchedResponse } from '../bindings/fetched-response.ts';
 import type { SandboxTransport } from '../bindings/sandbox-transport.ts';
-import type { Exchange } from './listener.ts';
-import { refusePort } from './pages.ts';
-import { publicOrigin } from './public-origin.ts';
+import type { Exchange } from '../http/listener.ts';
+import { refusePort } from '../http/pages.ts';
+import { publicOrigin } from '../http/public-origin.ts';
+import { openProxiedSocket, type ProxiedSocket } from './proxied-socket.ts';
 
 /** What they are made of. */
 export interface ExposedPortsParts {
-  readonly transport: Pick<SandboxTransport, 'request'>;
+  readonly transport: Pick<SandboxTransport, 'request' | 'handshake'>;
   /** The platform's own, below which their hosts lie. */
   readonly domains: readonly string[];
   readonly protocol: 'http' | 'https';
@@ -21,6 +22,7 @@ export interface ExposedPortsParts {
   readonly publicPort: number | null;
   /** A block of request headers as servers get it: with the visitor's address, and without what others say of it. */
   readonly clientHeaders: (headerBlock: string, remoteAddress: string) => string;
+  readonly webSocketMessageBytesMax: number;
 }
 
 export interface ExposedPorts {
@@ -28,6 +30,7 @@ export interface ExposedPorts {
   take(exchange: Exchange): boolean;
 }
 
+const NO_SOCKET = 'The server in the sandbox does not open the WebSocket';
 const ERROR_BYTES_MAX = 64 * 1024;
 
 export function createExposedPorts(parts: ExposedPortsParts): ExposedPorts {
@@ -46,6 +49,8 @@ export function createExposedPorts(parts: ExposedPortsParts): ExposedPorts {
 async function visit(parts: ExposedPortsParts, exchange: Exchange, name: string): Promise<void> {
   const args = encodeURIComponent(JSON.stringify(visitOf(parts, exchange)));
   if (args.length > SANDBOX_BOUNDS.headerArgumentsCharsMax) return refusePort(exchange, 'headers_too_large', '');
+  // Listeners leave it to valid handshakes alone.
+  if (exchange.header('upgrade') !== null) return open(parts, exchange, `${PORTS_PATH}${name}`, args);
   const gone = new AbortController();
   const leave = (): void => gone.abort();
   exchange.onAbort = leave;
@@ -60,6 +65,26 @@ async function visit(parts: ExposedPortsParts, exchange: Exchange, name: string)
   if (response.statusCode === 200) return pass(exchange, response);
   const { code, message } = await refusalIn(response);
   refusePort(exchange, isErrorCode(code) ? code : 'sandbox_unavailable', String(message));
+}
+
+/** A WebSocket: the handshake goes to the server in the sandbox, through the service, and what it answers decides. */
+async function open(parts: ExposedPortsParts, exchange: Exchange, path: string, args: string): Promise<void> {
+  let socket: ProxiedSocket | null = null;
+  let isGone = false;
+  const leave = (): void => {
+    isGone = true;
+    socket?.cut();
+  };
+  exchange.onAbort = leave;
+  const { headers, ...target } = await parts.transport.handshake(path);
+  const sent = [...headers, ARGUMENTS_HEADER, args];
+  socket = await openProxiedSocket(target, exchange, sent, parts.webSocketMessageBytesMax, {
+    opened() {},
+    refused() {},
+    done() {},
+    failed: () => refusePort(exchange, 'port_unreachable', NO_SOCKET),
+  });
+  if (isGone) socket.cut();
 }
 
 function visitOf(
