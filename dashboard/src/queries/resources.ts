@@ -259,6 +259,20 @@ export const signInQuery = (place: ResourcePlace) =>
       dataOf(api.get('/projects/:id/sign-in', { params: { id: place.id }, query: branchOf(place), signal })),
   });
 
+export const sandboxesQuery = (place: BindingPlace, prefix: string) =>
+  infiniteQueryOptions({
+    queryKey: keyOf(place, 'sandbox', place.binding, prefix),
+    queryFn: ({ signal, pageParam }) =>
+      dataOf(
+        api.get('/projects/:id/sandboxes/:binding', {
+          ...asked(place, 'binding', { ...given('prefix', prefix), ...given('cursor', pageParam) }),
+          signal,
+        }),
+      ),
+    ...byCursor,
+    refetchInterval: LIVE_MS,
+  });
+
 export const cacheQuery = (place: BindingPlace) =>
   queryOptions({
     queryKey: keyOf(place, 'cache', place.binding, 'keys'),

@@ -106,6 +106,13 @@ const cacheRoute = createRoute({
   component: lazyRouteComponent(() => import('../pages/storage/caches.tsx'), 'CachesPage'),
 });
 
+const sandboxRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: '/storage/sandboxes/$binding',
+  validateSearch: (given: Given): ListSearch => texts(given, ['branch', 'prefix']),
+  component: lazyRouteComponent(() => import('../pages/storage/sandboxes.tsx'), 'SandboxesPage'),
+});
+
 const jobsRoute = createRoute({
   getParentRoute: () => projectRoute,
   path: '/jobs',
@@ -164,6 +171,7 @@ export const resourceRoutes = [
   stateRoute,
   filesRoute,
   cacheRoute,
+  sandboxRoute,
   jobsRoute,
   queueRoute,
   workflowRoute,

@@ -12,7 +12,7 @@ import { noteDone } from '../../components/toast.tsx';
 import { hasEnded, promotionQuery, titleOf, type Deployment } from '../../queries/deployments.ts';
 import { PromotionChanges, promotionSentence } from './promotion-changes.tsx';
 
-export type DeploymentAction = 'promote' | 'redeploy' | 'rebuild' | 'cancel' | 'approve';
+export type DeploymentAction = 'promote' | 'redeploy' | 'rebuild' | 'clear' | 'cancel' | 'approve';
 
 interface Offered {
   readonly action: DeploymentAction;
@@ -30,7 +30,8 @@ export function actionsOf(deployment: Deployment): readonly Offered[] {
     offered.push({ action: 'promote', title: wasLive ? 'Roll back to this' : 'Promote to production' });
   }
   if (status === 'success' && url !== null) offered.push({ action: 'redeploy', title: 'Redeploy' });
-  if (!isFork && source !== 'upload') offered.push({ action: 'rebuild', title: 'Build again' });
+  if (!isFork && source !== 'upload')
+    offered.push({ action: 'rebuild', title: 'Build again' }, { action: 'clear', title: 'Clear build cache' });
   return offered;
 }
 
@@ -72,6 +73,13 @@ const plain: Readonly<
     sentence: 'Builds the same commit once more, as a new deployment of its branch.',
     verb: 'Build again',
     done: 'A new build is queued',
+  },
+  clear: {
+    title: 'Clear the build cache?',
+    sentence:
+      'Deletes what earlier builds of this branch kept, its build sandbox too, and builds the same commit once more.',
+    verb: 'Clear and build',
+    done: 'A new build is queued, without a cache',
   },
   cancel: {
     title: 'Cancel this deployment?',
@@ -126,6 +134,9 @@ async function send(action: DeploymentAction, id: string): Promise<string | null
       return (await dataOf(api.post('/deployments/:id/redeploy', { params }))).deploymentId;
     case 'rebuild':
       return (await dataOf(api.post('/deployments/:id/retry', { params }))).newDeploymentId;
+    case 'clear':
+      return (await dataOf(api.post('/deployments/:id/retry', { params, query: { clearCache: true } })))
+        .newDeploymentId;
     case 'approve':
       await dataOf(api.post('/deployments/:id/approve', { params }));
       return null;

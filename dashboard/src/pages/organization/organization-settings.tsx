@@ -27,6 +27,7 @@ export function OrganizationSettingsPage() {
         <>
           <Names key={organization.id} organization={organization} />
           <Plan organization={organization} />
+          <Preferences organization={organization} />
           {organization.role === 'owner' ? (
             <Ownership organization={organization} />
           ) : (
@@ -175,6 +176,51 @@ function Plan({ organization }: PartProps) {
         CPU that one invocation may use, by what started it. The operator of the platform gives plans.
       </p>
       <Table label="Plans" columns={columns} rows={(data?.items ?? []) as readonly PlanRow[]} rowKey={({ id }) => id} />
+    </Section>
+  );
+}
+
+const machines = {
+  small: 'small: 1 processor, 2 GB',
+  default: 'default: 2 processors, 4 GB',
+  large: 'large: 4 processors, 8 GB',
+  xlarge: 'xlarge: 8 processors, 16 GB',
+} as const;
+type Machine = keyof typeof machines;
+
+function Preferences({ organization }: PartProps) {
+  const choose = useChange({
+    queryKey: ['organization'],
+    act: (buildMachine: Machine | null) =>
+      dataOf(api.patch('/orgs/:id', { params: { id: organization.id }, body: { buildMachine } })),
+    failed: 'The build machine was not changed',
+    onDone: ({ buildMachine }) =>
+      noteDone(buildMachine === null ? 'Builds run as the operator has it' : `Builds run on ${buildMachine} machines`),
+  });
+  return (
+    <Section title="Preferences">
+      <div className={styles.form}>
+        <Field
+          label="Build Machine"
+          hint={`Of builds in sandboxes, from the next one on.${isAdmin(organization) ? '' : ' Owners and admins choose it.'}`}
+        >
+          {(control) => (
+            <Select
+              {...control}
+              disabled={!isAdmin(organization) || choose.isPending}
+              value={organization.buildMachine ?? ''}
+              onChange={({ target }) => choose.mutate(target.value === '' ? null : (target.value as Machine))}
+            >
+              <option value="">As set by the operator</option>
+              {Object.entries(machines).map(([size, text]) => (
+                <option key={size} value={size}>
+                  {text}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+      </div>
     </Section>
   );
 }

@@ -37,6 +37,7 @@ export const databaseKind = kind('databases', 'Databases', 'database', 'db');
 export const stateKind = kind('state', 'State', 'state', 'state');
 export const filesKind = kind('files', 'Files', 'file storage', 'fs');
 export const cacheKind = kind('caches', 'Caches', 'cache', 'cache');
+export const sandboxKind = kind('sandboxes', 'Sandboxes', 'sandbox binding', 'sandbox');
 export const queueKind = kind('queues', 'Queues', 'queue', 'queue');
 /** The workflow that the agent library runs in. */
 const AGENT_WORKFLOW = 'PLATFORM_AGENT_WORKFLOW';
@@ -54,7 +55,7 @@ export const scheduleKind = kind('schedules', 'Schedules', 'schedule', 'cron', t
 export const storageArea: Area = {
   path: 'storage',
   title: 'Storage',
-  kinds: [databaseKind, stateKind, filesKind, cacheKind],
+  kinds: [databaseKind, stateKind, filesKind, cacheKind, sandboxKind],
   emptyTitle: 'No databases, state or files yet',
   emptyText: 'A line of platform.yaml makes a database that your worker finds as env.DB.',
   example: 'db: { DB: main }',

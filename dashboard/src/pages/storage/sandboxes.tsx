@@ -1,0 +1,161 @@
+// Sandboxes of a binding: what each is, and the calls that people make by hand: suspend, resume, destroy.
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api, dataOf } from '../../api/client.ts';
+import { Button } from '../../components/button.tsx';
+import { Confirm } from '../../components/confirm.tsx';
+import { CursorList } from '../../components/cursor-list.tsx';
+import { EmptyState } from '../../components/notice.tsx';
+import { State, type Tone } from '../../components/state.tsx';
+import { Table } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import { branchOf, sandboxesQuery, type BindingPlace } from '../../queries/resources.ts';
+import type { ListSearch } from '../../routes/storage.ts';
+import { AreaPage } from './binding-page.tsx';
+import { targetOf, useChanges } from './changes.tsx';
+import { sandboxKind, storageArea } from './kinds.ts';
+import { PrefixField } from './prefix-field.tsx';
+import styles from './storage.module.css';
+
+export function SandboxesPage() {
+  return (
+    <AreaPage area={storageArea} kind={sandboxKind}>
+      {(place) => <Sandboxes key={`${place.binding} ${place.branch ?? ''}`} place={place} />}
+    </AreaPage>
+  );
+}
+
+const tones: Readonly<Record<string, Tone>> = {
+  creating: 'running',
+  running: 'ok',
+  suspended: 'neutral',
+  stopped: 'neutral',
+  error: 'failed',
+};
+
+function Sandboxes({ place }: { readonly place: BindingPlace }) {
+  const { prefix = '' } = useSearch({ strict: false }) as ListSearch;
+  const query = useInfiniteQuery(sandboxesQuery(place, prefix));
+  const { change, isPending, question } = useChanges(place);
+  const [destroyed, setDestroyed] = useState<string | null>(null);
+  const one = (sandbox: string) => ({
+    params: { id: place.id, binding: place.binding, sandbox },
+    query: branchOf(place),
+  });
+  return (
+    <>
+      <div className={styles.bar} role="search">
+        <PrefixField label="Ids that begin with" />
+      </div>
+      <CursorList
+        name="sandboxes"
+        query={query}
+        empty={
+          <EmptyState title={prefix === '' ? 'No sandboxes yet' : `No id begins with ${prefix}`}>
+            {prefix === '' && `await env.${place.binding}.get('user-1').exec('echo hello') in your worker makes one.`}
+          </EmptyState>
+        }
+      >
+        {(items) => (
+          <Table
+            label="Sandboxes"
+            rows={items}
+            rowKey={({ id }) => id}
+            columns={[
+              {
+                id: 'id',
+                header: 'Id',
+                phone: 'first',
+                cell: ({ id }) => <span className={styles.mono}>{id}</span>,
+              },
+              {
+                id: 'state',
+                header: 'State',
+                phone: 'first-end',
+                isFitted: true,
+                cell: ({ state }) => <State tone={tones[state] ?? 'neutral'}>{state}</State>,
+              },
+              { id: 'provider', header: 'Provider', isFitted: true, isExtra: true, cell: ({ provider }) => provider },
+              {
+                id: 'machine',
+                header: 'Machine',
+                isFitted: true,
+                cell: ({ machine }) => machine ?? <span className={styles.faint}>as set by the operator</span>,
+              },
+              {
+                id: 'active',
+                header: 'Last active',
+                isFitted: true,
+                cell: ({ lastActiveAt }) => <Time at={lastActiveAt} />,
+              },
+              {
+                id: 'actions',
+                header: 'Actions',
+                isHeaderHidden: true,
+                isFitted: true,
+                cell: ({ id, state }) => (
+                  <span className={styles.buttons}>
+                    {state === 'running' ? (
+                      <Button
+                        size="small"
+                        isPending={isPending}
+                        aria-label={`Suspend ${id}`}
+                        onClick={() =>
+                          change({
+                            done: `${id} suspended`,
+                            failed: `${id} was not suspended`,
+                            act: () => dataOf(api.post('/projects/:id/sandboxes/:binding/:sandbox/suspend', one(id))),
+                          })
+                        }
+                      >
+                        Suspend
+                      </Button>
+                    ) : (
+                      <Button
+                        size="small"
+                        isPending={isPending}
+                        aria-label={`Resume ${id}`}
+                        onClick={() =>
+                          change({
+                            done: `${id} resumed`,
+                            failed: `${id} was not resumed`,
+                            act: () => dataOf(api.post('/projects/:id/sandboxes/:binding/:sandbox/resume', one(id))),
+                          })
+                        }
+                      >
+                        Resume
+                      </Button>
+                    )}
+                    <Button size="small" variant="danger" aria-label={`Destroy ${id}`} onClick={() => setDestroyed(id)}>
+                      Destroy
+                    </Button>
+                  </span>
+                ),
+              },
+            ]}
+          />
+        )}
+      </CursorList>
+      <Confirm
+        isOpen={destroyed !== null}
+        onClose={() => setDestroyed(null)}
+        title={`Destroy ${destroyed ?? ''}?`}
+        action="Destroy"
+        isDanger
+        onConfirm={() => {
+          const id = destroyed!;
+          setDestroyed(null);
+          change({
+            done: `${id} destroyed`,
+            failed: `${id} was not destroyed`,
+            act: () => dataOf(api.delete('/projects/:id/sandboxes/:binding/:sandbox', one(id))),
+          });
+        }}
+      >
+        Its files and all that runs in it are deleted, of {targetOf(place)}. The next call for its id makes a new one.
+      </Confirm>
+      {question}
+    </>
+  );
+}

@@ -1,0 +1,116 @@
+// Sandboxes in the dashboard of production in Chromium: those of a project, the size of machines that builds run on,
+// and a build from nothing.
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { startDashboard, type PlatformDashboard } from '#test/setup/dashboard-browser.ts';
+import { startTestSandboxService, type TestSandboxService } from '#test/setup/sandbox-service.ts';
+import { until } from '#test/setup/until.ts';
+import { eventually, type Json } from '#test/setup/whole-platform.ts';
+
+let service: TestSandboxService;
+let dashboard: PlatformDashboard;
+let organization: Json;
+let projectId: string;
+let deployment: string;
+
+const ask = (method: string, at: string, body?: unknown): Promise<Json> =>
+  dashboard.platform.call(method, `/projects/${projectId}${at}`, body);
+
+before(async () => {
+  service = await startTestSandboxService();
+  const { url, token } = service.address;
+  dashboard = await startDashboard({ SANDBOX_URL: url, SANDBOX_AUTH_TOKEN: token });
+  const { platform } = dashboard;
+  [organization] = (await platform.call('GET', '/user')).organizations;
+  ({ id: projectId } = await platform.call('POST', '/projects', { name: 'shop', organizationId: organization.id }));
+  const folder = path.join(platform.folder, 'shop');
+  mkdirSync(path.join(folder, 'src'), { recursive: true });
+  writeFileSync(path.join(folder, 'platform.yaml'), 'name: shop\nsandbox: { BOX: boxes }\n');
+  writeFileSync(path.join(folder, 'src/index.ts'), "export default { fetch: () => new Response('one') };\n");
+  await platform.git(folder, 'init', '-q', '-b', 'main');
+  await platform.git(folder, 'add', '-A');
+  await platform.git(folder, 'commit', '-qm', 'Drive machines');
+  await platform.git(
+    folder,
+    'push',
+    '-q',
+    `http://git:${platform.token}@127.0.0.1:${platform.ports.api}/git/shop.git`,
+    'main',
+  );
+  const pushed = await eventually<Json>('The deployment', async () => {
+    const { items } = await platform.call('GET', `/deployments?projectId=${projectId}&limit=1`);
+    return items[0];
+  });
+  const ended = await platform.ended(pushed.id);
+  assert.equal(ended.status, 'success', ended.errorMessage ?? '');
+  deployment = ended.id;
+});
+after(async () => {
+  await dashboard?.close();
+  await service?.close();
+});
+
+const LIST = '/projects/shop/storage/sandboxes/BOX';
+const says = (page: Page, text: string | RegExp) => page.getByText(text).first().waitFor();
+
+test('a project without sandboxes is told how one is made', async () => {
+  const page = await dashboard.visit('/projects/shop/storage');
+  await says(page, 'No sandboxes yet');
+  await says(page, "await env.BOX.get('user-1').exec('echo hello')");
+});
+
+test('sandboxes are listed, found, suspended, resumed and destroyed', async () => {
+  await ask('POST', '/sandboxes/BOX/user-1/exec', { command: 'echo > kept' });
+  await ask('POST', '/sandboxes/BOX/user-2/resume?machine=large');
+  await ask('POST', '/sandboxes/BOX/other/resume');
+  await dashboard.inspect('sandboxes', LIST);
+  const page = await dashboard.visit(`${LIST}?prefix=user`);
+  await page.getByRole('row', { name: /user-1 running local as set by the operator/ }).waitFor();
+  await page.getByRole('row', { name: /user-2 running local large/ }).waitFor();
+  assert.equal(await page.getByRole('row', { name: /other/ }).count(), 0);
+  await page.getByRole('button', { name: 'Suspend user-1' }).click();
+  await page.getByRole('button', { name: 'Change production' }).click();
+  await page.getByRole('row', { name: /user-1 suspended/ }).waitFor();
+  assert.equal((await ask('GET', '/sandboxes/BOX/user-1')).state, 'suspended');
+  await page.getByRole('button', { name: 'Resume user-1' }).click();
+  await page.getByRole('row', { name: /user-1 running/ }).waitFor();
+  await page.getByRole('button', { name: 'Destroy user-1' }).click();
+  await says(page, 'Destroy user-1?');
+  await page.getByRole('button', { name: 'Destroy', exact: true }).click();
+  await says(page, 'user-1 destroyed');
+  await until(async () => (await page.getByRole('row', { name: /user-1/ }).count()) === 0);
+  assert.deepEqual(
+    (await ask('GET', '/sandboxes/BOX')).items.map(({ id }: Json) => id),
+    ['other', 'user-2'],
+  );
+});
+
+test('an owner chooses the build machine of the organization', async () => {
+  const at = `/orgs/${organization.slug}/settings`;
+  await dashboard.inspect('build-machine', at);
+  const page = await dashboard.visit(at);
+  await page.getByLabel('Build Machine').selectOption('xlarge');
+  await says(page, 'Builds run on xlarge machines');
+  assert.equal((await dashboard.platform.call('GET', `/orgs/${organization.id}`)).buildMachine, 'xlarge');
+  await page.getByLabel('Build Machine').selectOption('');
+  await says(page, 'Builds run as the operator has it');
+  assert.equal((await dashboard.platform.call('GET', `/orgs/${organization.id}`)).buildMachine, null);
+});
+
+test('a build cache is cleared from the page of a deployment', async () => {
+  const page = await dashboard.visit(`/deployments/${deployment}`);
+  await page.getByRole('button', { name: 'Clear build cache' }).click();
+  await says(page, 'Clear the build cache?');
+  await page.getByRole('button', { name: 'Clear and build' }).click();
+  await page.waitForURL((url) => url.pathname.startsWith('/deployments/') && !url.pathname.endsWith(deployment));
+  const { items } = await dashboard.platform.call('GET', `/deployments?projectId=${projectId}&limit=1`);
+  assert.notEqual(items[0].id, deployment);
+  assert.equal((await dashboard.platform.ended(items[0].id)).status, 'success');
+});
+
+test('no page complains', () => {
+  assert.deepEqual(dashboard.complaints, []);
+});
