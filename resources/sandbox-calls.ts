@@ -43,6 +43,8 @@ export type SandboxRequest =
       readonly bytes?: AsyncIterable<Uint8Array>;
     };
 
+/** Of what the service itself says. */
+const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 const REFUSAL_BYTES_MAX = 64 * 1024;
 const REFUSAL_CHARS_MAX = 4000;
 
@@ -126,4 +128,16 @@ async function refusalOf(status: number, body: Readable): Promise<PlatformError>
     // Of something between here and the service: its status is all that is known.
   }
   return new PlatformError('sandbox_unavailable', { reason: `the sandbox service answered ${status}` });
+}
+
+/** An answer of the service itself, which is short; those of agents may be of any size. */
+export async function toJson(answer: Readable): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    bytes += chunk.byteLength;
+    if (bytes > ANSWER_BYTES_MAX) throw new Error(`The sandbox service answers more than ${ANSWER_BYTES_MAX} bytes`);
+    chunks.push(chunk);
+  }
+  return JSON.parse(Buffer.concat(chunks).toString()) as unknown;
 }

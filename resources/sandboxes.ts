@@ -18,7 +18,7 @@ import {
   type ResourceState,
 } from './access.ts';
 import { withoutSilence } from './event-silence.ts';
-import type { SandboxRequest } from './sandbox-calls.ts';
+import { toJson, type SandboxRequest } from './sandbox-calls.ts';
 import { toAttachment, toWebStream } from './streamed.ts';
 
 const PAGE_MAX = 1000;
@@ -317,20 +317,6 @@ export const sandboxes = platform<unknown, ResourceState>()
 function end(answer: Readable): Response {
   answer.resume();
   return done();
-}
-
-const SERVICE_ANSWER_BYTES_MAX = 4 * 1024 * 1024;
-
-/** What the service itself says, which is short. */
-async function toJson(answer: Readable): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
-    bytes += chunk.byteLength;
-    if (bytes > SERVICE_ANSWER_BYTES_MAX) throw new Error(`The sandbox service answers more than ${bytes} bytes`);
-    chunks.push(chunk);
-  }
-  return JSON.parse(Buffer.concat(chunks).toString()) as unknown;
 }
 
 /** JSON of an agent, as it comes. @param within a key for it. */

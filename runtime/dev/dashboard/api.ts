@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PlatformError } from '#core/errors.ts';
 import type { Limits } from '#core/limits.ts';
 import type { Manifest } from '#core/manifest.ts';
+import type { SandboxInfo } from '#core/sandbox/operations.ts';
 import { toRecord } from '../../engine/bindings/arguments.ts';
 import type { Activity } from './activity.ts';
 import type { RpcCall } from './rpc-exchange.ts';
@@ -29,6 +30,8 @@ export interface DashboardParts {
   readonly url: () => string;
   /** Does a call of the mock server inside an isolate, and answers it. */
   readonly rpc: (call: RpcCall, response: ServerResponse) => void;
+  /** The sandboxes of a resource. */
+  readonly sandboxesOf: (resource: string) => Promise<readonly SandboxInfo[]>;
   /** Whether an `authorization` has the mock server's token. */
   readonly isAuthorized: (authorization: string | undefined) => boolean;
   readonly log: (level: 'warn' | 'error', message: string) => void;

@@ -9,7 +9,8 @@ import type { Limits } from '#core/limits.ts';
 import { createBearerCheck } from '#core/process/bearer.ts';
 import { rpcWorkerCode } from '#core/rpc/worker-code.ts';
 import { toWorkerText } from '#core/worker-text.ts';
-import type { SandboxService } from '#resources/sandbox-calls.ts';
+import type { SandboxInfo } from '#core/sandbox/operations.ts';
+import { callSandbox, toJson, type SandboxService } from '#resources/sandbox-calls.ts';
 import type { ResourceParts } from '../../engine/resources/asked.ts';
 import type { Activity } from './activity.ts';
 import type { ShownDeployment } from './api.ts';
@@ -18,6 +19,9 @@ import { openDashboard } from './server.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
 import type { Route } from '../../engine/router/project-routes.ts';
 import type { Exchange } from '../../engine/http/listener.ts';
+
+const SANDBOXES_MAX = 1000;
+const LIST_MS = 30_000;
 
 /** What the dashboard is joined to. */
 interface LocalDashboardParts {
@@ -75,11 +79,18 @@ export async function openLocalDashboard(parts: LocalDashboardParts): Promise<Lo
     if (called === null || !parts.serveHere(`${project}/${called.route.deployment}`, exchange)) exchange.destroy();
   }
 
+  async function sandboxesOf(resource: string): Promise<readonly SandboxInfo[]> {
+    const place = { project: parts.resources.namespaceOf(project), resource };
+    const args = { limit: SANDBOXES_MAX, prefix: '', cursor: '' };
+    const answer = await callSandbox(parts.sandboxes, place, { operation: 'list', args }, AbortSignal.timeout(LIST_MS));
+    return ((await toJson(answer)) as { readonly items: readonly SandboxInfo[] }).items;
+  }
+
   let opened: Awaited<ReturnType<typeof openDashboard>>;
   try {
     const names = (): string[] => [project, String((shown?.config as { name?: unknown } | null)?.name ?? project)];
     opened = await openDashboard(
-      { ...parts, current: () => shown, url: () => url, rpc, isAuthorized, names, served: () => served },
+      { ...parts, current: () => shown, url: () => url, rpc, sandboxesOf, isAuthorized, names, served: () => served },
       address,
     );
   } catch (error) {

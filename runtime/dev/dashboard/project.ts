@@ -1,7 +1,6 @@
 // The project as the dashboard shows it, and what happens in it: configuration, requests, logs, live events.
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { PlatformError } from '#core/errors.ts';
 import { invalid } from '../../engine/bindings/arguments.ts';
 import { answered, deploymentOf, notFound, type Asked, type DashboardParts, type Route } from './api.ts';
 import type { Noted } from './activity.ts';
@@ -152,10 +151,12 @@ export const projectRoutes: readonly Route[] = [
   [
     'GET',
     '/api/sandboxes',
-    (asked) => {
-      // Where none is declared, there is none; where one is, nobody runs it yet.
-      if (deploymentOf(asked).manifest.bindings['sandbox'] === undefined) return { sandboxes: [] };
-      throw new PlatformError('not_supported', { what: 'A list of sandboxes' });
+    async (asked) => {
+      const declared = Object.entries(deploymentOf(asked).manifest.bindings['sandbox'] ?? {});
+      const lists = declared.map(async ([binding, resource]) =>
+        (await asked.parts.sandboxesOf(resource)).map((one) => ({ binding, ...one })),
+      );
+      return { sandboxes: (await Promise.all(lists)).flat() };
     },
   ],
 ];

@@ -4,10 +4,20 @@ import { test } from 'node:test';
 import type { Asked } from '#runtime/dev/dashboard/api.ts';
 import { projectRoutes } from '#runtime/dev/dashboard/project.ts';
 
-test('a project that declares no sandbox has none, and of one that does it is said that they are not there', () => {
+test('sandboxes are those of all bindings that the project declares', async () => {
   const [, , answer] = projectRoutes.find(([, path]) => path === '/api/sandboxes')!;
   const asked = (bindings: object): Asked =>
-    ({ parts: { current: () => ({ manifest: { bindings } }) } }) as unknown as Asked;
-  assert.deepEqual(answer(asked({ db: { DB: 'main' } })), { sandboxes: [] });
-  assert.throws(() => answer(asked({ sandbox: { BOX: 'boxes' } })), { code: 'not_supported' });
+    ({
+      parts: {
+        current: () => ({ manifest: { bindings } }),
+        sandboxesOf: async (resource: string) => [{ id: `of-${resource}`, state: 'running' }],
+      },
+    }) as unknown as Asked;
+  assert.deepEqual(await answer(asked({ db: { DB: 'main' } })), { sandboxes: [] });
+  assert.deepEqual(await answer(asked({ sandbox: { BOX: 'boxes', LAB: 'labs' } })), {
+    sandboxes: [
+      { binding: 'BOX', id: 'of-boxes', state: 'running' },
+      { binding: 'LAB', id: 'of-labs', state: 'running' },
+    ],
+  });
 });
