@@ -2,7 +2,9 @@
 // worker runs commands in one, a release's migration is applied by the migrator, and `platform doctor` finds both well.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { startComposePlatform, type ComposePlatform } from '#test/setup/compose-platform.ts';
 import { BASE_IMAGE } from '#test/setup/docker-engine.ts';
@@ -56,14 +58,15 @@ after(async () => {
   await platform?.close();
 });
 
-const run = async (code: string): Promise<Json> => {
-  const answer = await fetch(`http://127.0.0.1:${platform.ports.handler}/`, {
-    method: 'POST',
-    headers: { host: 'boxes.localhost' },
-    body: code,
+/** What code returns that the worker runs; `fetch` sends no host of ours. */
+const run = (code: string): Promise<Json> =>
+  new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port: platform.ports.handler, method: 'POST' };
+    const sent = request({ ...options, headers: { host: 'boxes.localhost' } }, (answer) => {
+      text(answer).then((said) => resolve(JSON.parse(said)), reject);
+    });
+    sent.on('error', reject).end(code);
   });
-  return JSON.parse(await answer.text());
-};
 const containerOf = async (service: string): Promise<string> =>
   (await platform.compose('ps', '--quiet', service)).trim();
 
@@ -126,7 +129,7 @@ test('the migrator, in its container, applies the migration of a release', async
   const { results } = await run(`return DB.prepare('SELECT text FROM note').all();`);
   assert.deepEqual(results, [{ text: 'by a migration' }]);
   const log = await platform.engine.docker('logs', await containerOf('migrator'));
-  assert.match(log, /0001_note|applied/);
+  assert.match(log, /Migrations claimed/);
   const more = `INSERT INTO note VALUES ('by a second one');\n`;
   writeFileSync(path.join(project, 'migrations/0002_more.sql'), more);
   await platform.cli(project, 'deploy', '--prod', '--json');
