@@ -204,10 +204,11 @@ export function createSandboxRoutes(parts: SandboxRoutesParts): SandboxRoutes {
       if (gone.aborted) return;
       if (request.headers.expect !== undefined) response.writeContinue();
       const { answer: shape } = agentOperations[operation];
+      const connection = await held.connect();
       const late = new AbortController();
       const timer = setTimeout(() => late.abort(), HEAD_MS_MAX);
       const given = request.headers[ARGUMENTS_HEADER];
-      const head = await askAgent(await held.connect(), {
+      const head = await askAgent(connection, {
         operation,
         args: typeof given === 'string' ? given : null,
         // Its connection outlives an answer that comes before its end.

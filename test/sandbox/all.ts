@@ -1,13 +1,38 @@
 // Started by `npm run test:sandbox`: for Docker and for podman an engine of its own, and every file of this folder over
 // it. Says why where one cannot run; with CI=true that is a failure. `-- podman attacks` picks an engine and files.
+import { once } from 'node:events';
 import { globSync } from 'node:fs';
+import { createServer } from 'node:net';
+import path from 'node:path';
 import { runTestFiles } from '#cli/tasks/test.ts';
 import { root } from '#cli/tasks/processes.ts';
-import { noSandboxEngineReason, startSandboxEngine, type SandboxEngineKind } from '#test/setup/sandbox-engine.ts';
+import {
+  noSandboxEngineReason,
+  startSandboxEngine,
+  type SandboxEngine,
+  type SandboxEngineKind,
+} from '#test/setup/sandbox-engine.ts';
 
 const KINDS: readonly SandboxEngineKind[] = ['docker', 'podman'];
 
 process.exitCode = await run(process.argv.slice(2));
+
+/** A socket next to the engine's: a test that writes `stop` or `start` hears when that is done. */
+async function openSwitch(engine: SandboxEngine): Promise<string> {
+  const at = path.join(path.dirname(engine.socketPath), 'switch.sock');
+  const server = createServer((socket) => {
+    socket.once('data', (word) => {
+      const done = String(word) === 'stop' ? engine.stop() : engine.start();
+      done.then(
+        () => socket.end('done'),
+        (error: Error) => socket.end(error.message),
+      );
+    });
+  });
+  server.listen(at).unref();
+  await once(server, 'listening');
+  return at;
+}
 
 async function run(words: readonly string[]): Promise<number> {
   const options = words.filter((word) => word.startsWith('--'));
@@ -31,6 +56,7 @@ async function run(words: readonly string[]): Promise<number> {
     try {
       process.env['TEST_SANDBOX_SOCKET'] = engine.socketPath;
       process.env['TEST_SANDBOX_ENGINE'] = kind;
+      process.env['TEST_SANDBOX_SWITCH'] = await openSwitch(engine);
       // One at a time: each counts what is left on the machine.
       for (const file of files) code = (await runTestFiles([file], options)) || code;
     } finally {

@@ -1,7 +1,7 @@
 // A container engine of this test's own for sandboxes, Docker's or podman's, over folders and a socket of its own, with
 // an image of Debian that has git and curl. Sandboxes have no network, so it makes no bridge and no rule. Needs root.
 import assert from 'node:assert/strict';
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -17,6 +17,9 @@ export const SANDBOX_IMAGE = 'platform-test-sandbox:trixie';
 /** An engine that answers. */
 export interface SandboxEngine {
   readonly socketPath: string;
+  /** As an operator does. Containers are the engine's affair. */
+  stop(): Promise<void>;
+  start(): Promise<void>;
   /** Ends it, with every container. @throws {Error} when a mount of it is left. */
   close(): Promise<void>;
 }
@@ -43,11 +46,13 @@ export async function startSandboxEngine(kind: SandboxEngineKind): Promise<Sandb
   const log = openSync(path.join(folder, 'engine.log'), 'w');
   const [words, environment] = kind === 'docker' ? docker(folder) : podman(folder);
   // It ends with us.
-  const daemon = spawn('setpriv', ['--pdeathsig', 'TERM', ...words], {
-    stdio: ['ignore', log, log],
-    detached: true,
-    env: environment,
-  });
+  const launch = (): ChildProcess =>
+    spawn('setpriv', ['--pdeathsig', 'TERM', ...words], {
+      stdio: ['ignore', log, log],
+      detached: true,
+      env: environment,
+    });
+  let daemon = launch();
   const client = (...more: string[]): string[] =>
     kind === 'docker'
       ? ['docker', '--host', `unix://${socketPath}`, ...more]
@@ -57,32 +62,45 @@ export async function startSandboxEngine(kind: SandboxEngineKind): Promise<Sandb
     return (await runProgram(program!, rest, { env: environment })).stdout;
   };
 
+  async function stop(): Promise<void> {
+    const ended = new Promise((resolve) => daemon.once('exit', resolve));
+    if (daemon.exitCode === null && daemon.signalCode === null && daemon.kill('SIGTERM')) await ended;
+  }
+
+  const answers = (): Promise<unknown> =>
+    eventually(`The engine ${kind}`, async () => {
+      assert.equal(daemon.exitCode, null, 'it ended');
+      await run('version');
+      return existsSync(socketPath);
+    });
+
+  async function start(): Promise<void> {
+    rmSync(socketPath, { force: true });
+    daemon = launch();
+    await answers();
+  }
+
   async function close(): Promise<void> {
     const left = (await run('ps', '--all', '--quiet').catch(() => '')).split('\n').filter(Boolean);
     for (const container of left) {
       await run('unpause', container).catch(() => '');
       await run('rm', '--force', '--volumes', container).catch(() => '');
     }
-    const ended = new Promise((resolve) => daemon.once('exit', resolve));
-    if (daemon.exitCode === null && daemon.signalCode === null && daemon.kill('SIGTERM')) await ended;
+    await stop();
     for (const at of mountsIn(folder).toReversed()) await runProgram('umount', [at]).catch(() => {});
     assert.deepEqual(mountsIn(folder), [], 'the engine leaves mounts behind');
     rmSync(folder, { recursive: true, force: true });
   }
 
   try {
-    await eventually(`The engine ${kind}`, async () => {
-      assert.equal(daemon.exitCode, null, 'it ended');
-      await run('version');
-      return existsSync(socketPath);
-    });
+    await answers();
     await importImage(client('import', '-', SANDBOX_IMAGE), environment);
   } catch (error) {
     const said = readFileSync(path.join(folder, 'engine.log'), 'utf8').slice(-2000);
     await close();
     throw new Error(`${kind} does not start:\n${said}`, { cause: error });
   }
-  return { socketPath, close };
+  return { socketPath, stop, start, close };
 }
 
 function docker(folder: string): [string[], NodeJS.ProcessEnv] {
