@@ -193,11 +193,13 @@ function refuseUnconfined({ kind, reason }: Confinement, { isFirst, isFork }: Bu
 /** Null: the build runs here. */
 function sandboxOf(sandboxes: SandboxBuilds | null, input: BuildInput, job: BuildJob): BuildSandbox | null {
   if (sandboxes === null || sandboxes.organizations?.has(input.organizationId) === false) return null;
-  const { client, machine } = sandboxes;
+  const { client } = sandboxes;
+  // Said each time, so that a setting that is taken back has its effect too.
+  const machine = input.buildMachine ?? sandboxes.machine;
   return {
     client,
     place: buildPlace(input.project, input.branch),
-    headers: machine === null ? {} : { [OPTIONS_HEADER]: encodeURIComponent(JSON.stringify({ machine })) },
+    headers: { [OPTIONS_HEADER]: encodeURIComponent(JSON.stringify({ machine })) },
     isCleared: job.input.clearCache === true,
     isTransient: input.isFork,
   };

@@ -121,6 +121,13 @@ export const variableGroups: readonly Group[] = [
       ['MIGRATOR_WORK_DIR', '', 'No effect: an artifact brings its migrations, nothing is checked out'],
       ['BUILD_EXECUTOR', 'local', 'Where builds run: local, or sandbox (docs/builds.md#in-sandboxes)'],
       ['BUILD_EXECUTOR_ORGANIZATIONS', '', 'sandbox: ids of the organizations whose builds these are; default: all'],
+      [
+        'BUILD_SANDBOX_IMAGE',
+        '',
+        'container: image of build sandboxes (Dockerfile.sandbox-build); default: that of all',
+      ],
+      ['BUILD_SANDBOX_TEMPLATE', '', 'hosted: template of build sandboxes; default: HOSTED_TEMPLATE'],
+      ['BUILD_SANDBOX_TEMPLATE_SNAPSHOT_ID', '', 'hosted: its snapshot; another one is refused'],
       ['BUILD_SANDBOX_MACHINE_TYPE', '', 'sandbox: small, default, large or xlarge; default: what sandboxes have'],
       ['BUILD_WORK_DIR', '', 'Folder of checkouts; default: in FS_PATH'],
     ],

@@ -9,13 +9,22 @@ export const sandboxBounds = {
   ],
   processorsMax: ['SANDBOX_CPUS', 1, 'Processors of a sandbox'],
   tasksMax: ['SANDBOX_PIDS', 512, 'Processes and threads of a sandbox at a time'],
+  buildMemoryMb: [
+    'BUILD_SANDBOX_MEMORY_MB',
+    8192,
+    'Memory of the sandbox of a build that has no machine of a size; above it the largest process is killed',
+  ],
   diskMb: [
     'SANDBOX_DISK_MB',
     10_240,
     'Disk of a sandbox, at `/workspace`; 0: no limit, on the disk of the container engine',
   ],
   temporaryMb: ['SANDBOX_TMP_MB', 256, 'What a sandbox may have in `/tmp`, which lies in its memory'],
-  perProjectMax: ['SANDBOX_PER_PROJECT_MAX', 50, 'Sandboxes of a project, those that sleep too'],
+  perProjectMax: [
+    'SANDBOX_PER_PROJECT_MAX',
+    50,
+    'Sandboxes of a project, those that sleep too; those of builds are as many again',
+  ],
   callsMax: ['SANDBOX_CALLS_MAX', 200, 'Calls of the sandboxes of one project at a time'],
   portRequestsMax: [
     'SANDBOX_PORT_REQUESTS_MAX',

@@ -1,7 +1,7 @@
 // What every store of sandboxes' rows promises. Run by sandbox-rows-*.test.ts, each with its own store.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { SandboxPlace } from '#core/sandbox/operations.ts';
+import { BUILD_RESOURCE, type SandboxPlace } from '#core/sandbox/operations.ts';
 import type { SandboxOptions } from '#core/sandbox/options.ts';
 import type { IdleTimes, SandboxRows } from '#runtime/sandbox/service/rows.ts';
 
@@ -74,6 +74,8 @@ export function testSandboxRows(name: string, open: () => Promise<SandboxRowsCas
   fact('a project has as many as it may, and another one has room', async ({ rows }) => {
     for (const id of ['a', 'b', 'c']) await keyOf(rows, place(id));
     assert.deepEqual(await rows.claim(place('d')), { is: 'full' });
+    // Those of builds take no place of theirs.
+    assert.equal((await rows.claim({ ...place('d'), resource: BUILD_RESOURCE })).is, 'ours');
     await keyOf(rows, place('a'));
     await keyOf(rows, place('d', 'blog'));
     await rows.remove(await keyOf(rows, place('b')));

@@ -1,6 +1,7 @@
 // What a claimed build needs to know of its deployment: project, settings, variables, repository. Read once an attempt;
 // secrets come out of the database here, and go to the build and to the masks of its log only.
 import { unseal, type EncryptionKeys } from '#core/encryption.ts';
+import { isMachineSize, type MachineSize } from '#core/sandbox/options.ts';
 import { branchSlug } from '#core/names.ts';
 import { variableContext } from '#core/variable-context.ts';
 import type { Sql } from '#postgres/sql.ts';
@@ -34,6 +35,8 @@ export interface BuildInput {
   readonly organizationId: string;
   /** The first admin's organization: builds also where nothing can be confined. */
   readonly isFirst: boolean;
+  /** Size of the machines that the organization builds on, where those are sandboxes; null: it says none. */
+  readonly buildMachine: MachineSize | null;
   readonly target: 'production' | 'preview';
   readonly branch: string;
   readonly commit: string | null;
@@ -58,7 +61,7 @@ export async function readBuildInput(
 ): Promise<BuildInput | null> {
   const [row] = await sql<DeploymentRow[]>`
     SELECT d.target, d.branch, d.commit_sha, d.pull_request, d.is_fork, p.name, p.config_path, p.settings,
-      p.organization_id, o.is_first,
+      p.organization_id, o.is_first, to_jsonb(o) ->> 'build_machine' AS build_machine,
       (SELECT coalesce(max(seq), 0) FROM control.build_log l WHERE l.deployment_id = d.id) + 1 AS first_seq
     FROM control.deployment d JOIN control.project p ON p.id = d.project_id
       JOIN control.organization o ON o.id = p.organization_id
@@ -83,6 +86,7 @@ export async function readBuildInput(
     project: row.name,
     organizationId: row.organization_id,
     isFirst: row.is_first,
+    buildMachine: isMachineSize(row.build_machine) ? row.build_machine : null,
     target: row.target,
     branch: row.branch,
     commit,
@@ -127,6 +131,7 @@ interface DeploymentRow {
   readonly settings: Readonly<Record<string, unknown>>;
   readonly organization_id: string;
   readonly is_first: boolean;
+  readonly build_machine: string | null;
   readonly first_seq: number;
 }
 

@@ -167,6 +167,8 @@ function inside(path: string, from: string, folder: 'source' | 'incoming', { fol
 /** What the sandbox service said, as the end of a build. */
 function failureOf(error: PlatformError): BuildFailure {
   const { code, message } = error;
+  if (code === 'sandbox_option_refused')
+    return new BuildFailure('sandbox_unfit', `${message}. An owner sets the build machine`, { cause: error });
   if (code === 'sandbox_limit') return new BuildFailure('sandbox_limit', message, { cause: error });
   if (code === 'sandbox_disk_full')
     return new BuildFailure('disk_full', `${message}: clear the build cache, or build less`, { cause: error });

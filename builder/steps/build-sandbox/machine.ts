@@ -96,7 +96,12 @@ export async function openBuildMachine(request: BuildRequest, access: BuildSandb
   try {
     const packed = await buildProgram();
     const installed = `program-${packed.hash}`;
-    const said = await untilThere(request, () => script(PROBE, installed));
+    const probe = (): Promise<string> => untilThere(request, () => script(PROBE, installed));
+    const said = await probe().catch(async (error: unknown) => {
+      if (!(error instanceof PlatformError) || error.code !== 'sandbox_limit') throw error;
+      await makeRoom(access, signal);
+      return probe();
+    });
     const [workspace = '', path = '', isInstalled = '', node = '', version = ''] = said.split('\n');
     if (!workspace.startsWith('/') || path === '') throw odd();
     const own = `${process.platform}-${process.arch}`;
@@ -129,6 +134,15 @@ export async function openBuildMachine(request: BuildRequest, access: BuildSandb
     await close();
     throw error;
   }
+}
+
+/** Of more branches than a project may have sandboxes for, the one that was built longest ago loses its caches. */
+async function makeRoom({ client, place }: BuildSandbox, signal: AbortSignal): Promise<void> {
+  const { items } = await client.list(place, { limit: '1000' }, { signal });
+  const [oldest] = items
+    .filter(({ state }) => state === 'stopped' || state === 'suspended' || state === 'error')
+    .toSorted((a, b) => a.lastActiveAt - b.lastActiveAt);
+  if (oldest !== undefined) await client.call({ ...place, id: oldest.id }, 'destroy', {}, { signal });
 }
 
 /** Prints the workspace, PATH, whether the program is there, and the Node that can run it with its machine. */

@@ -5,6 +5,7 @@ import { isInsideAddress } from '#core/inside-address.ts';
 import { limitsFrom, type SandboxLimits } from '#core/limits.ts';
 import { HOST_NAME, IMAGE_NAME, isMachineSize, MACHINE_SIZES, type MachineSize } from '#core/sandbox/options.ts';
 import { parseInteger } from '#core/parse-integer.ts';
+import type { BuildSettings } from '../backends/container/container-spec.ts';
 import { hostedSettings, type HostedSettings } from '../backends/hosted/settings.ts';
 
 /** Settings of the service. */
@@ -36,6 +37,8 @@ export interface ContainerMachines {
   readonly socketPath: string;
   /** `SANDBOX_DEFAULT_IMAGE`. */
   readonly image: string;
+  /** Of the sandboxes of builds. */
+  readonly builds: BuildSettings;
   /** `SANDBOX_IMAGES`: others that sandboxes may ask for. */
   readonly images: readonly string[];
   /** Where disks lie. */
@@ -180,6 +183,7 @@ export function containerMachines(environment: Readonly<Record<string, string | 
     provider: 'container',
     socketPath: engine.slice('unix://'.length),
     image: get('SANDBOX_DEFAULT_IMAGE') || DEFAULT_IMAGE,
+    builds: buildSettings(environment),
     images,
     folder: `${folder}/sandboxes`,
     hosts: names,
@@ -187,5 +191,18 @@ export function containerMachines(environment: Readonly<Record<string, string | 
     reachesPrivate: get('WORKER_EGRESS_ALLOW')
       .split(',')
       .some((word) => word.trim() === 'private'),
+  };
+}
+
+function buildSettings(environment: Readonly<Record<string, string | undefined>>): BuildSettings {
+  const image = environment['BUILD_SANDBOX_IMAGE']?.trim() || null;
+  if (image !== null && !IMAGE_NAME.test(image))
+    throw new Error(`BUILD_SANDBOX_IMAGE is "${image}": it takes the name of an image`);
+  const { sandbox, build } = limitsFrom(environment);
+  return {
+    image,
+    memoryMb: sandbox.buildMemoryMb,
+    processorsMax: build.processorsMax,
+    tasksMax: build.processesMax,
   };
 }

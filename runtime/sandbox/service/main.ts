@@ -51,6 +51,7 @@ async function openBackend(config: SandboxConfig, installation: string): Promise
     socketPath: machines.socketPath,
     image: machines.image,
     images: machines.images,
+    builds: machines.builds,
     diskFolder: machines.folder,
     aiUrl: machines.aiUrl,
     egress: { policy, lookup: guardedLookup(policy), hosts: machines.hosts },

@@ -1,6 +1,6 @@
 // Rows of sandboxes in the memory of one process, for `platform dev` and tests: there is no other replica.
 import { randomBytes } from 'node:crypto';
-import type { SandboxPlace } from '#core/sandbox/operations.ts';
+import { BUILD_RESOURCE, type SandboxPlace } from '#core/sandbox/operations.ts';
 import { NO_OPTIONS } from '#core/sandbox/options.ts';
 import { dueFor, type IdleTimes, type SandboxRow, type SandboxRows } from './rows.ts';
 
@@ -32,7 +32,9 @@ export function createMemoryRows(given: {
     async claim(place) {
       const found = at(place);
       if (found !== null) return { is: 'ours', row: found };
-      if (placesOf(place.project).length >= perProjectMax) return { is: 'full' };
+      const isOfBuild = ({ resource }: SandboxPlace): boolean => resource === BUILD_RESOURCE;
+      const alike = placesOf(place.project).filter((other) => isOfBuild(other) === isOfBuild(place));
+      if (alike.length >= perProjectMax) return { is: 'full' };
       const key = newKey();
       const row: SandboxRow = {
         key,

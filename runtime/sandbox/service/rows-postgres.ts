@@ -1,7 +1,7 @@
 // Rows of sandboxes in Postgres: `sandbox.sandbox`, of which each replica has some under a lease. The role that it
 // connects as reaches that table, and which projects were deleted (postgres/migrations).
 import type { Postgres } from '#postgres/connection.ts';
-import type { SandboxPlace, SandboxState } from '#core/sandbox/operations.ts';
+import { BUILD_RESOURCE, type SandboxPlace, type SandboxState } from '#core/sandbox/operations.ts';
 import { storedOptions } from '#core/sandbox/options.ts';
 import { newKey } from './rows-memory.ts';
 import { dueFor, type IdleTimes, type SandboxRow, type SandboxRows } from './rows.ts';
@@ -58,7 +58,8 @@ export function createPostgresRows(given: {
         const [row] = await sql.all<Stored>(
           `INSERT INTO sandbox.sandbox AS s (key, project, resource, id, provider, state, owner, lease_until)
            SELECT $2, $3, $4, $5, $6, 'creating', $1, ${lease}
-           WHERE (SELECT count(*) FROM sandbox.sandbox WHERE project = $3) < $7
+           WHERE (SELECT count(*) FROM sandbox.sandbox
+               WHERE project = $3 AND (resource = '${BUILD_RESOURCE}') = ($4 = '${BUILD_RESOURCE}')) < $7
              OR EXISTS (SELECT FROM sandbox.sandbox WHERE project = $3 AND resource = $4 AND id = $5)
            ON CONFLICT (project, resource, id) DO UPDATE SET owner = $1, lease_until = ${lease}
            WHERE s.owner IS NULL OR s.owner = $1 OR s.lease_until < now()

@@ -9,7 +9,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What the process gets of the operator's environment; a key that makes keys is for nobody. */
 const KEPT =
-  /^(?:PATH|TZ|TMPDIR|HOST|DOCKER_HOST|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|SSL_CERT_(?:FILE|DIR)|LOG_LEVEL|LOG_FORMAT|NO_COLOR|WORKER_EGRESS_ALLOW|SANDBOX_[A-Z_]+|HOSTED_(?!ADMIN_)[A-Z_]+)$/;
+  /^(?:PATH|TZ|TMPDIR|HOST|DOCKER_HOST|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|SSL_CERT_(?:FILE|DIR)|LOG_LEVEL|LOG_FORMAT|NO_COLOR|WORKER_EGRESS_ALLOW|(?:BUILD_)?SANDBOX_[A-Z_]+|HOSTED_(?!ADMIN_)[A-Z_]+)$/;
 
 export function runsSandboxes(environment: Environment, isPart: boolean, isChosen: boolean): boolean {
   return isPart && (isChosen || (environment['SANDBOX_PROVIDER']?.trim() ?? '') !== '');

@@ -30,6 +30,7 @@ const seen = (deployment: string): BuildRequest => requests.find(({ deploymentId
 test('builds of chosen organizations go to the sandbox of their branch; the others are built here', async () => {
   const chosen = await builds.project('chosen');
   const other = await builds.project('other');
+  await builds.sql`ALTER TABLE control.organization ADD COLUMN IF NOT EXISTS build_machine text`;
   const organizations = new Set([await organizationOf(chosen.id)]);
   const builder = await builds.start({ sandboxes: { client, organizations, machine: 'large' } });
   const first = await chosen.push({ 'a.txt': 'a' }, 'Feature/Login');
@@ -53,6 +54,10 @@ test('builds of chosen organizations go to the sandbox of their branch; the othe
   assert.match(sandbox.place.id, /^feature-login-[0-9a-f]{16}$/);
   assert.deepEqual(sandbox.headers, { 'sandbox-options': '%7B%22machine%22%3A%22large%22%7D' });
   assert.deepEqual([sandbox.isCleared, sandbox.isTransient], [false, false]);
+  await builds.sql`UPDATE control.organization SET build_machine = 'small' WHERE name = 'chosen'`;
+  const small = await chosen.push({ 'a.txt': 'b' }, 'small');
+  await builds.ended(small.id);
+  assert.deepEqual(seen(small.id).sandbox?.headers, { 'sandbox-options': '%7B%22machine%22%3A%22small%22%7D' });
   assert.equal(seen(fork).sandbox?.isTransient, true);
   assert.equal(seen(here.id).sandbox, null);
   await builder.close();

@@ -117,6 +117,22 @@ test('a template that is not at its pinned snapshot ends the start, and later ea
   await assert.rejects(openDoubledBackend(provider, { environment: pinned }), /pins s1/);
 });
 
+test('sandboxes of builds start from a template of their own, at its pinned snapshot', async (context) => {
+  const provider = await startDouble(context);
+  const builds = { BUILD_SANDBOX_TEMPLATE: 'builds', BUILD_SANDBOX_TEMPLATE_SNAPSHOT_ID: 'b1' };
+  provider.templates.set('builds', 'b1');
+  const { backend, reports } = await open(context, provider, builds);
+  provider.templates.set('builds', 'b2');
+  const ofBuild = { ...SPEC, key: 'b1', place: { ...SPEC.place, resource: '.build' } };
+  await assert.rejects(backend.create(ofBuild), { code: 'sandbox_unavailable' });
+  assert.match(reports[0]!, /Template builds is at snapshot b2, and BUILD_SANDBOX_TEMPLATE_SNAPSHOT_ID pins b1/);
+  await backend.create(SPEC);
+  assert.deepEqual(provider.names(), ['platform-test-a1']);
+  await assert.rejects(openDoubledBackend(provider, { environment: builds }), /pins b1/);
+  const alone = { BUILD_SANDBOX_TEMPLATE_SNAPSHOT_ID: 'b1' };
+  await assert.rejects(openDoubledBackend(provider, { environment: alone }), /set BUILD_SANDBOX_TEMPLATE/);
+});
+
 test('a provider with too many requests is asked again when it says so', async (context) => {
   const provider = await startDouble(context);
   const { backend } = await open(context, provider);

@@ -14,6 +14,7 @@ import {
   egressOf,
   labelsOf,
   ownerSpec,
+  settingsFor,
   SANDBOX_USER,
   type ContainerSettings,
 } from './container-spec.ts';
@@ -58,6 +59,13 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
   const labels = labelsOf(parts);
   const nameOf = (key: string): string => containerName(parts, key);
   const room = await checkEngine();
+  const settings: ContainerSettings = {
+    ...parts,
+    // An engine refuses more than there are.
+    ...(parts.builds !== undefined && {
+      builds: { ...parts.builds, processorsMax: Math.min(parts.builds.processorsMax, room.processors) },
+    }),
+  };
   const images = openImages({ api, waitMs: answerMs, report });
   const disks: Disks | null = parts.diskMb === 0 ? null : await openDisks(parts.diskFolder, parts.diskMb, SANDBOX_USER);
   const program = await openProgram(api, parts.image, parts.programOwner ?? parts.installation);
@@ -137,7 +145,8 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
   async function start(machine: MachineSpec): Promise<void> {
     const { key, options } = machine;
     check(options);
-    if (options.image !== null) await images.have(options.image);
+    const { image } = settingsFor(settings, machine);
+    if (image !== parts.image) await images.have(image);
     const name = nameOf(key);
     let device: string | null = null;
     if (disks !== null) {
@@ -151,7 +160,7 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
         DriverOpts: { type: 'ext4', device, o: 'nosuid,nodev' },
       });
     } else if (!(await hasFiles(key))) await makeVolume(name);
-    const spec = containerSpec(parts, machine, { workspace: name, program });
+    const spec = containerSpec(settings, machine, { workspace: name, program });
     await api.call('POST', `/containers/create?name=${name}`, spec);
     const opening = openChannel({
       api,

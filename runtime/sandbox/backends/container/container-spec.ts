@@ -2,7 +2,7 @@
 import { PROGRAM_COMMAND, PROGRAM_FOLDER } from './program.ts';
 import { PROXY_VARIABLES } from './inside/proxy.ts';
 import { SECRETS_FOLDER } from './inside/secrets-folder.ts';
-import { WORKSPACE } from '#core/sandbox/operations.ts';
+import { BUILD_RESOURCE, WORKSPACE } from '#core/sandbox/operations.ts';
 import { machineSizes, type EgressChoice, type SandboxOptions } from '#core/sandbox/options.ts';
 import type { MachineSpec } from '../../backend.ts';
 
@@ -23,6 +23,27 @@ export interface ContainerSettings {
   readonly tasksMax: number;
   /** In `/tmp`, which counts as memory. */
   readonly temporaryMb: number;
+  /** What those of builds have instead. */
+  readonly builds?: BuildSettings;
+}
+
+/** Image and bounds of the sandboxes of builds. */
+export interface BuildSettings {
+  /** `BUILD_SANDBOX_IMAGE`; null: that of the others. */
+  readonly image: string | null;
+  /** `BUILD_SANDBOX_MEMORY_MB`, `BUILD_SANDBOX_CPUS`, `BUILD_SANDBOX_PIDS`. */
+  readonly memoryMb: number;
+  readonly processorsMax: number;
+  readonly tasksMax: number;
+}
+
+/** The settings of a place, and the image that its sandbox is made of. */
+export function settingsFor(
+  { builds, ...settings }: ContainerSettings,
+  { place, options }: Pick<MachineSpec, 'place' | 'options'>,
+): ContainerSettings {
+  const { image, ...bounds } = place.resource === BUILD_RESOURCE && builds !== undefined ? builds : settings;
+  return { ...settings, ...bounds, image: options.image ?? image ?? settings.image };
 }
 
 export function containerName({ installation }: Pick<ContainerSettings, 'installation'>, key: string): string {
@@ -58,7 +79,7 @@ export function labelsOf({ installation }: Pick<ContainerSettings, 'installation
 
 /** The body of `POST /containers/create`. */
 export function containerSpec(
-  settings: ContainerSettings,
+  given: ContainerSettings,
   spec: MachineSpec,
   volumes: {
     readonly workspace: string;
@@ -66,11 +87,12 @@ export function containerSpec(
   },
 ): object {
   const { project, resource, id } = spec.place;
-  const { image, egress } = spec.options;
+  const settings = settingsFor(given, spec);
+  const { egress } = spec.options;
   const { processors, memoryMb, tasks } = limitsOf(settings, spec.options);
   const variables = { HOME: WORKSPACE, LANG: 'C.UTF-8', ...PROXY_VARIABLES };
   return {
-    Image: image ?? settings.image,
+    Image: settings.image,
     Entrypoint: [],
     Cmd: PROGRAM_COMMAND,
     User: `${SANDBOX_USER}:${SANDBOX_USER}`,

@@ -4,10 +4,11 @@
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PlatformError } from '#core/errors.ts';
+import { BUILD_RESOURCE } from '#core/sandbox/operations.ts';
 import type { SandboxOptions } from '#core/sandbox/options.ts';
 import type { MachineSpec, MachineState, SandboxBackend } from '../../backend.ts';
 import { checkProvider, keyExcess, keyExpiry, snapshotMismatch } from './checks.ts';
-import type { HostedSettings } from './settings.ts';
+import type { HostedSettings, PinnedTemplate } from './settings.ts';
 import { ProviderError, type HostedProvider, type ProviderMachine } from './provider.ts';
 
 /** What it takes. */
@@ -52,8 +53,22 @@ export async function openHostedBackend(parts: HostedBackendParts): Promise<Sand
   await checkKey();
   const machineTypes = await provider.machineTypes();
   checkMachineType();
-  const mismatch = await snapshotMismatch(provider, settings);
-  if (mismatch !== null) throw new Error(mismatch);
+  for (const resource of ['', BUILD_RESOURCE]) {
+    const mismatch = await mismatchOf(resource);
+    if (mismatch !== null) throw new Error(mismatch);
+  }
+
+  /** What a sandbox of a resource starts from. */
+  function templateOf(resource: string): PinnedTemplate {
+    return resource === BUILD_RESOURCE ? (settings.builds ?? settings) : settings;
+  }
+
+  /** Null where its template is as it was pinned. */
+  async function mismatchOf(resource: string): Promise<string | null> {
+    const isOfBuilds = resource === BUILD_RESOURCE && settings.builds !== null;
+    const pin = isOfBuilds ? 'BUILD_SANDBOX_TEMPLATE_SNAPSHOT_ID' : 'HOSTED_TEMPLATE_SNAPSHOT_ID';
+    return snapshotMismatch(provider, templateOf(resource), pin);
+  }
 
   async function checkKey(): Promise<void> {
     const key = await provider.key();
@@ -150,14 +165,15 @@ export async function openHostedBackend(parts: HostedBackendParts): Promise<Sand
     provider: 'hosted',
     aiUrl: settings.aiUrl,
     check,
-    create: ({ key, options }) =>
+    create: ({ key, place, options }) =>
       doing('making the sandbox', async () => {
         check(options);
-        const refused = await snapshotMismatch(provider, settings);
+        const refused = await mismatchOf(place.resource);
         if (refused !== null) throw new Error(refused);
         await remove(key);
         try {
-          const { template, ttlSeconds } = settings;
+          const { ttlSeconds } = settings;
+          const { template } = templateOf(place.resource);
           const machineType = typeOf(options);
           const made = await created(provider.create({ name: nameOf(key), template, machineType, ttlSeconds }), key);
           ids.set(key, made.id);

@@ -2,7 +2,7 @@
 // backend.ts; the key itself is in no message.
 import type { SandboxCheck } from '#core/sandbox/service-status.ts';
 import type { HostedProvider, ProviderKey } from './provider.ts';
-import type { HostedSettings } from './settings.ts';
+import type { HostedSettings, PinnedTemplate } from './settings.ts';
 
 const DAY_MS = 86_400_000;
 const DAYS_SOON = 30;
@@ -26,11 +26,15 @@ export function keyExpiry(key: ProviderKey, now: number): string | null {
 }
 
 /** Null where templates are as they were pinned. */
-export async function snapshotMismatch(provider: HostedProvider, settings: HostedSettings): Promise<string | null> {
-  if (settings.template === null || settings.snapshotId === null) return null;
-  const current = await provider.templateSnapshot(settings.template);
-  if (current === settings.snapshotId) return null;
-  return `Template ${settings.template} is at snapshot ${current}, and HOSTED_TEMPLATE_SNAPSHOT_ID pins ${settings.snapshotId}: look at what changed, then pin the new one`;
+export async function snapshotMismatch(
+  provider: HostedProvider,
+  { template, snapshotId }: PinnedTemplate,
+  pin = 'HOSTED_TEMPLATE_SNAPSHOT_ID',
+): Promise<string | null> {
+  if (template === null || snapshotId === null) return null;
+  const current = await provider.templateSnapshot(template);
+  if (current === snapshotId) return null;
+  return `Template ${template} is at snapshot ${current}, and ${pin} pins ${snapshotId}: look at what changed, then pin the new one`;
 }
 
 /** Findings, never a failure. */

@@ -3,18 +3,24 @@
 import { isIP } from 'node:net';
 import { parseInteger } from '#core/parse-integer.ts';
 
-/** `HOSTED_*` and `SANDBOX_AI_URL`. */
-export interface HostedSettings {
+/** What machines start from. */
+export interface PinnedTemplate {
+  /** Null: what the provider starts from by itself. */
+  readonly template: string | null;
+  /** Machines are refused where the template is at another one; null: any will do. */
+  readonly snapshotId: string | null;
+}
+
+/** `HOSTED_*` and `SANDBOX_AI_URL`; `template` and `snapshotId`: `HOSTED_TEMPLATE`, `HOSTED_TEMPLATE_SNAPSHOT_ID`. */
+export interface HostedSettings extends PinnedTemplate {
   /** `HOSTED_BASE_URL`, without a slash at its end. */
   readonly baseUrl: string;
   /** `HOSTED_API_KEY`. */
   readonly apiKey: string;
   /** `HOSTED_ORG`. */
   readonly organization: string;
-  /** `HOSTED_TEMPLATE`; null: what the provider starts from by itself. */
-  readonly template: string | null;
-  /** `HOSTED_TEMPLATE_SNAPSHOT_ID`: machines are refused where the template is at another one. */
-  readonly snapshotId: string | null;
+  /** `BUILD_SANDBOX_TEMPLATE` and its pinned snapshot, for sandboxes of builds; null: as the others. */
+  readonly builds: PinnedTemplate | null;
   /** `HOSTED_MACHINE_TYPE`. */
   readonly machineType: 'small' | 'default' | 'large';
   /** `HOSTED_TTL_SECONDS`; 0: never. */
@@ -45,12 +51,19 @@ export function hostedSettings(environment: Readonly<Record<string, string | und
   const snapshotId = get('HOSTED_TEMPLATE_SNAPSHOT_ID') || null;
   if (template === null && snapshotId !== null)
     throw new Error('HOSTED_TEMPLATE_SNAPSHOT_ID pins a template: set HOSTED_TEMPLATE, or leave both out');
+  const buildTemplate = get('BUILD_SANDBOX_TEMPLATE') || null;
+  const buildSnapshotId = get('BUILD_SANDBOX_TEMPLATE_SNAPSHOT_ID') || null;
+  if (buildTemplate === null && buildSnapshotId !== null)
+    throw new Error(
+      'BUILD_SANDBOX_TEMPLATE_SNAPSHOT_ID pins a template: set BUILD_SANDBOX_TEMPLATE, or leave both out',
+    );
   return {
     baseUrl: providerUrl(get('HOSTED_BASE_URL')),
     apiKey: get('HOSTED_API_KEY'),
     organization: get('HOSTED_ORG'),
     template,
     snapshotId,
+    builds: buildTemplate === null ? null : { template: buildTemplate, snapshotId: buildSnapshotId },
     machineType,
     ttlSeconds: parseInteger('HOSTED_TTL_SECONDS', get('HOSTED_TTL_SECONDS') || '86400', { most: TTL_SECONDS_MAX }),
     requiresScopedKey: scoped === 'true',

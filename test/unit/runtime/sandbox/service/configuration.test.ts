@@ -32,6 +32,7 @@ test('containers of the engine of this machine are the default, on loopback, kep
       socketPath: '/var/run/docker.sock',
       image: 'platform-sandbox:latest',
       images: [],
+      builds: { image: null, memoryMb: 8192, processorsMax: 2, tasksMax: 512 },
       folder: '/data/sandboxes',
       hosts: null,
       aiUrl: null,
