@@ -3,7 +3,7 @@
 // machines. Calls for one sandbox go one after the other here, and a lease keeps other replicas from it.
 import type { Duplex } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
-import type { SandboxPlace, SandboxState } from '#core/sandbox/operations.ts';
+import { BUILD_RESOURCE, type SandboxPlace, type SandboxState } from '#core/sandbox/operations.ts';
 import {
   isSameOptions,
   MACHINE_SIZES,
@@ -150,10 +150,15 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
     entry.options = options;
   }
 
+  /** Those of builds get nothing of the platform's. */
+  const giveAi = async ({ key, place }: Entry): Promise<void> => {
+    if (place.resource !== BUILD_RESOURCE) await ai?.refresh(key);
+  };
+
   /** Makes it run, from whatever it is. In turn. */
   async function wake(entry: Entry): Promise<void> {
     if (entry.destroyed.signal.aborted) throw new PlatformError('sandbox_destroyed', { id: entry.place.id });
-    if (entry.state === 'running') return ai?.refresh(entry.key);
+    if (entry.state === 'running') return giveAi(entry);
     for (let attempt = 1; ; attempt++) {
       try {
         const isNew = entry.state === 'creating' || (await backend.state(entry.key)) === 'absent';
@@ -161,7 +166,7 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
         else await backend.resume(specOf(entry));
         await save(entry, 'running');
         ai?.forget(entry.key);
-        return await ai?.refresh(entry.key);
+        return await giveAi(entry);
       } catch (error) {
         if (attempt < TRIES && entries.get(nameOf(entry.place)) === entry) continue;
         await save(entry, 'error').catch(() => {});
@@ -325,7 +330,7 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
     await Promise.all(
       [...entries.values()].map((entry) =>
         inTurn(entry, async () => {
-          if (entry.state === 'running' && !entry.destroyed.signal.aborted) await ai?.refresh(entry.key);
+          if (entry.state === 'running' && !entry.destroyed.signal.aborted) await giveAi(entry);
         }),
       ),
     );
