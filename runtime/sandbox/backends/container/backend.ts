@@ -68,7 +68,11 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
   };
   const images = openImages({ api, waitMs: answerMs, report });
   const disks: Disks | null = parts.diskMb === 0 ? null : await openDisks(parts.diskFolder, parts.diskMb, SANDBOX_USER);
-  const program = await openProgram(api, parts.image, parts.programOwner ?? parts.installation);
+  const program = await openProgram(api, {
+    image: parts.image,
+    installation: parts.programOwner ?? parts.installation,
+    user: SANDBOX_USER,
+  });
   const channels = new Map<string, Promise<Channel>>();
 
   /** @returns what this machine has. */

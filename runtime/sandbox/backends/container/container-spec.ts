@@ -1,5 +1,5 @@
 // A sandbox as the container engine is told of it: what it may use, what it sees, and that it has no network. Pure.
-import { PROGRAM_COMMAND, PROGRAM_FOLDER } from './program.ts';
+import { COMPILED_FOLDER, COMPILED_VARIABLE, PROGRAM_COMMAND, PROGRAM_FOLDER } from './program.ts';
 import { PROXY_VARIABLES } from './inside/proxy.ts';
 import { SECRETS_FOLDER } from './inside/secrets-folder.ts';
 import { BUILD_RESOURCE, WORKSPACE } from '#core/sandbox/operations.ts';
@@ -90,7 +90,7 @@ export function containerSpec(
   const settings = settingsFor(given, spec);
   const { egress } = spec.options;
   const { processors, memoryMb, tasks } = limitsOf(settings, spec.options);
-  const variables = { HOME: WORKSPACE, LANG: 'C.UTF-8', ...PROXY_VARIABLES };
+  const variables = { HOME: WORKSPACE, LANG: 'C.UTF-8', ...PROXY_VARIABLES, [COMPILED_VARIABLE]: COMPILED_FOLDER };
   return {
     Image: settings.image,
     Entrypoint: [],

@@ -86,9 +86,7 @@ export async function openDisks(folder: string, megabytes: number, user: number)
         const options = `root_owner=${user}:${user},lazy_itable_init=1,lazy_journal_init=1,nodiscard`;
         await run('mkfs.ext4', '-q', '-F', '-m', '0', '-E', options, unfinished);
         await rename(unfinished, file);
-      }
-      // Of an attempt that came to nothing.
-      await detach(file);
+      } else await detach(file); // Of an attempt that came to nothing.
       return attachFree(file);
     },
     release: async (device) => void (await run('losetup', '--detach', device)),

@@ -18,11 +18,13 @@ try {
   rmdirSync(`${WORKSPACE}/lost+found`);
 } catch {}
 
+// Where this program's own compiled code lies (../program.ts).
+const { NODE_COMPILE_CACHE: _compiled, ...variables } = process.env;
 const server = createAgentServer({
   workspace: WORKSPACE,
   confined: false,
   secretFolders: [SECRETS_FOLDER],
-  variables: { ...process.env } as Record<string, string>,
+  variables: variables as Record<string, string>,
   mark: 'sandbox',
 });
 const streams = openStreams({
