@@ -46,6 +46,7 @@ export interface ContainerBackendParts extends ContainerSettings {
 }
 
 const REMOVALS_MAX = 3;
+const PAUSES_MAX = 3;
 
 interface Inspected {
   readonly Config: { readonly Labels: Readonly<Record<string, string>> | null };
@@ -274,7 +275,14 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
       }),
     suspend: (key) =>
       doing('suspending the sandbox', async () => {
-        if ((await stateOf(key)) === 'running') await api.call('POST', `/containers/${nameOf(key)}/pause`);
+        for (let attempt = 1; attempt <= PAUSES_MAX && (await stateOf(key)) === 'running'; attempt++) {
+          try {
+            await api.call('POST', `/containers/${nameOf(key)}/pause`);
+          } catch (error) {
+            // The kernel gives up on a busy machine: "unable to freeze".
+            if (attempt === PAUSES_MAX || !(error instanceof EngineError) || error.status === 0) throw error;
+          }
+        }
       }),
     stop: (key) =>
       doing('stopping the sandbox', async () => {
