@@ -44,6 +44,7 @@ async function measure(): Promise<void> {
       socketPath: engine.socketPath,
       image: SANDBOX_IMAGE,
       images: [],
+      aiUrl: null,
       diskFolder: temporaryFolder(),
       egress: { policy, lookup: guardedLookup(policy), hosts: null },
       report: (message) => void process.stderr.write(`${message}\n`),
