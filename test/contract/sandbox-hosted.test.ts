@@ -8,6 +8,15 @@ testSandboxBackend('a hosted provider', async () => {
   const backend = await openDoubledBackend(provider);
   return {
     backend,
+    offers: {
+      sizes: {
+        of: async (_box, key) => provider.all().find(({ name }) => name.endsWith(`-${key}`))!.machineType,
+        expected: { none: 'default', small: 'small', default: 'default', large: 'large', xlarge: 'xlarge' },
+        refused: { xlarge: /the provider has no machine "xlarge": it has small, default, large$/ },
+      },
+      image: /machines of a hosted provider are made of its template, and take no image \(tools:3\): leave it out$/,
+      egress: /machines of a hosted provider have its network, which egress "none" cannot narrow$/,
+    },
     async close() {
       await backend.close();
       await provider.close();

@@ -15,6 +15,7 @@ testSandboxBackend('local processes', async () => {
   });
   return {
     backend,
+    offers: { sizes: null, image: null, egress: null },
     async close() {
       await backend.close();
       rmSync(folder, { recursive: true });

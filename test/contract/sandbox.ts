@@ -3,15 +3,17 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { NO_OPTIONS } from '#core/sandbox/options.ts';
+import { NO_OPTIONS, type SandboxOptions } from '#core/sandbox/options.ts';
 import type { MachineSpec, SandboxBackend } from '#runtime/sandbox/backend.ts';
 import { askerOf, type Asker, type Started } from './sandbox-asker.ts';
 import { testCommands } from './sandbox-commands.ts';
 import { testFiles } from './sandbox-files.ts';
+import { testOptions, type Offers } from './sandbox-options.ts';
 
 /** A backend, and what takes it away with all that it made. */
 export interface BackendCase {
   readonly backend: SandboxBackend;
+  readonly offers: Offers;
   close(): Promise<void>;
 }
 
@@ -43,8 +45,11 @@ export function testSandboxBackend(name: string, open: () => Promise<BackendCase
     const newKey = (): string => `t${randomBytes(5).toString('hex')}${++made}`;
 
     /** A machine of its own for a test. */
-    async function withMachine(act: (box: Asker, spec: MachineSpec) => Promise<void>): Promise<void> {
-      const spec = specOf(newKey());
+    async function withMachine(
+      act: (box: Asker, spec: MachineSpec) => Promise<void>,
+      options: Partial<SandboxOptions> = {},
+    ): Promise<void> {
+      const spec = { ...specOf(newKey()), options: { ...NO_OPTIONS, ...options } };
       await backend.create(spec);
       try {
         await act(askerOf(backend, spec.key), spec);
@@ -66,6 +71,7 @@ export function testSandboxBackend(name: string, open: () => Promise<BackendCase
 
     testCommands(() => box);
     testFiles(() => box);
+    testOptions(() => opened, withMachine);
 
     it('answers whoever comes after garbage on its channel', async () => {
       const random = seeded(FUZZ_SEED);

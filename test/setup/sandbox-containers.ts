@@ -1,14 +1,17 @@
 // Sandboxes as containers of the engine that `npm run test:sandbox` started, and what they leave on the machine.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
+import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { openContainerBackend, type ContainerBackendParts } from '#runtime/sandbox/backends/container/backend.ts';
 import { openEngineApi } from '#runtime/sandbox/backends/container/engine-api.ts';
 import type { MachineSpec, SandboxBackend } from '#runtime/sandbox/backend.ts';
 import { NO_OPTIONS } from '#core/sandbox/options.ts';
 import { guardedLookup } from '#runtime/engine/bindings/host-names.ts';
+import type { Offers } from '#test/contract/sandbox-options.ts';
+import { padding, tarHeader } from '#deployments/archive/tar-header.ts';
 import { SANDBOX_IMAGE } from './sandbox-engine.ts';
 
 const runProgram = promisify(execFile);
@@ -66,6 +69,61 @@ export async function openTestContainers(given: Partial<ContainerBackendParts> =
       for (const backend of backends) await backend.close();
       rmSync(folder, { recursive: true });
     },
+  };
+}
+
+/** Another image that sandboxes may ask for: the one of all tests, with a file. */
+export const TOOLS_IMAGE = 'platform-test-tools:3';
+const TOOLS_MARK = '/opt/tools-mark';
+
+export async function makeToolsImage(): Promise<void> {
+  const api = openEngineApi(socketPath);
+  try {
+    const { Id } = await api.call<{ Id: string }>('POST', '/containers/create', {
+      Image: SANDBOX_IMAGE,
+      Cmd: ['true'],
+    });
+    const bytes = Buffer.from('tools\n');
+    const entries = [tarHeader('tools-mark', bytes.length), bytes, Buffer.alloc(padding(bytes.length) + 1024)];
+    await api.upload(`/containers/${Id}/archive?path=/opt`, Readable.from(entries));
+    await api.call('POST', `/commit?container=${Id}&repo=platform-test-tools&tag=3`);
+    await api.call('DELETE', `/containers/${Id}?force=true`);
+  } finally {
+    api.close();
+  }
+}
+
+/** What containers make of options, as their control groups say it. */
+export function containerOffers(): Offers {
+  const sizes = {
+    small: '1 processors, 2048 MB, 512 tasks',
+    default: '2 processors, 4096 MB, 1024 tasks',
+    large: '4 processors, 8192 MB, 2048 tasks',
+    xlarge: '8 processors, 16384 MB, 4096 tasks',
+  };
+  const isSmaller = (processors: number): boolean => availableParallelism() < processors;
+  const refused = (name: string, processors: number, memoryMb: number): RegExp =>
+    new RegExp(`machine "${name}" has ${processors} processors and ${memoryMb} MB, and where sandboxes run there are `);
+  return {
+    sizes: {
+      async of(box) {
+        const { stdout } = await box.exec(
+          `cd /sys/fs/cgroup; cat memory.max memory/memory.limit_in_bytes 2>/dev/null; echo;
+           cat cpu.max 2>/dev/null || cat cpu/cpu.cfs_quota_us cpu/cpu.cfs_period_us | tr '\\n' ' '; echo;
+           cat pids.max pids/pids.max 2>/dev/null`,
+        );
+        const [memory, processors, tasks] = stdout.split('\n').filter((line) => line.trim() !== '');
+        const [quota, period] = processors!.split(' ').map(Number);
+        return `${quota! / period!} processors, ${Number(memory) / 2 ** 20} MB, ${tasks} tasks`;
+      },
+      expected: { none: '1 processors, 512 MB, 128 tasks', ...sizes },
+      refused: {
+        ...(isSmaller(4) && { large: refused('large', 4, 8192) }),
+        ...(isSmaller(8) && { xlarge: refused('xlarge', 8, 16_384) }),
+      },
+    },
+    image: { name: TOOLS_IMAGE, mark: TOOLS_MARK },
+    egress: 'narrows',
   };
 }
 
