@@ -155,6 +155,8 @@ export const errorTable = {
   sandbox_lost: { status: 503, blame: 'platform', message: 'The sandbox was lost during the call: {reason}' },
   sandbox_destroyed: { status: 410, blame: 'worker', message: 'Sandbox {id} was destroyed during the call' },
   sandbox_option_refused: { status: 422, blame: 'worker', message: 'There is no such sandbox here: {reason}' },
+  sandbox_copy_refused: { status: 422, blame: 'worker', message: 'This sandbox cannot be copied: {reason}' },
+  sandbox_exists: { status: 409, blame: 'worker', message: 'There is a {what} {id} already' },
   sandbox_limit: { status: 429, blame: 'worker', message: '{what} would exceed {limit}' },
   file_not_found: { status: 404, blame: 'worker', message: 'There is no file or folder {path}' },
   file_exists: { status: 409, blame: 'worker', message: 'There is something at {path} already' },

@@ -51,7 +51,17 @@ export const agentOperations = {
 export const privateOperations = { setAiAccess: json } as const;
 
 /** What the service does by itself. */
-export const serviceOperations = { info: json, suspend: json, resume: json, stop: json, destroy: json } as const;
+export const serviceOperations = {
+  info: json,
+  suspend: json,
+  resume: json,
+  stop: json,
+  destroy: json,
+  snapshot: { body: 'raw', answer: 'json' },
+  fork: { body: 'raw', answer: 'json' },
+  /** Of a snapshot, by its own id. */
+  deleteSnapshot: json,
+} as const satisfies Readonly<Record<string, Shape>>;
 
 /** What the service does by itself for exposed ports. */
 export const portOperations = { exposePort: json, unexposePort: json, listExposedPorts: json } as const;
@@ -129,6 +139,17 @@ export interface SandboxInfo {
   /** Milliseconds since 1970. */
   readonly createdAt: number;
   readonly lastActiveAt: number;
+}
+
+/** A snapshot as `listSnapshots` says it: the files that a sandbox had. */
+export interface SandboxSnapshot {
+  readonly id: string;
+  /** The sandbox it was taken of. */
+  readonly of: string;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  /** What it takes on the disk. */
+  readonly sizeBytes: number;
 }
 
 /** Bounds of one call, which the guest, the service and the agent keep to alike. */

@@ -2,6 +2,7 @@
 // it may reach. They come with each call, as JSON in the header `sandbox-options`, and are checked here. Pure.
 import { PlatformError } from '../errors.ts';
 import { toFields, type Fields } from './arguments.ts';
+import { isSandboxId } from './operations.ts';
 
 /** What a machine of a size may use. */
 export interface MachineLimits {
@@ -38,7 +39,15 @@ export interface SandboxOptions {
 }
 
 /** Those that a call says: what it leaves out stays as it is, null goes back to what the operator has. */
-export type SandboxOptionsChange = Partial<SandboxOptions>;
+export type SandboxOptionsChange = Partial<SandboxOptions> & {
+  /** The snapshot that a sandbox begins with where there is none yet. */
+  readonly snapshot?: string | null;
+};
+
+/** What a row has: of a snapshot also what it was taken of, and how much it takes. */
+export interface StoredOptions extends SandboxOptions {
+  readonly taken?: { readonly of: string; readonly sizeBytes: number };
+}
 
 export const NO_OPTIONS: SandboxOptions = { machine: null, image: null, egress: null };
 
@@ -77,7 +86,7 @@ export function toOptionsChange(value: unknown): SandboxOptionsChange {
   ) as SandboxOptionsChange;
 }
 
-const readers = { machine: toMachine, image: toImage, egress: toEgress };
+const readers = { machine: toMachine, image: toImage, egress: toEgress, snapshot: toSnapshot };
 
 /** Of the header; null: none. @throws {PlatformError} */
 export function optionsChangeIn(header: string | undefined): SandboxOptionsChange | null {
@@ -94,7 +103,8 @@ export function optionsChangeIn(header: string | undefined): SandboxOptionsChang
 }
 
 export function withChange(options: SandboxOptions, change: SandboxOptionsChange): SandboxOptions {
-  return { ...options, ...change };
+  const { machine, image, egress } = { ...options, ...change };
+  return { machine, image, egress };
 }
 
 export function isSameOptions(one: SandboxOptions, other: SandboxOptions): boolean {
@@ -104,12 +114,19 @@ export function isSameOptions(one: SandboxOptions, other: SandboxOptions): boole
 }
 
 /** What a row has; anything else in it is as the operator has it. */
-export function storedOptions(value: unknown): SandboxOptions {
+export function storedOptions(value: unknown): StoredOptions {
   try {
-    return withChange(NO_OPTIONS, toOptionsChange(value));
+    const { taken, ...options } = toFields(value);
+    const stored = withChange(NO_OPTIONS, toOptionsChange(options));
+    return taken === undefined ? stored : { ...stored, taken: taken as NonNullable<StoredOptions['taken']> };
   } catch {
     return NO_OPTIONS;
   }
+}
+
+function toSnapshot(value: unknown): string {
+  if (!isSandboxId(value)) throw invalid(`snapshot must be the id of a snapshot, such as "base-1"${butIs(value)}`);
+  return value;
 }
 
 function toMachine(value: unknown): MachineSize {

@@ -28,6 +28,7 @@ const METHODS: readonly string[] = [
   'fetch',
 ];
 const OF_SANDBOX: readonly string[] = [
+  'snapshot',
   'exposePort',
   'unexposePort',
   'listExposedPorts',
@@ -71,25 +72,40 @@ export function createSandboxes(connection: Connection, name: string): object {
 
   return {
     list: async (options: unknown) => (await connection.call(name, { method: 'list', args: [options] })).result,
-    get(id: string, options?: unknown): object {
-      const of = options === undefined ? [id] : [id, options];
-      return {
-        id,
-        ...methodsOf(of, [...METHODS, ...OF_SANDBOX], () => []),
-        async createSession({ cwd, env }: { readonly cwd?: unknown; readonly env?: Options } = {}): Promise<object> {
-          let own: Options = { ...env };
-          const session = methodsOf(of, METHODS, () => [
-            { method: 'createSession', args: [{ ...(cwd === undefined ? {} : { cwd }), env: own }] },
-          ]);
-          return {
-            ...session,
-            sessionId: crypto.randomUUID(),
-            async setEnvVars(variables: Options): Promise<void> {
-              own = { ...own, ...variables };
-            },
-          };
-        },
-      };
+    listSnapshots: async (options: unknown) =>
+      (await connection.call(name, { method: 'listSnapshots', args: [options] })).result,
+    async deleteSnapshot(id: unknown): Promise<void> {
+      await connection.call(name, { method: 'deleteSnapshot', args: [id] });
     },
+    get,
   };
+
+  function get(id: string, options?: unknown): object {
+    const of = options === undefined ? [id] : [id, options];
+    return {
+      id,
+      ...methodsOf(of, [...METHODS, ...OF_SANDBOX], () => []),
+      async fork(other: string): Promise<object> {
+        // A handle stays where it is made: what it says is enough.
+        await ask({ method: 'get', args: of }, [
+          { method: 'fork', args: [other] },
+          { method: 'info', args: [] },
+        ]);
+        return get(other);
+      },
+      async createSession({ cwd, env }: { readonly cwd?: unknown; readonly env?: Options } = {}): Promise<object> {
+        let own: Options = { ...env };
+        const session = methodsOf(of, METHODS, () => [
+          { method: 'createSession', args: [{ ...(cwd === undefined ? {} : { cwd }), env: own }] },
+        ]);
+        return {
+          ...session,
+          sessionId: crypto.randomUUID(),
+          async setEnvVars(variables: Options): Promise<void> {
+            own = { ...own, ...variables };
+          },
+        };
+      },
+    };
+  }
 }

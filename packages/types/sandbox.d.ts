@@ -70,6 +70,19 @@ export interface SandboxOptions {
   /** One of those that the operator allows. */
   image?: string | null;
   egress?: SandboxEgress | null;
+  /** Of a sandbox that is not there yet: the snapshot whose files it begins with. Otherwise it does nothing. */
+  snapshot?: string | null;
+}
+
+/** The files that a sandbox had. */
+export interface SandboxSnapshot {
+  readonly id: string;
+  /** The sandbox it was taken of. */
+  readonly of: string;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  /** What it takes on the disk. */
+  readonly sizeBytes: number;
 }
 
 /** A sandbox as it is. */
@@ -90,7 +103,7 @@ export interface SandboxInfo {
 /**
  * Why a call of a sandbox failed, by `code`: `invalid_argument`; `file_not_found`, `file_exists`, `file_type`,
  * `file_forbidden`, `sandbox_disk_full`; `process_not_found`, `process_exists`; `port_unreachable`; `git_failed`;
- * `sandbox_limit`; `sandbox_option_refused`; `sandbox_unavailable` and `sandbox_lost` (try again), `sandbox_destroyed`.
+ * `sandbox_limit`; `sandbox_option_refused`; `sandbox_copy_refused`, `sandbox_exists`, `snapshot_not_found`; `sandbox_unavailable` and `sandbox_lost` (try again), `sandbox_destroyed`.
  */
 export interface SandboxError extends Error {
   readonly name: 'SandboxError';
@@ -207,6 +220,14 @@ export interface Sandbox extends SandboxSession {
   /** Its processes stand still until the next call. It is done by itself when nobody has called for a while. */
   suspend(): Promise<void>;
   resume(): Promise<void>;
+  /**
+   * Keeps the files as they are now; processes stand still meanwhile. It outlasts the sandbox, and counts as one.
+   *
+   * @param options `id`: one of your choosing, by the rules of `get`.
+   */
+  snapshot(options?: { id?: string }): Promise<SandboxSnapshot>;
+  /** Another sandbox, which there must not be yet, with the files and options of this one, and none of its processes. */
+  fork(id: string): Promise<Sandbox>;
   /** Deletes the sandbox and everything in it. */
   destroy(): Promise<void>;
 }
@@ -222,6 +243,13 @@ export interface SandboxBinding {
    * @example env.BOX.get('build-7', { machine: 'large', egress: { mode: 'allow', allow: ['*.npmjs.org'] } });
    */
   get(id: string, options?: SandboxOptions): Sandbox;
+  /** The snapshots that there are, by id. @param options as those of `list`. */
+  listSnapshots(options?: {
+    prefix?: string;
+    limit?: number;
+    cursor?: string;
+  }): Promise<{ items: SandboxSnapshot[]; cursor: string | null }>;
+  deleteSnapshot(id: string): Promise<void>;
   /** The sandboxes that there are, by id. @param options `limit`: 100 by default, at most 1,000. */
   list(options?: {
     prefix?: string;

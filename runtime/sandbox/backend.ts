@@ -35,6 +35,16 @@ export interface SandboxBackend {
   readonly aiUrl: string | null;
   /** A new machine with an empty workspace, running, its agent answering. */
   create(spec: MachineSpec): Promise<void>;
+  /** Whether machines can be copied here. @throws {PlatformError} `sandbox_copy_refused` with the reason. */
+  checkCopy(): void;
+  /**
+   * A stopped machine with a copy of another one's files, which stands still or is stopped. What was half done for
+   * either is left to `destroy`.
+   *
+   * @returns the bytes it takes.
+   * @throws {PlatformError} `sandbox_copy_refused`, `sandbox_lost` where the other one has no files.
+   */
+  copy(from: string, to: string): Promise<number>;
   /** From `suspended` as it was; from `stopped` with its files, no processes, and the options of the spec. */
   resume(spec: MachineSpec): Promise<void>;
   /** Its processes stand still and cost no CPU. */

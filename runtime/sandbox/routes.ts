@@ -66,6 +66,7 @@ export const ELSEWHERE = 421;
 
 const FIELDS_BYTES_MAX = 64 * 1024;
 const LIST_MAX = 1000;
+const ID_FORM = 'has at most 63 letters, digits, ".", "_" and "-", and begins with a letter or a digit';
 const NAME = /^[a-z0-9][a-z0-9_~-]{0,127}$/;
 
 const contentTypes = {
@@ -123,16 +124,15 @@ export function createSandboxRoutes(parts: SandboxRoutesParts): SandboxRoutes {
     if (resource === undefined || (resource !== BUILD_RESOURCE && !NAME.test(resource)))
       throw invalid('The resource is not a name');
     if (id === undefined && request.method === 'GET') return list({ project, resource }, url.searchParams, response);
-    if (!isSandboxId(id))
-      throw invalid(
-        'The id of a sandbox has at most 63 letters, digits, ".", "_" and "-", and begins with a letter or a digit',
-      );
+    if (!isSandboxId(id)) throw invalid(`The id of a sandbox ${ID_FORM}`);
     const place = { project, resource, id };
     const change = optionsChangeIn(request.headers[OPTIONS_HEADER] as string | undefined);
     if (request.method !== 'POST' || operation === undefined)
       throw new PlatformError('sandbox_operation_unknown', { operation: (operation ?? '').slice(0, 100) });
     if (isServiceOperation(operation))
-      return placement(call, async () => sendJson(response, await serve(operation, place, change)));
+      return counted(project, operation === 'snapshot' || operation === 'fork', () =>
+        placement(call, async () => sendJson(response, await serve(operation, place, change, request))),
+      );
     if (ports !== undefined && isPortOperation(operation)) {
       const template = request.headers[PORT_ORIGIN_HEADER];
       return placement(call, async () =>
@@ -141,12 +141,18 @@ export function createSandboxRoutes(parts: SandboxRoutesParts): SandboxRoutes {
     }
     if (!isAgentOperation(operation))
       throw new PlatformError('sandbox_operation_unknown', { operation: operation.slice(0, 100) });
+    return counted(project, true, () => placement(call, () => forward(operation, place, change, call)));
+  }
+
+  /** @param isLong only those that may take long are counted. */
+  async function counted(project: string, isLong: boolean, work: () => Promise<void>): Promise<void> {
+    if (!isLong) return work();
     const running = calls.get(project) ?? 0;
     if (running >= callsMax)
       throw new PlatformError('sandbox_limit', { what: 'One more call of this project at a time', limit: callsMax });
     calls.set(project, running + 1);
     try {
-      await placement(call, () => forward(operation, place, change, call));
+      await work();
     } finally {
       const left = calls.get(project)! - 1;
       if (left > 0) calls.set(project, left);
@@ -167,15 +173,32 @@ export function createSandboxRoutes(parts: SandboxRoutesParts): SandboxRoutes {
     for (const value of [prefix, cursor])
       if (value !== '' && !isSandboxId(value))
         throw invalid('prefix and cursor must be ids of sandboxes or their beginnings');
-    sendJson(response, await sandboxes.list(within, { prefix, cursor, limit }));
+    const page = { prefix, cursor, limit };
+    const isOfSnapshots = search.get('snapshots') === '1';
+    sendJson(response, await (isOfSnapshots ? sandboxes.listSnapshots : sandboxes.list)(within, page));
   }
 
   async function serve(
     operation: ServiceOperation,
     place: SandboxPlace,
     change: SandboxOptionsChange | null,
+    request: IncomingMessage,
   ): Promise<unknown> {
     switch (operation) {
+      case 'snapshot': {
+        const { id } = argumentsIn(request);
+        if (id !== undefined && !isSandboxId(id)) throw invalid(`The id of a snapshot ${ID_FORM}`);
+        return sandboxes.snapshot(place, id ?? null);
+      }
+      case 'fork': {
+        const { id } = argumentsIn(request);
+        if (!isSandboxId(id)) throw invalid(`The id of a sandbox ${ID_FORM}`);
+        await sandboxes.fork(place, id);
+        return null;
+      }
+      case 'deleteSnapshot':
+        await sandboxes.deleteSnapshot(place);
+        return null;
       case 'info':
         return sandboxes.info(place);
       case 'suspend':
@@ -267,6 +290,16 @@ async function fieldsOf(request: IncomingMessage): Promise<Fields> {
     return toFields(JSON.parse(Buffer.concat(chunks).toString() || '{}'));
   } catch (error) {
     throw error instanceof PlatformError ? error : invalid('The arguments are not JSON');
+  }
+}
+
+/** Arguments in a header: the body need not be read before the sandbox is known to be here. */
+function argumentsIn({ headers }: IncomingMessage): Fields {
+  const given = headers[ARGUMENTS_HEADER];
+  try {
+    return toFields(typeof given === 'string' ? JSON.parse(decodeURIComponent(given)) : {});
+  } catch (error) {
+    throw error instanceof PlatformError ? error : invalid(`The header ${ARGUMENTS_HEADER} is not JSON`);
   }
 }
 

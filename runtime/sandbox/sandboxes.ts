@@ -2,7 +2,7 @@
 // implements it over rows that say states and leases, and over a backend.
 import type { Duplex } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
-import type { SandboxInfo, SandboxPlace } from '#core/sandbox/operations.ts';
+import type { SandboxInfo, SandboxPlace, SandboxSnapshot } from '#core/sandbox/operations.ts';
 import type { SandboxOptionsChange } from '#core/sandbox/options.ts';
 
 /** A sandbox that runs, and is not suspended before `release`. */
@@ -57,6 +57,20 @@ export interface Sandboxes {
   resume(place: SandboxPlace, change?: SandboxOptionsChange | null): Promise<void>;
   /** Its processes end, with the calls that run in it; its files stay. No error where there is none. */
   stop(place: SandboxPlace): Promise<void>;
+  /**
+   * Keeps its files as they are now, in a snapshot of this id, or of one that is made up. Processes stand still
+   * meanwhile.
+   */
+  snapshot(place: SandboxPlace, id: string | null): Promise<SandboxSnapshot>;
+  /** Another sandbox of the same resource with its files and options. */
+  fork(place: SandboxPlace, id: string): Promise<void>;
+  /** By id, as `list` does. */
+  listSnapshots(
+    within: Omit<SandboxPlace, 'id'>,
+    page: { readonly prefix: string; readonly cursor: string; readonly limit: number },
+  ): Promise<{ readonly items: readonly SandboxSnapshot[]; readonly cursor: string | null }>;
+  /** @param snapshot its resource, and its own id. No error where there is none. */
+  deleteSnapshot(snapshot: SandboxPlace): Promise<void>;
   /** Calls that run in it end with `sandbox_destroyed`. No error where there is none. */
   destroy(place: SandboxPlace): Promise<void>;
   /** All of a project; those that can be had here are gone also where others are held elsewhere. */

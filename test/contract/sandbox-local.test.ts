@@ -15,7 +15,7 @@ testSandboxBackend('local processes', async () => {
   });
   return {
     backend,
-    offers: { sizes: null, image: null, egress: null },
+    offers: { sizes: null, image: null, egress: null, copies: true },
     async close() {
       await backend.close();
       rmSync(folder, { recursive: true });

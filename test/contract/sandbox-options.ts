@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { NO_OPTIONS, type EgressChoice, type MachineSize, type SandboxOptions } from '#core/sandbox/options.ts';
 import type { MachineSpec, SandboxBackend } from '#runtime/sandbox/backend.ts';
-import type { Asker } from './sandbox-asker.ts';
+import { askerOf, type Asker } from './sandbox-asker.ts';
 
 /** What a backend makes of options. */
 export interface Offers {
@@ -18,6 +18,8 @@ export interface Offers {
   readonly image: { readonly name: string; readonly mark: string } | RegExp | null;
   /** `narrows`, or the refusal; null: it does nothing. */
   readonly egress: 'narrows' | RegExp | null;
+  /** Whether machines can be copied; a pattern: why not. */
+  readonly copies: true | RegExp;
 }
 
 const ALLOW: EgressChoice = { mode: 'allow', allow: ['allowed.invalid', '*.below.invalid'] };
@@ -119,5 +121,47 @@ export function testOptions(
       },
       { egress: ALLOW },
     );
+  });
+
+  it('is copied with its files as they are, and neither hears of the other', async () => {
+    const { backend, offers } = offered();
+    if (offers.copies instanceof RegExp) {
+      const refused = { code: 'sandbox_copy_refused', message: offers.copies };
+      assert.throws(() => backend.checkCopy(), refused);
+      return assert.rejects(backend.copy('one', 'two'), refused);
+    }
+    await withMachine(async (box, spec) => {
+      // Written just now: what lies in memory alone counts as well.
+      await box.exec(
+        'mkdir -p deep/er; echo one > deep/er/file; chmod 751 deep/er/file; ln -s deep/er/file link; mkfifo pipe; head -c 3000000 /dev/urandom > large; sha256sum large > sum',
+      );
+      await box.ask('startProcess', { command: 'exec sleep 4719', processId: 'still' });
+      const to: MachineSpec = { ...spec, key: `${spec.key}c` };
+      try {
+        await backend.suspend(spec.key);
+        const sizeBytes = await backend.copy(spec.key, to.key);
+        await backend.resume(spec);
+        assert.ok(sizeBytes > 3_000_000 && sizeBytes < 100_000_000, String(sizeBytes));
+        assert.equal(await backend.state(to.key), 'stopped');
+        assert.ok((await backend.keys()).includes(to.key));
+        await backend.resume(to);
+        const copied = askerOf(backend, to.key);
+        assert.equal(
+          (await copied.exec('cat link; stat -c %a deep/er/file; sha256sum -c sum')).stdout,
+          'one\n751\nlarge: OK\n',
+        );
+        assert.deepEqual(await copied.ask('listProcesses'), []);
+        assert.equal((await box.ask<{ status: string }>('getProcess', { id: 'still' })).status, 'running');
+        await copied.write('deep/er/file', 'two');
+        await box.write('large', 'gone');
+        assert.equal(await box.read('link'), 'one\n');
+        assert.equal((await copied.exec('sha256sum -c sum')).stdout, 'large: OK\n');
+      } finally {
+        await backend.destroy(to.key);
+      }
+      assert.equal(await backend.state(to.key), 'absent');
+    });
+    await assert.rejects(backend.copy('nobody', 'other'), { code: 'sandbox_lost' });
+    assert.equal(await backend.state('other'), 'absent');
   });
 }

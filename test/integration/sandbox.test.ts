@@ -114,14 +114,14 @@ test('what no sandbox can be made of is refused with what it may be, and nothing
         'invalid_argument: machine must be one of small, default, large, xlarge, but is number',
         'invalid_argument: image must be the name of an image, such as "registry.example.com/tools:3", but is "-rf /"',
         'invalid_argument: image must be the name of an image, such as "registry.example.com/tools:3", but is ""',
-        'invalid_argument: A sandbox has no option "size": it takes machine, image, egress',
+        'invalid_argument: A sandbox has no option "size": it takes machine, image, egress, snapshot',
         'invalid_argument: egress must be { mode: "all" | "none" | "allow", allow: [...] }, but is "none"',
         'invalid_argument: egress.mode must be "all", "none" or "allow", but is "some"',
         'invalid_argument: egress.allow goes with the mode "allow", not "none"',
         'invalid_argument: egress.allow takes names such as "api.example.com" and "*.example.com", but is "http://a.b"',
         'invalid_argument: egress.allow has 101 names, and may have 100',
         'invalid_argument: egress has no "ports": it takes mode and allow',
-        'invalid_argument: A sandbox has no option "__proto__x": it takes machine, image, egress',
+        'invalid_argument: A sandbox has no option "__proto__x": it takes machine, image, egress, snapshot',
         'TypeError: The options of a sandbox must be an object with machine, image or egress, but are null',
         'TypeError: The options of a sandbox must be an object with machine, image or egress, but are string',
         'TypeError: The options of a sandbox must be an object with machine, image or egress, but are an array',
@@ -337,6 +337,49 @@ test('sandboxes are told apart by id and by resource, listed, suspended and dest
   );
 });
 
+test('a sandbox is kept as a snapshot, begun from it, and forked', async () => {
+  assert.deepEqual(
+    await run(`
+      const base = BOX.get('snap-base', { machine: 'small' });
+      await base.writeFile('deep/kept', 'one');
+      const { createdAt, sizeBytes, ...made } = await base.snapshot({ id: 'first' });
+      await base.writeFile('deep/kept', 'two');
+      const forked = await base.fork('snap-fork');
+      await base.destroy();
+      const begun = BOX.get('snap-new', { snapshot: 'first' });
+      const contents = [(await begun.readFile('deep/kept')).content, (await forked.readFile('deep/kept')).content];
+      const listed = (await BOX.listSnapshots({ prefix: 'fi' })).items.map(({ id, of }) => id + ' of ' + of);
+      const codes = [];
+      for (const call of [
+        () => begun.snapshot({ id: 'first' }), () => begun.fork('snap-fork'), () => begun.fork('../x'),
+        () => begun.snapshot({ id: 7 }), () => BOX.get('snap-none').snapshot(), () => BOX.get('snap-none', { snapshot: 'none' }).exec('true'),
+        () => OTHER.get('snap-none', { snapshot: 'first' }).exec('true'), () => BOX.deleteSnapshot('../x'),
+      ]) codes.push(await call().catch(({ code }) => code));
+      await BOX.deleteSnapshot('first');
+      return [made, sizeBytes, createdAt > 1e12, contents, forked.id, (await forked.info()).machine, listed, codes, (await BOX.listSnapshots()).items];`),
+    [
+      { id: 'first', of: 'snap-base' },
+      3,
+      true,
+      ['one', 'two'],
+      'snap-fork',
+      'small',
+      ['first of snap-base'],
+      [
+        'sandbox_exists',
+        'sandbox_exists',
+        'invalid_argument',
+        'invalid_argument',
+        'sandbox_copy_refused',
+        'snapshot_not_found',
+        'snapshot_not_found',
+        'invalid_argument',
+      ],
+      [],
+    ],
+  );
+});
+
 test('a call that runs while the sandbox is destroyed is told so', async () => {
   assert.deepEqual(
     await run(`
@@ -362,13 +405,17 @@ test('a program for Node has them too, and a session of its own', async () => {
      const { stdout, exitCode } = await session.exec('cat b; echo $ONE$TWO; exit 4');
      const events = await new Response(await box.execStream('echo streamed')).text();
      const failed = await box.readFile('none').catch(({ name, code }) => [name, code]);
+     const forked = await (await box.fork('fork-of-node')).exec('cat a/b');
+     const { of } = await box.snapshot({ id: 'of-node' });
+     const { items: snapshots } = await BOX.listSnapshots();
+     await BOX.deleteSnapshot('of-node');
      const { items } = await BOX.list({ prefix: 'node' });
-     console.log(JSON.stringify([stdout, exitCode, /"data":"streamed/.test(events), [...await box.readFileBytes('a/b')], failed, items[0].id, items[0].machine]));`,
+     console.log(JSON.stringify([stdout, exitCode, /"data":"streamed/.test(events), [...await box.readFileBytes('a/b')], failed, items[0].id, items[0].machine, forked.stdout, of, snapshots[0].id]));`,
     { cwd: folder },
   );
   assert.deepEqual(
     JSON.parse(output || '[]'),
-    ['hi12\n', 4, true, [104, 105], ['SandboxError', 'file_not_found'], 'node', 'small'],
+    ['hi12\n', 4, true, [104, 105], ['SandboxError', 'file_not_found'], 'node', 'small', 'hi', 'node', 'of-node'],
     errors,
   );
 });

@@ -20,7 +20,7 @@ const noLookup: LookupFunction = (_name, _options, done) =>
 const open = async (given?: { diskMb: number }): Promise<BackendCase> => {
   await makeToolsImage();
   const containers = await openTestContainers({ ...given, images: [TOOLS_IMAGE] });
-  return { ...containers, offers: containerOffers() };
+  return { ...containers, offers: containerOffers(given?.diskMb ?? 256) };
 };
 testSandboxBackend(`containers of ${engineName}`, () => open());
 testSandboxBackend(`containers of ${engineName}, without disks`, () => open({ diskMb: 0 }));

@@ -15,12 +15,17 @@ test(over('sandboxes that run, sleep, were stopped or ended by themselves leave 
     await Promise.all(machines.map((each) => backend.create(each)));
     const [, sleeping, stopped, ended] = machines as [unknown, ...Required<typeof machines>];
     await backend.suspend(sleeping!.key);
+    // A snapshot, as the service makes it.
+    await backend.copy(sleeping!.key, `${sleeping!.key}snapshot`);
     await backend.stop(stopped!.key);
     await askerOf(backend, ended!.key)
       .exec('kill -9 $PPID')
       .catch(() => {});
     await eventually('its end', async () => (await backend.state(ended!.key)) === 'stopped');
-    assert.deepEqual([...(await backend.keys())].toSorted(), machines.map(({ key }) => key).toSorted());
+    assert.deepEqual(
+      [...(await backend.keys())].toSorted(),
+      [...machines.map(({ key }) => key), `${sleeping!.key}snapshot`].toSorted(),
+    );
   } finally {
     await close();
   }

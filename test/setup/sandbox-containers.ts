@@ -94,7 +94,7 @@ export async function makeToolsImage(): Promise<void> {
 }
 
 /** What containers make of options, as their control groups say it. */
-export function containerOffers(): Offers {
+export function containerOffers(diskMb: number): Offers {
   const sizes = {
     small: '1 processors, 2048 MB, 512 tasks',
     default: '2 processors, 4096 MB, 1024 tasks',
@@ -124,6 +124,7 @@ export function containerOffers(): Offers {
     },
     image: { name: TOOLS_IMAGE, mark: TOOLS_MARK },
     egress: 'narrows',
+    copies: diskMb === 0 ? /sandboxes have no disks of their own here \(SANDBOX_DISK_MB=0\)$/ : true,
   };
 }
 

@@ -13,6 +13,11 @@ export interface SandboxRemoval {
   clearBuild(project: string, preview: string): Promise<void>;
 }
 
+interface SnapshotPage {
+  readonly items: readonly { readonly id: string }[];
+  readonly cursor: string | null;
+}
+
 const LIST_AT_ONCE = 100;
 const ANSWER_BYTES_MAX = 1024 * 1024;
 const CALL_MS = 120_000;
@@ -35,6 +40,12 @@ export function createSandboxRemoval(transport: Pick<SandboxTransport, 'request'
   return {
     async clear({ namespace, resource }) {
       const base = baseOf(namespace, resource);
+      const kept = `${base}?snapshots=1&limit=${LIST_AT_ONCE}`;
+      for (let isLast = false; !isLast;) {
+        const { items, cursor } = (await ask('GET', kept)) as SnapshotPage;
+        for (const { id } of items) await ask('POST', `${base}/${encodeURIComponent(id)}/deleteSnapshot`);
+        isLast = cursor === null;
+      }
       for (let count = 0, cursor = ''; ;) {
         const page = (await ask('GET', `${base}?limit=${LIST_AT_ONCE}&cursor=${encodeURIComponent(cursor)}`)) as {
           readonly items: readonly { readonly id: string }[];

@@ -1,6 +1,6 @@
 // What is known of the sandboxes of a platform, one row each, and which replica of the service has which: the interface
 // between sandboxes.ts and where the rows lie. rows-postgres.ts and rows-memory.ts implement it. Types only.
-import type { SandboxOptions } from '#core/sandbox/options.ts';
+import type { StoredOptions } from '#core/sandbox/options.ts';
 import type { SandboxInfo, SandboxPlace, SandboxState } from '#core/sandbox/operations.ts';
 
 /** A sandbox. */
@@ -10,7 +10,7 @@ export interface SandboxRow {
   readonly place: SandboxPlace;
   readonly provider: string;
   readonly state: SandboxState;
-  readonly options: SandboxOptions;
+  readonly options: StoredOptions;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
   readonly lastActiveAt: number;
@@ -37,7 +37,7 @@ export interface SandboxRows {
   /** @returns whether it is still ours. */
   save(key: string, state: SandboxState, lastActiveAt: number): Promise<boolean>;
   /** What it is made of from its next start on. @returns whether it is still ours. */
-  saveOptions(key: string, options: SandboxOptions): Promise<boolean>;
+  saveOptions(key: string, options: StoredOptions): Promise<boolean>;
   /** @returns those that are still ours, for another lease. */
   renew(keys: readonly string[]): Promise<readonly string[]>;
   /** Others may have it. */

@@ -12,10 +12,12 @@ import {
   type MachineSize,
   type SandboxOptions,
   type SandboxOptionsChange,
+  type StoredOptions,
 } from '#core/sandbox/options.ts';
 import type { MachineSpec, SandboxBackend } from '../backend.ts';
 import { HeldElsewhere, type HeldSandbox, type Sandboxes } from '../sandboxes.ts';
 import type { AiAccess } from './ai-access.ts';
+import { createCopies } from './copies.ts';
 import { infoOf, type IdleTimes, type SandboxRow, type SandboxRows } from './rows.ts';
 
 /** What it takes. */
@@ -38,7 +40,7 @@ interface Entry {
   readonly key: string;
   readonly place: SandboxPlace;
   state: SandboxState;
-  options: SandboxOptions;
+  options: StoredOptions;
   lastActiveAt: number;
   holds: number;
   /** Ends the calls that run in it. */
@@ -214,6 +216,8 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
   ): Promise<HeldSandbox> {
     if (isClosed) throw new PlatformError('sandbox_unavailable', { reason: 'the service is stopping' });
     if (wanted !== null) check(withChange(NO_OPTIONS, wanted));
+    const snapshot = wanted?.snapshot ?? null;
+    if (snapshot !== null) backend.checkCopy();
     const entry = await claim(place);
     if (key !== null && entry.key !== key) throw new PlatformError('sandbox_destroyed', { id: place.id });
     entry.holds++;
@@ -228,6 +232,7 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
       entry.lastActiveAt = Date.now();
       await inTurn(entry, async () => {
         if (wanted !== null) await change(entry, wanted);
+        if (snapshot !== null && entry.state === 'creating') await copies.begin(entry, snapshot);
         await wake(entry);
       });
     } catch (error) {
@@ -278,6 +283,25 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
     await own(place, destroyMachine);
   }
 
+  /** Nobody needs it here: another replica may have the next call. */
+  async function giveBack(entry: Entry): Promise<void> {
+    forget(entry);
+    await rows.release(entry.key);
+  }
+
+  const copies = createCopies<Entry>({
+    backend,
+    rows,
+    claim,
+    inTurn,
+    own,
+    save,
+    suspend,
+    wake,
+    destroy: destroyMachine,
+    giveBack,
+  });
+
   /** What is due for one that this replica has or can have. */
   async function tend(key: string, what: 'suspend' | 'stop' | 'destroy'): Promise<void> {
     const row = await rows.claimKey(key);
@@ -297,10 +321,7 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
         await backend.stop(key);
         await save(entry, 'stopped');
       }
-      if (entry.holds > 0) return;
-      // Nobody needs it here: another replica may have the next call.
-      forget(entry);
-      await rows.release(key);
+      if (entry.holds === 0) await giveBack(entry);
     });
   }
 
@@ -384,6 +405,10 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
       const held = await hold(place, wanted);
       held.release();
     },
+    snapshot: copies.snapshot,
+    fork: copies.fork,
+    listSnapshots: copies.listSnapshots,
+    deleteSnapshot: copies.deleteSnapshot,
     destroy,
     async destroyProject(project) {
       let elsewhere: HeldElsewhere | null = null;

@@ -66,14 +66,21 @@ export default function createSandboxes({
 
   class Calls {
     #fetcher: ReturnType<typeof createFetcher>;
+    #binding: string;
     #path: string;
     #options: string | null;
 
     /** @param options what the sandbox is made of, as the header has it. */
     constructor(binding: string, path: string, options: string | null = null) {
       this.#fetcher = createFetcher('sandbox.call', { binding });
+      this.#binding = binding;
       this.#path = path;
       this.#options = options;
+    }
+
+    /** Another sandbox of the same binding. */
+    of(id: string): Sandbox {
+      return new Sandbox(new Calls(this.#binding, `/${id}/`), id);
     }
 
     /** The answer of an operation. @throws {SandboxError} */
@@ -328,6 +335,15 @@ export default function createSandboxes({
       await this.#calls.ask('resume');
     }
 
+    async snapshot({ id }: Fields = {}): Promise<unknown> {
+      return this.#calls.read((await this.#calls.raw('snapshot', { id }, '')).json());
+    }
+
+    async fork(id: unknown): Promise<Sandbox> {
+      await (await this.#calls.raw('fork', { id }, '')).text();
+      return this.#calls.of(id as string);
+    }
+
     async destroy(): Promise<void> {
       await this.#calls.ask('destroy');
     }
@@ -349,8 +365,22 @@ export default function createSandboxes({
       return new Sandbox(new Calls(this.#binding, `/${id}/`, optionsOf(options)), id);
     }
 
-    async list({ prefix = '', cursor = '', limit = 100 }: Fields = {}): Promise<unknown> {
-      const search = `prefix=${encodeURIComponent(String(prefix))}&cursor=${encodeURIComponent(String(cursor ?? ''))}`;
+    list(page: Fields = {}): Promise<unknown> {
+      return this.#list(page, '');
+    }
+
+    listSnapshots(page: Fields = {}): Promise<unknown> {
+      return this.#list(page, 'snapshots=1&');
+    }
+
+    async deleteSnapshot(id: unknown): Promise<void> {
+      if (typeof id !== 'string' || !ID.test(id))
+        throw new SandboxError('invalid_argument', 'The id of a snapshot must be one that listSnapshots gives');
+      await new Calls(this.#binding, `/${id}/`).ask('deleteSnapshot');
+    }
+
+    async #list({ prefix = '', cursor = '', limit = 100 }: Fields, what: string): Promise<unknown> {
+      const search = `${what}prefix=${encodeURIComponent(String(prefix))}&cursor=${encodeURIComponent(String(cursor ?? ''))}`;
       const calls = new Calls(this.#binding, '/');
       const answer = await calls.send(`?${search}&limit=${encodeURIComponent(String(limit))}`, {});
       return calls.read(answer.json());

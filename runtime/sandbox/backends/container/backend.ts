@@ -125,6 +125,13 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
     }
   }
 
+  function checkCopy(): void {
+    if (disks === null)
+      throw new PlatformError('sandbox_copy_refused', {
+        reason: 'sandboxes have no disks of their own here (SANDBOX_DISK_MB=0)',
+      });
+  }
+
   async function inspect(key: string): Promise<(Inspected['State'] & Pick<Inspected['Config'], 'Labels'>) | null> {
     try {
       const { State, Config } = await api.call<Inspected>('GET', `/containers/${nameOf(key)}/json`);
@@ -249,6 +256,13 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
     provider: 'container',
     aiUrl: aiUrl === null ? null : AI_URL,
     check,
+    checkCopy,
+    copy: (from, to) =>
+      doing('copying the sandbox', async () => {
+        checkCopy();
+        if (!(await hasFiles(from))) throw new PlatformError('sandbox_lost', { reason: 'its files are gone' });
+        return disks!.copy(from, to);
+      }),
     create: (spec) =>
       doing('making the sandbox', async () => {
         if ((await stateOf(spec.key)) !== 'absent' || (await inspect(spec.key)) !== null) await remove(spec.key);

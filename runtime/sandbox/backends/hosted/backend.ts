@@ -98,6 +98,12 @@ export async function openHostedBackend(parts: HostedBackendParts): Promise<Sand
       refuse(`machines of a hosted provider have its network, which egress "${egress.mode}" cannot narrow`);
   }
 
+  function checkCopy(): never {
+    throw new PlatformError('sandbox_copy_refused', {
+      reason: 'a hosted provider makes copies by snapshots, which the key of this platform must not write',
+    });
+  }
+
   const typeOf = ({ machine }: SandboxOptions): string => machine ?? settings.machineType;
 
   /** What the provider said goes to operators; tenants hear that it failed. */
@@ -165,6 +171,9 @@ export async function openHostedBackend(parts: HostedBackendParts): Promise<Sand
     provider: 'hosted',
     aiUrl: settings.aiUrl,
     check,
+    checkCopy,
+    // Its caller has asked before.
+    copy: async () => checkCopy(),
     create: ({ key, place, options }) =>
       doing('making the sandbox', async () => {
         check(options);

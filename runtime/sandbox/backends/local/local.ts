@@ -1,8 +1,8 @@
 // Sandboxes for `platform dev` where no container engine answers: processes of this machine, one folder each. They do
 // NOT isolate: commands run as the developer, on the developer's files and network.
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { constants, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { cp, lstat, rm } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -137,6 +137,24 @@ export function createLocalBackend({ folder, environment, why = NO_ENGINE, warn 
     // A worker says them for where it is deployed.
     check: () => {},
     aiUrl: null,
+    checkCopy: () => {},
+    async copy(from, to) {
+      if (!keys().includes(from)) throw new PlatformError('sandbox_lost', { reason: 'its files are gone' });
+      let bytes = 0;
+      await cp(workspaceOf(from), workspaceOf(to), {
+        recursive: true,
+        verbatimSymlinks: true,
+        preserveTimestamps: true,
+        mode: constants.COPYFILE_FICLONE,
+        // Sockets and pipes belong to processes, of which a copy has none.
+        async filter(file) {
+          const entry = await lstat(file);
+          if (entry.isFile()) bytes += entry.size;
+          return entry.isFile() || entry.isDirectory() || entry.isSymbolicLink();
+        },
+      });
+      return bytes;
+    },
     async create(spec) {
       await end(spec.key);
       await rm(folderOf(spec.key), { recursive: true, force: true });

@@ -24,7 +24,7 @@ interface Machines {
 
 function open(
   t: TestContext,
-  given: { times?: IdleTimes; holder?: string } = {},
+  given: { times?: IdleTimes; holder?: string; perProjectMax?: number } = {},
 ): Machines & { readonly sandboxes: RunningSandboxes; readonly reports: string[] } {
   const states = new Map<string, MachineState>();
   const [calls, reports]: string[][] = [[], []];
@@ -42,6 +42,14 @@ function open(
     provider: 'local',
     check: () => {},
     aiUrl: null,
+    checkCopy: () => {},
+    async copy(from, to) {
+      calls!.push('copy');
+      await before.get('copy')?.();
+      assert.notEqual(states.get(from), 'running');
+      states.set(to, 'stopped');
+      return 4096;
+    },
     create: moving('create', 'running'),
     resume: moving('resume', 'running'),
     suspend: moving('suspend', 'suspended'),
@@ -57,7 +65,7 @@ function open(
     close: async () => {},
   };
   const { times = { idleMs: NEVER_MS, stopMs: NEVER_MS, destroyMs: NEVER_MS } } = given;
-  const rows = createMemoryRows({ provider: 'local', perProjectMax: 2, times });
+  const rows = createMemoryRows({ provider: 'local', perProjectMax: given.perProjectMax ?? 2, times });
   const sandboxes = startSandboxes({
     backend,
     rows:
@@ -222,6 +230,77 @@ test('a machine larger than the operator allows is refused, and nothing is made'
   });
   assert.deepEqual(calls, []);
   assert.equal(await sandboxes.info(place), null);
+});
+
+test('a snapshot is taken of what stands still, and is no sandbox that is listed', async (t) => {
+  const { sandboxes, calls, states } = open(t);
+  (await sandboxes.hold(place, { machine: 'small' })).release();
+  const made = await sandboxes.snapshot(place, 'base');
+  assert.deepEqual({ ...made, createdAt: 0 }, { id: 'base', of: 'a', sizeBytes: 4096, createdAt: 0 });
+  assert.deepEqual(calls, ['create', 'suspend', 'copy', 'resume']);
+  assert.deepEqual([...states.values()], ['running', 'stopped']);
+  const page = { prefix: '', cursor: '', limit: 10 };
+  assert.deepEqual(
+    (await sandboxes.list(place, page)).items.map(({ id }) => id),
+    ['a'],
+  );
+  assert.deepEqual(await sandboxes.listSnapshots(place, page), { items: [made], cursor: null });
+  await assert.rejects(sandboxes.snapshot(place, 'base'), {
+    code: 'sandbox_exists',
+    message: 'There is a snapshot base already',
+  });
+  await sandboxes.deleteSnapshot({ ...place, id: 'base' });
+  await sandboxes.deleteSnapshot({ ...place, id: 'base' });
+  assert.deepEqual([...states.values()], ['running']);
+});
+
+test('a sandbox begins with a snapshot where there is none yet, also when that sandbox is gone', async (t) => {
+  const { sandboxes, calls } = open(t, { perProjectMax: 3 });
+  (await sandboxes.hold(place)).release();
+  await sandboxes.snapshot(place, 'base');
+  await sandboxes.destroy(place);
+  calls.length = 0;
+  const b = { ...place, id: 'b' };
+  const held = await Promise.all([1, 2, 3].map(() => sandboxes.hold(b, { snapshot: 'base' })));
+  for (const one of held) one.release();
+  (await sandboxes.hold(b, { snapshot: 'another' })).release();
+  assert.deepEqual(calls, ['copy', 'resume']);
+  await assert.rejects(sandboxes.hold({ ...place, id: 'c' }, { snapshot: 'none' }), {
+    code: 'snapshot_not_found',
+    message: 'Project shop has no snapshot none',
+  });
+  assert.equal(await sandboxes.info({ ...place, id: 'c' }), null);
+  // Those of another project and another resource are theirs.
+  await assert.rejects(sandboxes.hold({ ...b, project: 'blog' }, { snapshot: 'base' }), { code: 'snapshot_not_found' });
+  await assert.rejects(sandboxes.hold({ ...b, resource: 'other' }, { snapshot: 'base' }), {
+    code: 'snapshot_not_found',
+  });
+});
+
+test('a fork has the options of the sandbox, and there is none of that id before', async (t) => {
+  const { sandboxes, calls } = open(t);
+  await assert.rejects(sandboxes.fork(place, 'b'), { code: 'sandbox_copy_refused', message: /there is no sandbox a,/ });
+  (await sandboxes.hold(place, { machine: 'large' })).release();
+  await sandboxes.fork(place, 'b');
+  assert.deepEqual(calls, ['create', 'suspend', 'copy', 'resume']);
+  const { state, machine } = (await sandboxes.info({ ...place, id: 'b' }))!;
+  assert.deepEqual([state, machine], ['stopped', 'large']);
+  await assert.rejects(sandboxes.fork(place, 'b'), { code: 'sandbox_exists', message: 'There is a sandbox b already' });
+});
+
+test('a copy that fails leaves the sandbox running and nothing else, and snapshots count as sandboxes', async (t) => {
+  const { sandboxes, states, before } = open(t);
+  (await sandboxes.hold(place)).release();
+  before.set('copy', () => {
+    before.delete('copy');
+    throw new PlatformError('sandbox_unavailable', { reason: 'the disk is full' });
+  });
+  await assert.rejects(sandboxes.snapshot(place, null), { code: 'sandbox_unavailable' });
+  assert.deepEqual([...states.values()], ['running']);
+  assert.match((await sandboxes.snapshot(place, null)).id, /^[0-9a-f]{16}$/);
+  await assert.rejects(sandboxes.snapshot(place, null), { code: 'sandbox_limit' });
+  await sandboxes.destroyProject('shop');
+  assert.equal(states.size, 0);
 });
 
 test('one that could not be destroyed can be used, and destroyed later', async (t) => {
