@@ -4,26 +4,14 @@ import type { LookupFunction } from 'node:net';
 import { test } from 'node:test';
 import type { SandboxBackend } from '#runtime/sandbox/backend.ts';
 import { askerOf } from '#test/contract/sandbox-asker.ts';
-import { testSandboxBackend, type BackendCase } from '#test/contract/sandbox.ts';
-import {
-  containerOffers,
-  engineName,
-  machine,
-  makeToolsImage,
-  openTestContainers,
-  TOOLS_IMAGE,
-} from '#test/setup/sandbox-containers.ts';
+import { testSandboxBackend } from '#test/contract/sandbox.ts';
+import { engineName, machine, openTestContainerCase, openTestContainers } from '#test/setup/sandbox-containers.ts';
 
 const noLookup: LookupFunction = (_name, _options, done) =>
   done(Object.assign(new Error('no name'), { code: 'ENOTFOUND' }), []);
 
-const open = async (given?: { diskMb: number }): Promise<BackendCase> => {
-  await makeToolsImage();
-  const containers = await openTestContainers({ ...given, images: [TOOLS_IMAGE] });
-  return { ...containers, offers: containerOffers(given?.diskMb ?? 256) };
-};
-testSandboxBackend(`containers of ${engineName}`, () => open());
-testSandboxBackend(`containers of ${engineName}, without disks`, () => open({ diskMb: 0 }));
+testSandboxBackend(`containers of ${engineName}`, () => openTestContainerCase());
+testSandboxBackend(`containers of ${engineName}, without disks`, () => openTestContainerCase({ diskMb: 0 }));
 
 test(`an image that may be asked for and that ${engineName} cannot get is said, by name`, async () => {
   const image = '127.0.0.1:9/nobody/has-this:1';

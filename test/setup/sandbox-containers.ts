@@ -10,6 +10,7 @@ import { openEngineApi } from '#runtime/sandbox/backends/container/engine-api.ts
 import type { MachineSpec, SandboxBackend } from '#runtime/sandbox/backend.ts';
 import { NO_OPTIONS } from '#core/sandbox/options.ts';
 import { guardedLookup } from '#runtime/engine/bindings/host-names.ts';
+import type { BackendCase } from '#test/contract/sandbox.ts';
 import type { Offers } from '#test/contract/sandbox-options.ts';
 import { padding, tarHeader } from '#deployments/archive/tar-header.ts';
 import { SANDBOX_IMAGE } from './sandbox-engine.ts';
@@ -73,10 +74,10 @@ export async function openTestContainers(given: Partial<ContainerBackendParts> =
 }
 
 /** Another image that sandboxes may ask for: the one of all tests, with a file. */
-export const TOOLS_IMAGE = 'platform-test-tools:3';
+const TOOLS_IMAGE = 'platform-test-tools:3';
 const TOOLS_MARK = '/opt/tools-mark';
 
-export async function makeToolsImage(): Promise<void> {
+async function makeToolsImage(): Promise<void> {
   const api = openEngineApi(socketPath);
   try {
     const { Id } = await api.call<{ Id: string }>('POST', '/containers/create', {
@@ -93,8 +94,14 @@ export async function makeToolsImage(): Promise<void> {
   }
 }
 
+/** A kind of machines for the contract of backends. */
+export async function openTestContainerCase({ diskMb = 256 } = {}): Promise<BackendCase> {
+  await makeToolsImage();
+  return { ...(await openTestContainers({ diskMb, images: [TOOLS_IMAGE] })), offers: containerOffers(diskMb) };
+}
+
 /** What containers make of options, as their control groups say it. */
-export function containerOffers(diskMb: number): Offers {
+function containerOffers(diskMb: number): Offers {
   const sizes = {
     small: '1 processors, 2048 MB, 512 tasks',
     default: '2 processors, 4096 MB, 1024 tasks',
