@@ -103,7 +103,8 @@ export interface SandboxInfo {
 /**
  * Why a call of a sandbox failed, by `code`: `invalid_argument`; `file_not_found`, `file_exists`, `file_type`,
  * `file_forbidden`, `sandbox_disk_full`; `process_not_found`, `process_exists`; `port_unreachable`; `git_failed`;
- * `sandbox_limit`; `sandbox_option_refused`; `sandbox_copy_refused`, `sandbox_exists`, `snapshot_not_found`; `sandbox_unavailable` and `sandbox_lost` (try again), `sandbox_destroyed`.
+ * `sandbox_limit`; `sandbox_option_refused`; `sandbox_copy_refused`, `sandbox_exists`, `snapshot_not_found`;
+ * `sandbox_unavailable` and `sandbox_lost` (try again), `sandbox_destroyed`.
  */
 export interface SandboxError extends Error {
   readonly name: 'SandboxError';
@@ -226,7 +227,7 @@ export interface Sandbox extends SandboxSession {
    * @param options `id`: one of your choosing, by the rules of `get`.
    */
   snapshot(options?: { id?: string }): Promise<SandboxSnapshot>;
-  /** Another sandbox, which there must not be yet, with the files and options of this one, and none of its processes. */
+  /** Another sandbox, which is not there yet, with the files and options of this one, and none of its processes. */
   fork(id: string): Promise<Sandbox>;
   /** Deletes the sandbox and everything in it. */
   destroy(): Promise<void>;

@@ -1,5 +1,5 @@
-// Which calls of sandboxes work over which machines, asked over the service's routes as the binding asks: each has to be
-// what the table of docs/sandbox-conformance.md says. Run over every backend by a file of its own.
+// Which calls of sandboxes work over which machines, asked over the service's routes as the binding asks: each has to
+// be what the table of docs/sandbox-conformance.md says. Run over every backend by a file of its own.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -14,7 +14,7 @@ import {
 } from '#core/sandbox/operations.ts';
 import { OPTIONS_HEADER, type SandboxOptionsChange } from '#core/sandbox/options.ts';
 import { startTestSandboxService, type TestSandboxService } from '#test/setup/sandbox-service.ts';
-import type { BackendCase } from './sandbox.ts';
+import type { OfferedCase } from './sandbox.ts';
 import type { Offers } from './sandbox-options.ts';
 
 const COLUMNS = ['Docker', 'podman', 'hosted provider', 'local processes'] as const;
@@ -90,6 +90,10 @@ const probes: Readonly<Record<Call, Probe>> = {
   fetch: async ({ ask }) => {
     const args = { port: 18_491, method: 'GET', path: '/', headers: [] };
     assert.equal(await ask('fetch', { args }), 'served');
+  },
+  connect: async ({ ask }) => {
+    const asked = { args: { port: 18_491 }, body: 'GET / HTTP/1.0\r\n\r\n' };
+    assert.match(String(await ask('connect', asked)), /^HTTP\/1\.1 200 [^]*served$/);
   },
   info: async ({ ask }) => assert.equal(((await ask('info')) as { state: string }).state, 'running'),
   list: async ({ get }) => assert.equal(((await get('')) as { items: object[] }).items.length, 1),
@@ -178,9 +182,9 @@ export function testConformanceTable(): void {
 }
 
 /** Asks each call over machines of a kind, and prints what came. */
-export function testConformance(column: Column, open: () => Promise<BackendCase>): void {
+export function testConformance(column: Column, open: () => Promise<OfferedCase>): void {
   describe(`calls of sandboxes over ${column}`, { concurrency: false }, () => {
-    let opened: BackendCase;
+    let opened: OfferedCase;
     let service: TestSandboxService;
     let box: Probed;
     const seen: string[] = [];

@@ -13,8 +13,12 @@ import { testOptions, type Offers } from './sandbox-options.ts';
 /** A backend, and what takes it away with all that it made. */
 export interface BackendCase {
   readonly backend: SandboxBackend;
-  readonly offers: Offers;
   close(): Promise<void>;
+}
+
+/** One whose machines are known for what they make of options. */
+export interface OfferedCase extends BackendCase {
+  readonly offers: Offers;
 }
 
 const FUZZ_SEED = 20_261_127;
@@ -30,9 +34,9 @@ function seeded(seed: number): () => number {
   };
 }
 
-export function testSandboxBackend(name: string, open: () => Promise<BackendCase>): void {
+export function testSandboxBackend(name: string, open: () => Promise<OfferedCase>): void {
   describe(`sandboxes of ${name}`, { concurrency: false }, () => {
-    let opened: BackendCase;
+    let opened: OfferedCase;
     let backend: SandboxBackend;
     let box: Asker;
     let key: string;

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createLocalBackend } from '#runtime/sandbox/backends/local/local.ts';
-import type { BackendCase } from '#test/contract/sandbox.ts';
+import type { OfferedCase } from '#test/contract/sandbox.ts';
 import { openDoubledBackend, startHostedProvider } from './hosted-provider.ts';
 
-export async function openLocalCase(): Promise<BackendCase> {
+export async function openLocalCase(): Promise<OfferedCase> {
   const folder = mkdtempSync(path.join(tmpdir(), 'sandboxes-test-'));
   const backend = createLocalBackend({
     folder: path.join(folder, 'boxes'),
@@ -24,7 +24,7 @@ export async function openLocalCase(): Promise<BackendCase> {
   };
 }
 
-export async function openHostedCase(): Promise<BackendCase> {
+export async function openHostedCase(): Promise<OfferedCase> {
   const provider = await startHostedProvider();
   const backend = await openDoubledBackend(provider);
   return {

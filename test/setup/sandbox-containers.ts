@@ -10,7 +10,7 @@ import { openEngineApi } from '#runtime/sandbox/backends/container/engine-api.ts
 import type { MachineSpec, SandboxBackend } from '#runtime/sandbox/backend.ts';
 import { NO_OPTIONS } from '#core/sandbox/options.ts';
 import { guardedLookup } from '#runtime/engine/bindings/host-names.ts';
-import type { BackendCase } from '#test/contract/sandbox.ts';
+import type { OfferedCase } from '#test/contract/sandbox.ts';
 import type { Offers } from '#test/contract/sandbox-options.ts';
 import { padding, tarHeader } from '#deployments/archive/tar-header.ts';
 import { SANDBOX_IMAGE } from './sandbox-engine.ts';
@@ -87,7 +87,7 @@ async function makeToolsImage(): Promise<void> {
     const bytes = Buffer.from('tools\n');
     const entries = [tarHeader('tools-mark', bytes.length), bytes, Buffer.alloc(padding(bytes.length) + 1024)];
     await api.upload(`/containers/${Id}/archive?path=/opt`, Readable.from(entries));
-    await api.call('POST', `/commit?container=${Id}&repo=platform-test-tools&tag=3`);
+    await api.call('POST', `/commit?container=${Id}&repo=platform-test-tools&tag=3`, {});
     await api.call('DELETE', `/containers/${Id}?force=true`);
   } finally {
     api.close();
@@ -95,7 +95,7 @@ async function makeToolsImage(): Promise<void> {
 }
 
 /** A kind of machines for the contract of backends. */
-export async function openTestContainerCase({ diskMb = 256 } = {}): Promise<BackendCase> {
+export async function openTestContainerCase({ diskMb = 256 } = {}): Promise<OfferedCase> {
   await makeToolsImage();
   return { ...(await openTestContainers({ diskMb, images: [TOOLS_IMAGE] })), offers: containerOffers(diskMb) };
 }
