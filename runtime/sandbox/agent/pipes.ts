@@ -42,7 +42,8 @@ export function createPipes(): Pipes {
   const nextName = (): string =>
     path.join((folder ??= mkdtempSync(path.join(tmpdir(), 'platform-pipes-'))), `${++made}`);
   const drop = (): void => {
-    if (folder !== null) rmSync(folder, { recursive: true, force: true });
+    // The program may be making names in it still.
+    if (folder !== null) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
     folder = null;
     names = [];
   };
