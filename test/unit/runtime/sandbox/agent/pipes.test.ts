@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { createPipes, type Pipes } from '#runtime/sandbox/agent/pipes.ts';
 
 describe('standard streams of commands', () => {
-  const environment = { ...process.env };
+  const { TMPDIR } = process.env;
   const folder = mkdtempSync(path.join(tmpdir(), 'pipes-test-'));
   let pipes: Pipes;
 
@@ -16,7 +16,9 @@ describe('standard streams of commands', () => {
     pipes = createPipes();
   });
   after(() => {
-    process.env = environment;
+    // Other files may run in this process.
+    if (TMPDIR === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = TMPDIR;
     rmSync(folder, { recursive: true });
   });
 

@@ -16,6 +16,7 @@ test('what is left out has its default', () => {
     organization: 'acme',
     template: null,
     snapshotId: null,
+    builds: null,
     machineType: 'default',
     ttlSeconds: 86_400,
     requiresScopedKey: false,
