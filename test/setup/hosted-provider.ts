@@ -48,9 +48,11 @@ export interface HostedProviderDouble {
   readonly baseUrl: string;
   /** Method and path of each request, without its query. */
   readonly requests: string[];
+  /** Told of each request as it came: its first line and headers, and its body. */
+  heard(head: string, body: Uint8Array): void;
   /** Machines there are. */
   names(): string[];
-  all(): readonly { readonly name: string; readonly machineType: string }[];
+  all(): readonly { readonly name: string; readonly machineType: string; readonly folder: string }[];
   /** For the next requests whose `METHOD /path` the pattern finds. */
   misbehave(pattern: RegExp, how: Misbehaviour, times?: number): void;
   key: { scoped: boolean; actions: string[]; expiresAt: string | null };
@@ -80,6 +82,7 @@ export async function startHostedProvider(): Promise<HostedProviderDouble> {
   server.on('upgrade', (request, socket, head) => {
     const url = new URL(request.url!, 'https://localhost');
     requests.push(`EXEC ${url.pathname}`);
+    double.heard(headOf(request), head);
     const rule = take(`EXEC ${url.pathname}`);
     if (rule?.kind === 'hang') return;
     const machine = machineOf(url.pathname, '/exec');
@@ -146,6 +149,7 @@ export async function startHostedProvider(): Promise<HostedProviderDouble> {
     const line = `${request.method} ${url.pathname}`;
     requests.push(line);
     const body = await buffer(request);
+    double.heard(headOf(request), body);
     const rule = take(line);
     if (rule?.kind === 'hang') return;
     if (rule?.kind === 'garbage') return void response.end('<html>Bad gateway</html>');
@@ -227,6 +231,7 @@ export async function startHostedProvider(): Promise<HostedProviderDouble> {
   const double: HostedProviderDouble = {
     baseUrl: '',
     requests,
+    heard: () => {},
     names: () => [...machines.values()].map(({ name }) => name),
     all: () => [...machines.values()],
     misbehave: (pattern, how, times = 1) => void rules.push({ pattern, how, times }),
@@ -254,6 +259,10 @@ export async function startHostedProvider(): Promise<HostedProviderDouble> {
   await once(server, 'listening');
   Object.assign(double, { baseUrl: `https://localhost:${(server.address() as AddressInfo).port}` });
   return double;
+}
+
+function headOf({ method, url, rawHeaders }: IncomingMessage): string {
+  return [`${method} ${url}`, ...rawHeaders].join('\n');
 }
 
 function shown({ id, name, machineType, state }: Machine): object {
