@@ -151,10 +151,16 @@ export async function machineThings(): Promise<Readonly<Record<string, readonly 
     const networks = await api.call<{ Name: string }[]>('GET', '/networks');
     const { stdout } = await runProgram('losetup', ['--list', '--noheadings', '--output', 'BACK-FILE']);
     return {
-      containers: containers.map(({ Id }) => Id),
-      volumes: (Volumes ?? []).map(({ Name }) => Name).filter((name) => !name.includes('-program-')),
-      networks: networks.map(({ Name }) => Name),
-      loops: stdout.split('\n').filter((line) => line.includes('sandbox-disks-')),
+      containers: containers.map(({ Id }) => Id).toSorted(),
+      volumes: (Volumes ?? [])
+        .map(({ Name }) => Name)
+        .filter((name) => !name.includes('-program-'))
+        .toSorted(),
+      networks: networks.map(({ Name }) => Name).toSorted(),
+      loops: stdout
+        .split('\n')
+        .filter((line) => line.includes('sandbox-disks-'))
+        .toSorted(),
       mounts: readFileSync('/proc/mounts', 'utf8')
         .split('\n')
         .filter((line) => line.includes('platform-sandbox-')),
