@@ -33,7 +33,7 @@ export default {
       await env.ORDER.trigger('${name}', { id: 'one' });
     }
     if (pathname === '/fill')
-      await env.DB.exec("CREATE TABLE big (bytes BLOB); WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) INSERT INTO big SELECT zeroblob(105000) FROM n");
+      await env.DB.exec("CREATE TABLE IF NOT EXISTS big (bytes BLOB); WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100) INSERT INTO big SELECT zeroblob(105000) FROM n");
     return Response.json({
       guests: (await env.DB.prepare('SELECT name FROM guests ORDER BY rowid').all()).results.map((row) => row.name),
       who: await env.KV.get('who'),
@@ -177,7 +177,8 @@ test('the bindings of each are asked from outside, by binding or by resource', a
 });
 
 test('a copy of 100 MB is whole, and all that a branch had goes with it, counted', async (t: TestContext) => {
-  await platform.fetch('shop', '/fill');
+  // Each has its own CPU budget, which a busy machine makes short.
+  for (let part = 0; part < 10; part++) assert.equal((await platform.fetch('shop', '/fill')).status, 200);
   await platform.deploy('shop', worker('large'), yaml, migrations, 'large');
   const artifact = record('shop').deployments[record('shop').branches['large']!]!.artifact;
   const startedAt = performance.now();
