@@ -287,7 +287,8 @@ export async function openSandbox(request: BuildRequest): Promise<Sandbox> {
   };
 }
 
-function foldersIn(workFolder: string): BuildFolders {
+/** The folders of a build below one of its own. */
+export function foldersIn(workFolder: string): BuildFolders {
   const of = (name: string): string => join(workFolder, name);
   return {
     git: of('git'),

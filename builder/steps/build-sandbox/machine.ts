@@ -7,7 +7,7 @@ import { PlatformError } from '#core/errors.ts';
 import { SANDBOX_BOUNDS } from '#core/sandbox/operations.ts';
 import { folderVariables, registryVariables } from '../environment.ts';
 import type { BuildProgram } from '../make-artifact.ts';
-import type { BuildFolders, Sandbox, SandboxCommand, SandboxExit } from '../sandbox.ts';
+import { foldersIn, type Sandbox, type SandboxCommand, type SandboxExit } from '../sandbox.ts';
 import { BuildFailure, type BuildRequest, type BuildSandbox } from '../types.ts';
 import { buildProgram } from './program.ts';
 
@@ -165,18 +165,6 @@ mkdir "$1"
 tar -xzf program.tgz -C "$1" --no-same-owner
 rm program.tgz
 touch "$1/whole"`;
-
-function foldersIn(workspace: string): BuildFolders {
-  const of = (name: string): string => join(workspace, name);
-  return {
-    git: of('git'),
-    source: of('source'),
-    home: of('home'),
-    tmp: of('tmp'),
-    cache: of('cache'),
-    artifact: of('artifact'),
-  };
-}
 
 /** A service that is away is waited for, as Postgres is. */
 async function untilThere<Result>(request: BuildRequest, work: () => Promise<Result>): Promise<Result> {
