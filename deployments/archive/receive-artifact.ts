@@ -1,7 +1,6 @@
 // Takes an artifact out of an archive that was uploaded: into `artifacts/` whole, or not at all. Its id is what its
 // content gives it, so a forged one can take nobody's place. Called by the upload route.
-import { once } from 'node:events';
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { access, mkdir, open, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { canonicalJson } from '#core/artifact-id.ts';
@@ -11,6 +10,7 @@ import { ArchiveError } from './archive-error.ts';
 import { checkManifest, checkMigrations, filesOf } from './manifest-check.ts';
 import { readArchive, type ArchiveLimits, type ReadFile } from './read-archive.ts';
 import { invalid, shown } from './tar-header.ts';
+import { writeNew } from './write-new.ts';
 
 /** An artifact that was taken in. */
 export interface ReceivedArtifact {
@@ -90,16 +90,9 @@ export async function checkFiles(
 }
 
 async function writeWhole(file: string, content: AsyncIterable<Uint8Array>): Promise<void> {
-  // Never over something that is there, and never through a link.
-  const stream = createWriteStream(file, { flags: 'wx', mode: 0o644, flush: true });
-  const failed = new Promise<never>((_, reject) => stream.once('error', reject));
-  failed.catch(() => {});
   try {
-    for await (const chunk of content) if (!stream.write(chunk)) await Promise.race([once(stream, 'drain'), failed]);
-    stream.end();
-    await Promise.race([once(stream, 'close'), failed]);
+    await writeNew(file, content, { mode: 0o644, flush: true });
   } catch (error) {
-    stream.destroy();
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') throw invalid(`${shown(path.basename(file))} differs from another file by its case alone`);
     throw error;

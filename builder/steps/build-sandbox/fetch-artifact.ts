@@ -1,7 +1,5 @@
 // Takes the archive of an artifact out of a build sandbox: hostile bytes, read entry by entry within the bounds of an
 // artifact, and written below one empty folder. take-artifact.ts compares the files with the manifest afterwards.
-import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
 import { mkdir, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { PlatformError } from '#core/errors.ts';
@@ -9,6 +7,7 @@ import { isArtifactId } from '#core/names.ts';
 import { ArchiveError } from '#deployments/archive/archive-error.ts';
 import { readArchive } from '#deployments/archive/read-archive.ts';
 import { BLOCK_BYTES } from '#deployments/archive/tar-header.ts';
+import { writeNew } from '#deployments/archive/write-new.ts';
 import { BuildFailure, type BuildRunLimits } from '../types.ts';
 import type { BuildMachine } from './machine.ts';
 
@@ -46,7 +45,7 @@ export async function fetchArtifact(
       const folder = dirname(file);
       if (!made.has(folder)) await mkdir(folder, { recursive: true, mode: 0o700 });
       made.add(folder);
-      await writeNew(file, content);
+      await writeNew(file, content, { mode: 0o600 });
     });
   } catch (error) {
     if (error instanceof ArchiveError) throw refusalOf(error);
@@ -76,20 +75,6 @@ async function* plain(
     if (bytes > bytesMax) throw new ArchiveError('artifact_too_large', `its archive has more than ${bytesMax} bytes`);
     if (bytes > room) throw new BuildFailure('disk_full', 'The disk of the builder has no room for the artifact');
     yield chunk;
-  }
-}
-
-/** Never over something that is there, and never through a link. */
-async function writeNew(file: string, content: AsyncIterable<Uint8Array>): Promise<void> {
-  const stream = createWriteStream(file, { flags: 'wx', mode: 0o600 });
-  const failed = new Promise<never>((_, reject) => stream.once('error', reject));
-  failed.catch(() => {});
-  try {
-    for await (const chunk of content) if (!stream.write(chunk)) await Promise.race([once(stream, 'drain'), failed]);
-    stream.end();
-    await Promise.race([once(stream, 'close'), failed]);
-  } finally {
-    stream.destroy();
   }
 }
 
