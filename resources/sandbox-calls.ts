@@ -2,7 +2,7 @@
 // sandboxes.ts: bodies stream both ways, who hangs up ends the call. What the service refuses becomes an error with its
 // code; what it answers is not read here.
 import { Readable } from 'node:stream';
-import { isErrorCode, PlatformError } from '#core/errors.ts';
+import { PlatformError } from '#core/errors.ts';
 import {
   ARGUMENTS_HEADER,
   SANDBOX_BOUNDS,
@@ -11,6 +11,7 @@ import {
   type ServiceOperation,
 } from '#core/sandbox/operations.ts';
 import { OPTIONS_HEADER, type SandboxOptionsChange } from '#core/sandbox/options.ts';
+import { REFUSAL_BYTES_MAX, refusalIn } from '#core/sandbox/refusal.ts';
 
 /** The way to the service. */
 export interface SandboxService {
@@ -45,8 +46,6 @@ export type SandboxRequest =
 
 /** Of what the service itself says. */
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
-const REFUSAL_BYTES_MAX = 64 * 1024;
-const REFUSAL_CHARS_MAX = 4000;
 
 /**
  * Asks, and returns the body of the answer.
@@ -116,16 +115,11 @@ async function refusalOf(status: number, body: Readable): Promise<PlatformError>
       if (bytes > REFUSAL_BYTES_MAX) break;
       chunks.push(chunk);
     }
-    const { code, message } = (JSON.parse(Buffer.concat(chunks).toString()) as { error: Record<string, unknown> })
-      .error;
+    const refusal = refusalIn(Buffer.concat(chunks).toString());
     // Its token is ours to have right, not the caller's.
-    if (isErrorCode(code) && code !== 'sandbox_unauthorized') {
-      const refusal = new PlatformError(code);
-      refusal.message = String(message).slice(0, REFUSAL_CHARS_MAX);
-      return refusal;
-    }
+    if (refusal !== null && refusal.code !== 'sandbox_unauthorized') return refusal;
   } catch {
-    // Of something between here and the service: its status is all that is known.
+    // Cut off: its status is all that is known.
   }
   return new PlatformError('sandbox_unavailable', { reason: `the sandbox service answered ${status}` });
 }

@@ -3,7 +3,7 @@
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { isErrorCode, PlatformError } from '../errors.ts';
+import { PlatformError } from '../errors.ts';
 import {
   ARGUMENTS_HEADER,
   type AgentOperation,
@@ -11,6 +11,7 @@ import {
   type SandboxPlace,
   type ServiceOperation,
 } from './operations.ts';
+import { REFUSAL_BYTES_MAX, refusalIn } from './refusal.ts';
 
 /** Where the service is. */
 export interface SandboxServiceAddress {
@@ -206,18 +207,8 @@ async function jsonOf(answer: IncomingMessage, signal: AbortSignal | undefined):
 
 /** As the service refused it: a code of ours, or one that says that it is no sandbox service. */
 async function refusalOf(answer: IncomingMessage): Promise<PlatformError> {
-  const text = await textOf(answer, 64 * 1024).catch(() => '');
-  try {
-    const { code, message } = (JSON.parse(text) as { error: { code?: unknown; message?: unknown } }).error;
-    if (isErrorCode(code)) {
-      const refusal = new PlatformError(code);
-      refusal.message = String(message).slice(0, 4000);
-      return refusal;
-    }
-  } catch {
-    // Not what the service says.
-  }
-  return odd(`it answers with status ${answer.statusCode}`);
+  const text = await textOf(answer, REFUSAL_BYTES_MAX).catch(() => '');
+  return refusalIn(text) ?? odd(`it answers with status ${answer.statusCode}`);
 }
 
 async function* eventsOf(answer: IncomingMessage): AsyncGenerator<SandboxEvent> {

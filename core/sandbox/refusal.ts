@@ -1,0 +1,20 @@
+// What the sandbox service and the agents in sandboxes refuse with, read by whoever asked them. Pure.
+import { isErrorCode, PlatformError } from '../errors.ts';
+
+/** Of an answer that refuses; what is longer is none. */
+export const REFUSAL_BYTES_MAX = 64 * 1024;
+const MESSAGE_CHARS_MAX = 4000;
+
+/** The error in `{"error": {"code", "message"}}`; null: it is not one of those that there are, whoever says so. */
+export function refusalIn(text: string): PlatformError | null {
+  let said: { readonly code?: unknown; readonly message?: unknown };
+  try {
+    said = (JSON.parse(text) as { error?: object } | null)?.error ?? {};
+  } catch {
+    return null;
+  }
+  if (!isErrorCode(said.code)) return null;
+  const refusal = new PlatformError(said.code);
+  refusal.message = String(said.message).slice(0, MESSAGE_CHARS_MAX);
+  return refusal;
+}
