@@ -18,6 +18,7 @@ import type { MachineSpec, SandboxBackend } from '../backend.ts';
 import { HeldElsewhere, type HeldSandbox, type Sandboxes } from '../sandboxes.ts';
 import type { AiAccess } from './ai-access.ts';
 import { createCopies } from './copies.ts';
+import { repeat } from './repeat.ts';
 import { infoOf, type IdleTimes, type SandboxRow, type SandboxRows } from './rows.ts';
 
 /** What it takes. */
@@ -357,25 +358,10 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
     );
   }
 
-  /** Again and again, each when the one before it is done. */
-  function repeat(ms: number, what: string, work: () => Promise<void>): () => Promise<void> {
-    let timer: NodeJS.Timeout;
-    let running: Promise<void> = Promise.resolve();
-    const next = (): void => {
-      running = work()
-        .catch((error: unknown) => report(`${what}: ${(error as Error).message}`))
-        .then(() => {
-          if (!isClosed) timer = setTimeout(next, ms);
-        });
-    };
-    timer = setTimeout(next, ms);
-    return () => {
-      clearTimeout(timer);
-      return running;
-    };
-  }
-  const ends = [repeat(sweepMs, 'sweep', sweep), repeat(Math.max(50, leaseMs / 3), 'leases', renew)];
-  if (ai !== null) ends.push(repeat(AI_LOOK_MS, 'AI tokens', refreshAi));
+  const often = (ms: number, what: string, work: () => Promise<void>): (() => Promise<void>) =>
+    repeat(ms, work, (error) => report(`${what}: ${error.message}`));
+  const ends = [often(sweepMs, 'sweep', sweep), often(Math.max(50, leaseMs / 3), 'leases', renew)];
+  if (ai !== null) ends.push(often(AI_LOOK_MS, 'AI tokens', refreshAi));
 
   return {
     hold: (place, change) => hold(place, change),
