@@ -13,6 +13,7 @@ import {
   type ServiceOperation,
 } from '#core/sandbox/operations.ts';
 import { OPTIONS_HEADER, type SandboxOptionsChange } from '#core/sandbox/options.ts';
+import { freePort } from '#test/setup/free-port.ts';
 import { startTestSandboxService, type TestSandboxService } from '#test/setup/sandbox-service.ts';
 import type { OfferedCase } from './sandbox.ts';
 import type { Offers } from './sandbox-options.ts';
@@ -41,8 +42,9 @@ interface Probed {
 
 type Probe = (box: Probed) => Promise<Word | void>;
 const stdoutOf = (answer: unknown): string => (answer as { stdout: string }).stdout;
-const SERVER =
-  "require('http').createServer((q, s) => s.end('served')).listen(18491, '127.0.0.1', () => console.log('up'))";
+/** Sandboxes that are processes of this machine share its ports with other tests. */
+const PORT = await freePort();
+const SERVER = `require('http').createServer((q, s) => s.end('served')).listen(${PORT}, '127.0.0.1', () => console.log('up'))`;
 
 /** In their order, over one sandbox. */
 const probes: Readonly<Record<Call, Probe>> = {
@@ -85,14 +87,14 @@ const probes: Readonly<Record<Call, Probe>> = {
     // Node itself: where containers have none, the platform's.
     const node = 'PATH=$PATH:/opt/platform-sandbox exec node -e "$0"';
     await ask('startProcess', { args: { command: ['sh', '-c', node, SERVER], processId: 'web' } });
-    await ask('waitForPort', { args: { port: 18_491, timeoutMs: 60_000 } });
+    await ask('waitForPort', { args: { port: PORT, timeoutMs: 60_000 } });
   },
   fetch: async ({ ask }) => {
-    const args = { port: 18_491, method: 'GET', path: '/', headers: [] };
+    const args = { port: PORT, method: 'GET', path: '/', headers: [] };
     assert.equal(await ask('fetch', { args }), 'served');
   },
   connect: async ({ ask }) => {
-    const asked = { args: { port: 18_491 }, body: 'GET / HTTP/1.0\r\n\r\n' };
+    const asked = { args: { port: PORT }, body: 'GET / HTTP/1.0\r\n\r\n' };
     assert.match(String(await ask('connect', asked)), /^HTTP\/1\.1 200 [^]*served$/);
   },
   info: async ({ ask }) => assert.equal(((await ask('info')) as { state: string }).state, 'running'),

@@ -4,7 +4,11 @@ import { randomBytes } from 'node:crypto';
 import { it } from 'node:test';
 import { buffer, text } from 'node:stream/consumers';
 import { RESPONSE_HEADER } from '#core/sandbox/operations.ts';
+import { freePort } from '#test/setup/free-port.ts';
 import type { Asker, Fields } from './sandbox-asker.ts';
+
+/** Sandboxes that are processes of this machine share its ports with other tests. */
+const [HTTP_PORT, GIT_PORT] = [await freePort(), await freePort()];
 
 /** Answers git's first question with what it sees of git, and with no. */
 const LOOKING_SERVER = `const fs = require('fs');
@@ -22,7 +26,7 @@ require('http').createServer((asked, answer) => {
   const mode = (fs.statSync(file).mode & 0o777).toString(8);
   fs.writeFileSync('looked.json', JSON.stringify({ header: asked.headers.authorization, seenIn, file, mode }));
   answer.writeHead(404).end();
-}).listen(18082, '127.0.0.1');`;
+}).listen(${GIT_PORT}, '127.0.0.1');`;
 
 /** @param box the machine that all of them use. */
 export function testFiles(box: () => Asker): void {
@@ -98,15 +102,15 @@ export function testFiles(box: () => Asker): void {
   it('asks servers that listen in the sandbox', async () => {
     const source = `require('http').createServer((q, s) => { let n = 0; q.on('data', (c) => n += c.length).on('end', () => {
       s.writeHead(201, { 'x-seen': q.headers['x-mine'], 'set-cookie': ['a=1', 'b=2'] });
-      s.end(q.method + ' ' + q.url + ' ' + n); }); }).listen(18080, '127.0.0.1');`;
+      s.end(q.method + ' ' + q.url + ' ' + n); }); }).listen(${HTTP_PORT}, '127.0.0.1');`;
     await box().write('server.cjs', source);
     const hasNode = (await box().exec('command -v node')).success;
     if (!hasNode) return;
     await box().ask('startProcess', { command: 'exec node server.cjs', processId: 'http' });
-    await box().ask('waitForPort', { port: 18080, timeoutMs: 60_000 });
+    await box().ask('waitForPort', { port: HTTP_PORT, timeoutMs: 60_000 });
     const answer = await box().raw(
       'fetch',
-      { port: 18080, method: 'POST', path: '/a?b=c', headers: [['x-mine', 'yes']] },
+      { port: HTTP_PORT, method: 'POST', path: '/a?b=c', headers: [['x-mine', 'yes']] },
       Buffer.from('12345'),
     );
     const head = JSON.parse(decodeURIComponent(answer.headers[RESPONSE_HEADER] as string)) as {
@@ -124,11 +128,11 @@ export function testFiles(box: () => Asker): void {
     );
     assert.equal(await text(answer), 'POST /a?b=c 5');
     await box().ask('killProcess', { id: 'http' });
-    await assert.rejects(box().ask('fetch', { port: 18080, method: 'GET', path: '/', headers: [] }), {
+    await assert.rejects(box().ask('fetch', { port: HTTP_PORT, method: 'GET', path: '/', headers: [] }), {
       code: 'port_unreachable',
-      message: 'Nothing answers on port 18080 of the sandbox: nothing listens there',
+      message: `Nothing answers on port ${HTTP_PORT} of the sandbox: nothing listens there`,
     });
-    await assert.rejects(box().ask('waitForPort', { port: 18080, timeoutMs: 1 }), { code: 'port_unreachable' });
+    await assert.rejects(box().ask('waitForPort', { port: HTTP_PORT, timeoutMs: 1 }), { code: 'port_unreachable' });
   });
 
   it('clones a repository, and keeps no credentials', async () => {
@@ -159,8 +163,8 @@ export function testFiles(box: () => Asker): void {
     await box().write('looking.cjs', LOOKING_SERVER);
     const node = '$(command -v node || echo /opt/platform-sandbox/node)';
     await box().ask('startProcess', { command: `exec ${node} looking.cjs`, processId: 'looking' });
-    await box().ask('waitForPort', { port: 18082, timeoutMs: 60_000 });
-    const url = 'http://me:s3cret-in-git@127.0.0.1:18082/r.git';
+    await box().ask('waitForPort', { port: GIT_PORT, timeoutMs: 60_000 });
+    const url = `http://me:s3cret-in-git@127.0.0.1:${GIT_PORT}/r.git`;
     await assert.rejects(box().ask('gitCheckout', { url }), { code: 'git_failed' });
     const { header, seenIn, file, mode } = JSON.parse(await box().read('looked.json')) as Record<string, unknown>;
     assert.equal(header, `Basic ${Buffer.from('me:s3cret-in-git').toString('base64')}`);

@@ -9,7 +9,7 @@ const site = `
 let count = 0;
 async function work(what) {
   if (what === 'spin') for (;;);
-  if (what === 'grow') for (const kept = []; ;) kept.push(new Array(10_000).fill({ at: kept.length }));
+  if (what === 'grow') for (const kept = []; ;) kept.push(new Array(500_000).fill({ at: kept.length }));
   console.log('event ' + ++count);
 }
 export default {

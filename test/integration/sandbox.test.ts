@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { freePort } from '#test/setup/free-port.ts';
 import { runChild } from '#test/setup/node-program.ts';
 import { startDev, type TestDev } from '#test/setup/dev.ts';
 import { send } from '#test/setup/send.ts';
@@ -249,20 +250,21 @@ test('a folder is watched until the reader goes', async () => {
 });
 
 test('a server in the background is asked, its log read, and it is ended', async () => {
+  const port = await freePort();
   const server = `require('http').createServer((q, s) => { let body = ''; q.on('data', (c) => body += c).on('end', () => {
     console.log(q.url); s.writeHead(201, 'Made', { 'x-seen': q.headers['x-mine'] ?? '', 'set-cookie': ['a=1', 'b=2'] });
-    s.end(q.method + ' ' + body); }); }).listen(18481, '127.0.0.1')`;
+    s.end(q.method + ' ' + body); }); }).listen(${port}, '127.0.0.1')`;
   assert.deepEqual(
     await run(`
       const box = BOX.get('one');
       await box.writeFile('server.cjs', ${JSON.stringify(server)});
       const { id, status } = await box.startProcess(['node', 'server.cjs'], { processId: 'web' });
-      await box.waitForPort(18481);
-      const answer = await box.fetch(18481, '/a?b=c', { method: 'POST', body: 'hello', headers: { 'x-mine': 'yes' } });
+      await box.waitForPort(${port});
+      const answer = await box.fetch(${port}, '/a?b=c', { method: 'POST', body: 'hello', headers: { 'x-mine': 'yes' } });
       const said = [answer.status, answer.statusText, answer.headers.get('x-seen'), answer.headers.getSetCookie(), await answer.text()];
       const { logs } = await box.getProcessLogs(id);
       await box.killProcess(id);
-      const refused = await box.fetch(18481, '/').catch(({ code }) => code);
+      const refused = await box.fetch(${port}, '/').catch(({ code }) => code);
       return [id, status, said, logs, (await box.getProcess(id)).status, refused, await box.getProcess('none')];`),
     [
       'web',
@@ -277,17 +279,18 @@ test('a server in the background is asked, its log read, and it is ended', async
 });
 
 test('an exposed port has an address on localhost', async () => {
-  const server = `require('http').createServer((_, s) => s.end('from inside')).listen(18482, '127.0.0.1')`;
+  const port = await freePort();
+  const server = `require('http').createServer((_, s) => s.end('from inside')).listen(${port}, '127.0.0.1')`;
   const { url, token } = (await run(`
     const box = BOX.get('one');
     await box.startProcess(['node', '-e', ${JSON.stringify(server)}], { processId: 'seen' });
-    await box.waitForPort(18482);
-    return box.exposePort(18482);`)) as { url: string; token: string };
+    await box.waitForPort(${port});
+    return box.exposePort(${port});`)) as { url: string; token: string };
   assert.match(url, /^http:\/\/port---[a-z2-7]{16}\.localhost:\d+\/$/);
   const { host } = new URL(url);
   assert.equal((await send(dev.port, host, `/?token=${token}`)).text, 'from inside');
   assert.equal((await send(dev.port, host, '/')).status, 401);
-  await run(`await BOX.get('one').killProcess('seen'); await BOX.get('one').unexposePort(18482);`);
+  await run(`await BOX.get('one').killProcess('seen'); await BOX.get('one').unexposePort(${port});`);
   assert.equal((await send(dev.port, host, `/?token=${token}`)).status, 404);
 });
 
