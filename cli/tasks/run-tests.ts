@@ -1,7 +1,8 @@
 // Runs test files with node:test, the longest first: how long each took last time is in node_modules/.cache, and where
 // that is not known folder and size decide. Started by test.ts: `--test-concurrency=N`, `--test-reporter=NAME`,
-// `--group-units`, files.
-import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+// `--group-units`, `--always`, files. TEST_FAILURES names a file to which it adds those that failed, a line each;
+// TEST_ONLY names such a file: of the given ones those alone run, unless it is `--always`.
+import { appendFileSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { run } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -25,7 +26,13 @@ async function main(words: readonly string[]): Promise<void> {
   const known = readDurations();
   const took: Record<string, number> = {};
   const chosen = words.filter((word) => !word.startsWith('--'));
-  const files = words.includes('--group-units') ? grouped(chosen) : chosen;
+  const { TEST_ONLY: only, TEST_FAILURES: failures } = process.env;
+  // Of this run, not of the runs that tests start.
+  for (const name of ['TEST_ONLY', 'TEST_FAILURES']) delete process.env[name];
+  const given = words.includes('--group-units') ? grouped(chosen) : chosen;
+  const files = only === undefined || words.includes('--always') ? given : listed(given, only);
+  if (files.length === 0) return;
+  const failed = new Set<string>();
   const stream = run({
     files: longestFirst(files, known, (file) => statSync(path.join(root, file)).size).map((file) =>
       path.join(root, file),
@@ -37,12 +44,29 @@ async function main(words: readonly string[]): Promise<void> {
     ...({ globalSetupPath: path.join(root, 'test/setup/global.ts') } as object),
   });
   stream.on('test:summary', ({ file, success, duration_ms: ms }) => {
-    if (file !== undefined) took[path.relative(root, file)] = Math.round(ms);
-    else if (!success) process.exitCode = 1;
+    if (file === undefined) {
+      if (!success) process.exitCode = 1;
+      return;
+    }
+    took[path.relative(root, file)] = Math.round(ms);
+    if (!success) failed.add(path.relative(root, file));
   });
-  stream.once('end', () => writeDurations({ ...known, ...took }));
+  // A file whose process ended badly is one that failed, by its path.
+  stream.on('test:fail', ({ name, file }) => {
+    if (name === file) failed.add(path.relative(root, file));
+  });
+  stream.once('end', () => {
+    writeDurations({ ...known, ...took });
+    if (failures !== undefined) appendFileSync(failures, [...failed, ''].join('\n'));
+  });
   const reporter = await loadReporter(option('test-reporter') ?? 'spec');
   stream.compose(reporter).pipe(process.stdout);
+}
+
+/** Those of the files that have a line in the list. */
+function listed(files: readonly string[], list: string): readonly string[] {
+  const lines = new Set(readFileSync(list, 'utf8').split('\n'));
+  return files.filter((file) => lines.has(file));
 }
 
 /**

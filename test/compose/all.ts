@@ -30,7 +30,7 @@ async function run(words: readonly string[]): Promise<number> {
       named.length === 0 ? file !== BY_NAME : named.some((word) => file.includes(word));
     if (named.length === 0)
       process.stdout.write(`Not run: ${BY_NAME}, which has not passed as a whole yet (name it)\n`);
-    const first = await runTestFiles([FILES[0]!], options);
+    const first = await runTestFiles([FILES[0]!], [...options, '--always']);
     if (first !== 0) return first;
     process.env['TEST_COMPOSE_BUILT'] = '1';
     let code = 0;
