@@ -164,6 +164,7 @@ export const errorTable = {
   file_forbidden: { status: 403, blame: 'worker', message: '{path} may not be {action}: {reason}' },
   sandbox_disk_full: { status: 507, blame: 'worker', message: 'The disk of the sandbox is full' },
   process_not_found: { status: 404, blame: 'worker', message: 'There is no process {id} in this sandbox' },
+  terminal_unavailable: { status: 422, blame: 'worker', message: 'There is no terminal here: {reason}' },
   process_exists: { status: 409, blame: 'worker', message: 'Process {id} runs already' },
   port_unreachable: {
     status: 502,

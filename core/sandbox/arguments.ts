@@ -67,6 +67,33 @@ export function toPath(value: unknown, what = 'The path'): string {
   return path;
 }
 
+/** How large a terminal is. */
+export interface TerminalSize {
+  readonly cols: number;
+  readonly rows: number;
+}
+
+export function toTerminalSize({ cols, rows }: Fields): TerminalSize {
+  const side = (value: unknown, what: string, otherwise: number): number =>
+    toWhole(value, what, { least: 1, most: SANDBOX_BOUNDS.terminalSideMax, otherwise });
+  return { cols: side(cols, 'cols', 80), rows: side(rows, 'rows', 24) };
+}
+
+/** What runs in a terminal; `command` null: a login shell. */
+export interface TerminalArguments extends Omit<CommandArguments, 'command'> {
+  readonly command: CommandArguments['command'] | null;
+  readonly size: TerminalSize;
+}
+
+export function toTerminalArguments({ command, cwd, env, cols, rows }: Fields): TerminalArguments {
+  const isShell = command === undefined || command === null;
+  return {
+    ...toCommandArguments({ command: isShell ? 'sh' : command, cwd, env }),
+    ...(isShell && { command: null }),
+    size: toTerminalSize({ cols, rows }),
+  };
+}
+
 /** Names and values of the environment of commands. */
 export function toVariables(value: unknown): Readonly<Record<string, string>> {
   if (value === null || typeof value !== 'object' || Array.isArray(value))

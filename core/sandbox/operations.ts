@@ -45,6 +45,8 @@ export const agentOperations = {
   waitForPort: json,
   fetch: { body: 'raw', answer: 'forwarded' },
   connect: { body: 'raw', answer: 'bytes', isDuplex: true },
+  /** Frames both ways (terminal-frames.ts). */
+  terminal: { body: 'raw', answer: 'bytes', isDuplex: true },
 } as const satisfies Readonly<Record<string, Shape>>;
 
 /** What the service asks of the agent, and nobody of the service. */
@@ -178,6 +180,9 @@ export const SANDBOX_BOUNDS = {
   /** Entries of one `listFiles`. */
   filesMax: 10_000,
   watchesMax: 20,
+  terminalsMax: 20,
+  /** Columns of a terminal, and rows. */
+  terminalSideMax: 1000,
   /** Of one sandbox. */
   exposedPortsMax: 20,
 } as const;

@@ -29,6 +29,39 @@ export interface SandboxExecOptions {
   signal?: AbortSignal;
 }
 
+/** What runs in a terminal, and how large it is. */
+export interface SandboxTerminalOptions {
+  /** A text in a shell, a list as a program with its arguments; a login shell by default, bash where there is one. */
+  command?: string | readonly string[];
+  /** Columns, 80 by default, at most 1,000. */
+  cols?: number;
+  /** 24 by default, at most 1,000. */
+  rows?: number;
+  /** Working directory; `/workspace` by default. */
+  cwd?: string;
+  /** Variables besides those of the sandbox; `TERM` is `xterm-256color` where neither says another. */
+  env?: Record<string, string>;
+  /** Hangs up: `readable` fails with its reason, and `exited` too. */
+  signal?: AbortSignal;
+}
+
+/** A terminal in a sandbox. It lasts as long as its caller, at most: the invocation, or the request. */
+export interface SandboxTerminal {
+  /** What is printed, escape sequences and all. Its program waits for whoever does not read; to cancel it hangs up. */
+  readonly readable: ReadableStream<Uint8Array>;
+  /** What is typed: Ctrl-C is `\x03`. To close it is the end of input for each program that reads. */
+  readonly writable: WritableStream<Uint8Array | string>;
+  /** Another size, of 1 to 1,000 each; of several at once the last one counts. */
+  resize(cols: number, rows: number): Promise<void>;
+  /**
+   * How its program ended, once what it printed has been read but for the last 64 KiB; 128 and the signal's number
+   * where a signal ended it.
+   */
+  readonly exited: Promise<{ readonly exitCode: number; readonly signal?: string }>;
+  /** Hangs up: its programs get SIGHUP, and what is left of them after two seconds SIGKILL. */
+  close(): void;
+}
+
 /** A background process in a sandbox. */
 export interface SandboxProcess {
   readonly id: string;
@@ -103,8 +136,8 @@ export interface SandboxInfo {
 /**
  * Why a call of a sandbox failed, by `code`: `invalid_argument`; `file_not_found`, `file_exists`, `file_type`,
  * `file_forbidden`, `sandbox_disk_full`; `process_not_found`, `process_exists`; `port_unreachable`; `git_failed`;
- * `sandbox_limit`; `sandbox_option_refused`; `sandbox_copy_refused`, `sandbox_exists`, `snapshot_not_found`;
- * `sandbox_unavailable` and `sandbox_lost` (try again), `sandbox_destroyed`.
+ * `terminal_unavailable`; `sandbox_limit`; `sandbox_option_refused`; `sandbox_copy_refused`, `sandbox_exists`,
+ * `snapshot_not_found`; `sandbox_unavailable` and `sandbox_lost` (try again), `sandbox_destroyed`.
  */
 export interface SandboxError extends Error {
   readonly name: 'SandboxError';
@@ -141,6 +174,12 @@ export interface SandboxSession {
    * (`data`), at last `complete` (`exitCode`, `success`, `timedOut`, `durationMs`).
    */
   execStream(command: string | readonly string[], options?: SandboxExecOptions): Promise<ReadableStream<Uint8Array>>;
+  /**
+   * Opens a terminal with a program, a shell where none is said.
+   *
+   * @example const shell = await sandbox.terminal({ cols: 120, rows: 40 }); return new Response(shell.readable);
+   */
+  terminal(options?: SandboxTerminalOptions): Promise<SandboxTerminal>;
   /** A file as text, or in base64. */
   readFile(path: string, options?: { encoding?: 'utf8' | 'base64' }): Promise<{ content: string }>;
   readFileBytes(path: string): Promise<Uint8Array>;

@@ -1,6 +1,8 @@
-// Logs what commands print (`SANDBOX_LOG_EXEC`): of `exec` and `execStream` the beginning of the answer, read as it
-// passes, in one line when the command is over. Never its arguments, which may have secrets. Used by routes.ts.
+// Logs what commands print (`SANDBOX_LOG_EXEC`): of `exec`, `execStream` and `terminal` the beginning of the answer, as
+// it passes, in one line when the command is over. Never its arguments, or what is typed, which may have secrets. Used
+// by routes.ts.
 import { SANDBOX_BOUNDS, type AgentOperation, type SandboxPlace } from '#core/sandbox/operations.ts';
+import { exitIn, TERMINAL_FRAME, terminalFrames } from '#core/sandbox/terminal-frames.ts';
 
 /** A line of the log. */
 export interface ExecLine extends SandboxPlace {
@@ -22,7 +24,7 @@ const { loggedBytesMax } = SANDBOX_BOUNDS;
 
 export function createExecLog(write: (line: ExecLine) => void): ExecLog {
   return (place, operation) => {
-    if (operation !== 'exec' && operation !== 'execStream') return null;
+    if (operation !== 'exec' && operation !== 'execStream' && operation !== 'terminal') return null;
     return async function* passed(answer) {
       const kept: Buffer[] = [];
       let bytes = 0;
@@ -35,14 +37,38 @@ export function createExecLog(write: (line: ExecLine) => void): ExecLog {
         }
         isCut = bytes > loggedBytesMax;
       } finally {
-        const text = Buffer.concat(kept).toString();
-        write({ ...place, ...(operation === 'exec' ? resultIn(text) : eventsIn(text)), isCut });
+        const answered = Buffer.concat(kept);
+        write({ ...place, ...(await seenIn(operation, answered)), isCut });
       }
     };
   };
 }
 
 type Seen = Pick<ExecLine, 'stdout' | 'stderr' | 'exitCode'>;
+
+function seenIn(operation: 'exec' | 'execStream' | 'terminal', answered: Buffer): Seen | Promise<Seen> {
+  if (operation === 'terminal') return printedIn(answered);
+  const text = answered.toString();
+  return operation === 'exec' ? resultIn(text) : eventsIn(text);
+}
+
+async function printedIn(answered: Buffer): Promise<Seen> {
+  const printed: Uint8Array[] = [];
+  let exitCode: number | null = null;
+  try {
+    for await (const frame of terminalFrames(only(answered))) {
+      if (frame.type === TERMINAL_FRAME.bytes) printed.push(frame.bytes);
+      if (frame.type === TERMINAL_FRAME.exit) exitCode = exitIn(frame)?.exitCode ?? null;
+    }
+  } catch {
+    // The beginning ends within a frame.
+  }
+  return { stdout: Buffer.concat(printed).toString(), stderr: '', exitCode };
+}
+
+async function* only(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
+}
 
 /** Of the beginning of a JSON, the texts as far as they go. An agent may say anything. */
 function resultIn(text: string): Seen {

@@ -22,7 +22,7 @@ export interface Started {
   readonly exitCode: number | null;
 }
 
-const RAW: ReadonlySet<string> = new Set(['writeFile', 'fetch', 'connect']);
+const RAW: ReadonlySet<string> = new Set(['writeFile', 'fetch', 'connect', 'terminal']);
 
 /** Whoever asks one machine. */
 export interface Asker {

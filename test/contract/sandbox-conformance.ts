@@ -13,6 +13,7 @@ import {
   type ServiceOperation,
 } from '#core/sandbox/operations.ts';
 import { OPTIONS_HEADER, type SandboxOptionsChange } from '#core/sandbox/options.ts';
+import { TERMINAL_FRAME, terminalFrame } from '#core/sandbox/terminal-frames.ts';
 import { freePort } from '#test/setup/free-port.ts';
 import { startTestSandboxService, type TestSandboxService } from '#test/setup/sandbox-service.ts';
 import type { OfferedCase } from './sandbox.ts';
@@ -28,7 +29,7 @@ type Word = 'yes' | 'refused' | 'ignored';
 
 interface Asked {
   readonly args?: object;
-  readonly body?: string;
+  readonly body?: string | Buffer<ArrayBuffer>;
   readonly options?: SandboxOptionsChange;
   readonly id?: string;
 }
@@ -96,6 +97,12 @@ const probes: Readonly<Record<Call, Probe>> = {
   connect: async ({ ask }) => {
     const asked = { args: { port: PORT }, body: 'GET / HTTP/1.0\r\n\r\n' };
     assert.match(String(await ask('connect', asked)), /^HTTP\/1\.1 200 [^]*served$/);
+  },
+  terminal: async ({ ask }) => {
+    const size = terminalFrame(TERMINAL_FRAME.size, { cols: 132, rows: 50 });
+    const typed = terminalFrame(TERMINAL_FRAME.bytes, Buffer.from('typed\n'));
+    const asked = { args: { command: 'read line; stty size; echo "<$line>"' }, body: Buffer.concat([size, typed]) };
+    assert.match(String(await ask('terminal', asked)), /50 132\r\n<typed>\r\n[^]*\{"exitCode":0\}$/);
   },
   info: async ({ ask }) => assert.equal(((await ask('info')) as { state: string }).state, 'running'),
   list: async ({ get }) => assert.equal(((await get('')) as { items: object[] }).items.length, 1),

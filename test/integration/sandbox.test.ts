@@ -56,6 +56,20 @@ test('a command gives its output and exit code, and the developer is told that n
   await dev.printed(/sandboxes are processes of this machine here and do NOT isolate/);
 });
 
+test('a terminal is two streams, has the size that it is given, and says how its program ended', async () => {
+  assert.deepEqual(
+    await run(`
+      const box = BOX.get('one');
+      const terminal = await box.terminal({ command: 'stty size; read line; echo "<$line>"; stty size; tty >&2; exit 7', cols: 100, rows: 30, env: { A: 'b' } });
+      await terminal.resize(132, 50);
+      const writer = terminal.writable.getWriter();
+      await writer.write('typed\\r');
+      const printed = await new Response(terminal.readable).text();
+      return [printed.replace(/pts.\\d+/, 'pts/N'), await terminal.exited];`),
+    ['30 100\r\ntyped\r\n<typed>\r\n50 132\r\n/dev/pts/N\r\n', { exitCode: 7 }],
+  );
+});
+
 test('a handle is there at once, and an odd id is refused', async () => {
   assert.deepEqual(
     await run(`return [BOX.get('user-1.a_B').id, ...['', 'a/b', '../x', 'ü', 7, 'x'.repeat(64)].map((id) => {

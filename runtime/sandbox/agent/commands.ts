@@ -1,6 +1,6 @@
-// Starts a command in a group of its own, with a mark by which all it starts is found. exec.ts waits for it, and
-// processes.ts keeps it. What the agent itself was given, a command never sees.
-import { spawn, type ChildProcess } from 'node:child_process';
+// Starts a command in a group of its own, with a mark by which all it starts is found. exec.ts waits for it,
+// processes.ts keeps it, and terminals.ts has it on a terminal. What the agent itself was given, a command never sees.
+import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
@@ -25,6 +25,17 @@ export interface RunningCommand {
 export interface Commands {
   /** @throws {PlatformError} `file_not_found` (the working directory), `sandbox_limit`, `invalid_argument`. */
   start(command: CommandArguments, input: Uint8Array | null): Promise<RunningCommand>;
+  /**
+   * The same for a program that takes its standard streams as they come, and may have more variables.
+   *
+   * @returns its process, and what sends a signal to all of it.
+   */
+  spawn(
+    words: readonly string[],
+    given: Omit<CommandArguments, 'command'>,
+    stdio: StdioOptions,
+    defaults: Readonly<Record<string, string>>,
+  ): Promise<{ readonly child: ChildProcess; kill(signal: NodeJS.Signals): void }>;
   /** For all commands from here on. */
   setVariables(variables: Readonly<Record<string, string>>): void;
 }
@@ -46,29 +57,51 @@ export function createCommands(
   process.once('exit', () => {
     for (const group of groups) killTree(group, settings.mark, 'SIGKILL');
   });
+
+  /** Where a command begins. */
+  async function folderOf(cwd: string | null): Promise<string> {
+    const folder = await paths.resolve(cwd ?? '.');
+    const found = await stat(folder.real).catch(() => null);
+    if (found === null) throw new PlatformError('file_not_found', { path: folder.shown });
+    if (!found.isDirectory()) throw new PlatformError('file_type', { path: folder.shown, what: 'not a folder' });
+    return folder.real;
+  }
+
+  function launch(
+    [program, ...args]: readonly string[],
+    folder: string,
+    own: Readonly<Record<string, string>>,
+    stdio: StdioOptions,
+    defaults: Readonly<Record<string, string>> = {},
+  ): { readonly child: ChildProcess; readonly mark: string } {
+    const mark = `${settings.mark}.${++commands}`;
+    const env = { ...settings.variables, ...more(), ...defaults, ...variables, ...own, [MARK_VARIABLE]: mark };
+    return { child: spawn(program!, args, { cwd: folder, env, detached: true, stdio }), mark };
+  }
+
   return {
     setVariables: (given) => void Object.assign(variables, given),
+    async spawn(words, { cwd, variables: own }, stdio, defaults) {
+      const { child, mark } = launch(words, await folderOf(cwd), own, stdio, defaults);
+      await started(child, words[0]!);
+      groups.add(child.pid!);
+      child.once('exit', () => groups.delete(child.pid!));
+      return { child, kill: (signal) => killTree(child.pid!, mark, signal) };
+    },
     async start({ command, cwd, variables: own }, input) {
-      const folder = await paths.resolve(cwd ?? '.');
-      const found = await stat(folder.real).catch(() => null);
-      if (found === null) throw new PlatformError('file_not_found', { path: folder.shown });
-      if (!found.isDirectory()) throw new PlatformError('file_type', { path: folder.shown, what: 'not a folder' });
-      const mark = `${settings.mark}.${++commands}`;
-      const [program, ...args] = typeof command === 'string' ? ['/bin/sh', '-c', command] : command;
+      const folder = await folderOf(cwd);
+      const words = typeof command === 'string' ? ['/bin/sh', '-c', command] : command;
       const streams = await pipes.take(input);
       let child: ChildProcess;
+      let mark: string;
       try {
-        child = spawn(program!, args, {
-          cwd: folder.real,
-          env: { ...settings.variables, ...more(), ...variables, ...own, [MARK_VARIABLE]: mark },
-          detached: true,
-          stdio: [...(streams?.stdio ?? ([input === null ? 'ignore' : 'pipe', 'pipe', 'pipe'] as const))],
-        });
+        const stdio = streams?.stdio ?? ([input === null ? 'ignore' : 'pipe', 'pipe', 'pipe'] as const);
+        ({ child, mark } = launch(words, folder, own, [...stdio]));
       } finally {
         streams?.given();
       }
       const { stdout, stderr } = (streams ?? child) as { stdout: Readable; stderr: Readable };
-      await started(child, program!);
+      await started(child, words[0]!);
       // A command need not read what it is given.
       child.stdin?.on('error', () => {});
       child.stdin?.end(input);

@@ -13,6 +13,7 @@ import { connectToPort, fetchFromPort, waitForPort } from './ports.ts';
 import { createProcesses } from './processes.ts';
 import { createSecretFiles } from './secret-files.ts';
 import type { AgentSettings } from './settings.ts';
+import { createTerminals } from './terminals.ts';
 
 /** One call. */
 export interface AgentCall {
@@ -36,6 +37,7 @@ export function createOperations(settings: AgentSettings): Readonly<Record<Asked
   const processes = createProcesses(commands);
   const files = createFiles(paths);
   const watchFiles = createFileWatches(paths);
+  const openTerminal = createTerminals(commands);
   return {
     exec: ({ fields, gone }) => executions.exec(fields, gone),
     execStream: ({ fields, response }) => executions.execStream(fields, response),
@@ -58,6 +60,7 @@ export function createOperations(settings: AgentSettings): Readonly<Record<Asked
     setAiAccess: ({ fields }) => ai.set(fields),
     waitForPort: ({ fields, gone }) => waitForPort(fields, gone),
     connect: ({ fields, request, response }) => connectToPort(fields, request, response),
+    terminal: ({ fields, request, response }) => openTerminal(fields, request, response),
     fetch: ({ fields, request, response }) => fetchFromPort(fields, request, response),
   };
 }

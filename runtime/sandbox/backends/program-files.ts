@@ -1,14 +1,18 @@
-// The files of a program that runs inside sandboxes: an entry and every module that it reaches, as they lie here. Used
-// by backends whose machines do not see this disk.
+// The files of a program that runs inside sandboxes: an entry and every module that it reaches, as they lie here, and
+// the agent's program for terminals. Used by backends whose machines do not see this disk.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { padding, tarHeader } from '#deployments/archive/tar-header.ts';
+import { TERMINAL_ARCHITECTURES, terminalProgram } from '../agent/terminal/program.ts';
 
 const ROOT = path.join(import.meta.dirname, '../../..');
 /** Of our own modules: `.js` where they were packed. */
 export const SOURCE_SUFFIX = import.meta.filename.endsWith('.ts') ? '.ts' : '.js';
 /** `import ... from '<specifier>'` and `export ... from`, of values, and `import('<specifier>')`. */
 const IMPORTS = /^(?:import|export)\s+(?!type\s)(?:[^'";]*?\sfrom\s+)?['"]([^'"]+)['"]|\bimport\('([^']+)'\)/gm;
+
+/** For every machine that there is one for: a provider's may be another than this. */
+const executables: readonly string[] = TERMINAL_ARCHITECTURES.map(terminalProgram);
 
 /**
  * @param entry path from the root.
@@ -29,11 +33,15 @@ export function readProgram(entry: string): ReadonlyMap<string, Buffer> {
     }
   };
   take(entry);
+  for (const file of executables) files.set(file, readFileSync(path.join(ROOT, file)));
   files.set('package.json', Buffer.from('{"type":"module","imports":{"#core/*":"./core/*"}}'));
   return files;
 }
 
 /** The entries of a tar file with them, without its end. */
 export function* programArchive(files: ReadonlyMap<string, Buffer>): Generator<Buffer> {
-  for (const [file, bytes] of files) yield* [tarHeader(file, bytes.length), bytes, Buffer.alloc(padding(bytes.length))];
+  for (const [file, bytes] of files) {
+    const isExecutable = executables.includes(file);
+    yield* [tarHeader(file, bytes.length, { isExecutable }), bytes, Buffer.alloc(padding(bytes.length))];
+  }
 }

@@ -2,6 +2,7 @@
 // (core/sandbox/operations.ts in the repository says how it is formed), sent by the host. A module of lazy.ts.
 import type { LazyParts } from '../lazy.ts';
 import { exitOfEvents, type ExecResult } from './sandbox/exec-events.ts';
+import { openTerminal, type Terminal } from './sandbox/terminal.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -21,6 +22,15 @@ interface ExecOptions {
   readonly onOutput?: (stream: 'stdout' | 'stderr', data: string) => void;
 }
 
+interface TerminalOptions {
+  readonly command?: unknown;
+  readonly cwd?: unknown;
+  readonly env?: unknown;
+  readonly cols?: unknown;
+  readonly rows?: unknown;
+  readonly signal?: unknown;
+}
+
 /** Why a call failed. */
 class SandboxError extends Error {
   readonly code: string;
@@ -36,16 +46,8 @@ const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 const LOST = 'The sandbox was lost during the call';
 const NULL_BODY = [101, 204, 205, 304];
 
-export default function createSandboxes({
-  createFetcher,
-  Request,
-  Response,
-  TextDecoder,
-  URL,
-  btoa,
-  toBytes,
-  isUnsharedBufferSource,
-}: LazyParts): { create(name: string): object } {
+export default function createSandboxes(parts: LazyParts): { create(name: string): object } {
+  const { createFetcher, Request, Response, TextDecoder, URL, btoa, toBytes, isUnsharedBufferSource } = parts;
   type Answer = Awaited<ReturnType<ReturnType<typeof createFetcher>['fetch']>>;
 
   /** A failure that the service did not see, in words of sandboxes. */
@@ -173,6 +175,18 @@ export default function createSandboxes({
 
     async execStream(command: unknown, options: ExecOptions = {}): Promise<unknown> {
       return (await this.#calls.stream('execStream', this.#command(command, options), options.signal ?? null)).body;
+    }
+
+    terminal({ command, cwd, env, cols = 80, rows = 24, signal }: TerminalOptions = {}): Promise<Terminal> {
+      const args = { ...this.#command(command, { cwd, env: env as Fields }), cols, rows };
+      return openTerminal(parts, {
+        cols,
+        rows,
+        signal: (signal ?? null) as never,
+        send: (body, ended) => this.#calls.raw('terminal', args, body, ended),
+        fail: (code, message) => new SandboxError(code, message),
+        toError: (error) => toSandboxError(error, 'sandbox_lost', LOST),
+      });
     }
 
     async readFile(path: unknown, { encoding = 'utf8' }: { encoding?: unknown } = {}): Promise<{ content: string }> {

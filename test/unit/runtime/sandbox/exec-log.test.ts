@@ -1,12 +1,16 @@
 // What is logged of a command: what it printed, as far as it fits, whatever an agent says, and nothing else.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { TERMINAL_FRAME, terminalFrame } from '#core/sandbox/terminal-frames.ts';
 import { createExecLog, type ExecLine } from '#runtime/sandbox/exec-log.ts';
 
 const place = { project: 'shop', resource: 'boxes', id: 'one' };
 
 /** What is logged of an answer that comes in these chunks; all of it is passed on. */
-async function logged(operation: 'exec' | 'execStream', chunks: readonly string[]): Promise<ExecLine> {
+async function logged(
+  operation: 'exec' | 'execStream' | 'terminal',
+  chunks: readonly (string | Buffer)[],
+): Promise<ExecLine> {
   const lines: ExecLine[] = [];
   const log = createExecLog((line) => void lines.push(line))(place, operation)!;
   let passed = '';
@@ -16,8 +20,8 @@ async function logged(operation: 'exec' | 'execStream', chunks: readonly string[
   return lines[0]!;
 }
 
-async function* from(chunks: readonly string[]): AsyncGenerator<Buffer> {
-  for (const chunk of chunks) yield Buffer.from(chunk);
+async function* from(chunks: readonly (string | Buffer)[]): AsyncGenerator<Buffer> {
+  for (const chunk of chunks) yield Buffer.from(chunk as string);
 }
 
 test('of a command that somebody waits for, both outputs and the exit code', async () => {
@@ -75,4 +79,21 @@ test('what files, processes and servers in a sandbox say is not logged', () => {
   const log = createExecLog(() => assert.fail('logged'));
   for (const operation of ['readFile', 'fetch', 'getProcessLogs', 'setEnvVars', 'gitCheckout'] as const)
     assert.equal(log(place, operation), null, operation);
+});
+
+test('of a terminal, what it printed and how it ended, as far as it fits', async () => {
+  const { bytes, exit, started } = TERMINAL_FRAME;
+  const printed = [
+    terminalFrame(started),
+    terminalFrame(bytes, Buffer.from('$ ls\r\n')),
+    terminalFrame(bytes, Buffer.from('a')),
+  ];
+  const end = terminalFrame(exit, { exitCode: 4 });
+  const all = { ...place, stdout: '$ ls\r\na', stderr: '', exitCode: 4, isCut: false };
+  assert.deepEqual(await logged('terminal', [...printed, end]), all);
+  const long = terminalFrame(bytes, Buffer.alloc(20_000, 'x'));
+  const cut = await logged('terminal', [...printed, long, end]);
+  assert.deepEqual([cut.stdout.slice(0, 8), cut.exitCode, cut.isCut], ['$ ls\r\nax', null, true]);
+  const odd = await logged('terminal', [printed[1]!, Buffer.from([9, 0, 0, 0, 0])]);
+  assert.deepEqual([odd.stdout, odd.exitCode], ['$ ls\r\n', null]);
 });

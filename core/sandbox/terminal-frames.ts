@@ -1,0 +1,101 @@
+// What passes over a terminal of a sandbox (the operation `terminal`), both ways: frames of a type, a length and bytes.
+// To the agent typed bytes and sizes, from it printed bytes and the end. Read here by the agent, the service's log and
+// the API; the guest has a reader of its own. Each side takes the other's for anything: a frame that is none ends it.
+import { PlatformError } from '../errors.ts';
+
+/** The first byte of a frame. After it come its length, 4 bytes with the highest first, and its bytes. */
+export const TERMINAL_FRAME = {
+  /** Bytes, typed or printed. */
+  bytes: 0,
+  /** To the agent: JSON, `{cols, rows}`. A caller says one at first, so that its request is on its way. */
+  size: 1,
+  /** From the agent, the first: nothing. */
+  started: 2,
+  /** From the agent, the last: JSON, `{exitCode, signal}`. */
+  exit: 3,
+} as const;
+export type TerminalFrameType = (typeof TERMINAL_FRAME)[keyof typeof TERMINAL_FRAME];
+
+/** One as it comes: that of bytes in parts of any length. */
+export interface TerminalFrame {
+  readonly type: TerminalFrameType;
+  readonly bytes: Uint8Array;
+}
+
+/** How a program in a terminal ended: 128 and the signal's number where one did. */
+export interface TerminalExit {
+  readonly exitCode: number;
+  readonly signal?: string;
+}
+
+const HEAD_BYTES = 5;
+/** Of a frame with JSON. */
+const TEXT_BYTES_MAX = 1024;
+
+export function terminalFrame(type: TerminalFrameType, content: Uint8Array | object | null = null): Buffer {
+  const bytes =
+    content === null
+      ? Buffer.alloc(0)
+      : content instanceof Uint8Array
+        ? content
+        : Buffer.from(JSON.stringify(content), 'utf8');
+  const frame = Buffer.allocUnsafe(HEAD_BYTES + bytes.byteLength);
+  frame[0] = type;
+  frame.writeUInt32BE(bytes.byteLength, 1);
+  frame.set(bytes, HEAD_BYTES);
+  return frame;
+}
+
+/** @throws {PlatformError} `invalid_argument` for what is none, and where one is not whole at the end. */
+export async function* terminalFrames(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<TerminalFrame> {
+  let head = Buffer.alloc(0);
+  let text = Buffer.alloc(0);
+  let left = 0;
+  for await (const chunk of chunks) {
+    for (let at = 0; at < chunk.byteLength;) {
+      if (head.byteLength < HEAD_BYTES) {
+        const more = chunk.subarray(at, at + HEAD_BYTES - head.byteLength);
+        head = Buffer.concat([head, more]);
+        at += more.byteLength;
+        if (head.byteLength < HEAD_BYTES) break;
+        left = head.readUInt32BE(1);
+        if (head[0]! > TERMINAL_FRAME.exit || (head[0] !== TERMINAL_FRAME.bytes && left > TEXT_BYTES_MAX)) throw odd();
+      }
+      const type = head[0] as TerminalFrameType;
+      const bytes = chunk.subarray(at, at + left);
+      at += bytes.byteLength;
+      left -= bytes.byteLength;
+      if (type === TERMINAL_FRAME.bytes) {
+        if (bytes.byteLength > 0) yield { type, bytes };
+      } else {
+        text = Buffer.concat([text, bytes]);
+        if (left === 0) yield { type, bytes: text };
+      }
+      if (left > 0) continue;
+      head = Buffer.alloc(0);
+      text = Buffer.alloc(0);
+    }
+  }
+  if (head.byteLength > 0) throw odd();
+}
+
+/** The JSON of a frame; null: it is none. */
+export function frameFields({ bytes }: TerminalFrame): Readonly<Record<string, unknown>> | null {
+  try {
+    const value = JSON.parse(Buffer.from(bytes).toString('utf8')) as unknown;
+    return value !== null && typeof value === 'object' ? (value as Readonly<Record<string, unknown>>) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** What an agent says of the end; null: nothing that can be one. */
+export function exitIn(frame: TerminalFrame): TerminalExit | null {
+  const { exitCode, signal } = frameFields(frame) ?? {};
+  if (typeof exitCode !== 'number' || !Number.isInteger(exitCode) || exitCode < 0 || exitCode > 255) return null;
+  return typeof signal === 'string' && /^SIG[A-Z0-9]{2,10}$/.test(signal) ? { exitCode, signal } : { exitCode };
+}
+
+function odd(): PlatformError {
+  return new PlatformError('invalid_argument', { reason: 'What passes over a terminal is no frame of one' });
+}

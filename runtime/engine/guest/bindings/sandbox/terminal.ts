@@ -1,0 +1,237 @@
+// A terminal in a sandbox as two streams: frames of the operation `terminal` (core/sandbox/terminal-frames.ts in the
+// repository) written and read, each way no faster than the other side takes them.
+import type { LazyParts } from '../../lazy.ts';
+
+/** As packages/types/sandbox.d.ts has it. */
+export interface Terminal {
+  readonly readable: object;
+  readonly writable: object;
+  resize(cols: unknown, rows: unknown): Promise<void>;
+  readonly exited: Promise<TerminalExit>;
+  close(): void;
+}
+
+interface TerminalExit {
+  readonly exitCode: number;
+  readonly signal?: string;
+}
+
+interface Answer {
+  readonly body: unknown;
+}
+
+interface Reader {
+  read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array }>;
+}
+
+type Signal = InstanceType<LazyParts['AbortController']>['signal'];
+
+/** What it takes besides. */
+interface Given {
+  readonly cols: unknown;
+  readonly rows: unknown;
+  /** Of the worker: ends it. */
+  readonly signal: Signal | null;
+  /** Sends the operation. */
+  send(body: object, signal: object): Promise<Answer>;
+  /** @param code `invalid_argument` or `sandbox_lost`. */
+  fail(code: string, message: string): Error;
+  /** In words of sandboxes. */
+  toError(error: unknown): unknown;
+}
+
+type Parts = Pick<
+  LazyParts,
+  | 'AbortController'
+  | 'ReadableStream'
+  | 'WritableStream'
+  | 'TextDecoder'
+  | 'encodeUtf8'
+  | 'toBytes'
+  | 'isUnsharedBufferSource'
+>;
+
+const FRAME = { bytes: 0, size: 1, exit: 3 };
+const HEAD_BYTES = 5;
+const SIDE_MAX = 1000;
+/** What is read ahead of whoever reads, so that a short output does not hide how the program ended. */
+const AHEAD_BYTES = 64 * 1024;
+const LOST = 'The sandbox was lost during the call';
+/** What a terminal that is closed ends with, as a shell has it. */
+const HUNG_UP = { exitCode: 129, signal: 'SIGHUP' };
+
+export async function openTerminal(parts: Parts, given: Given): Promise<Terminal> {
+  const { AbortController, ReadableStream, WritableStream, TextDecoder, encodeUtf8, toBytes, isUnsharedBufferSource } =
+    parts;
+  const { signal, send, fail, toError } = given;
+
+  function frame(type: number, bytes: Uint8Array): Uint8Array {
+    const made = new Uint8Array(HEAD_BYTES + bytes.byteLength);
+    const length = bytes.byteLength;
+    made.set([type, length >>> 24, (length >>> 16) & 255, (length >>> 8) & 255, length & 255]);
+    made.set(bytes, HEAD_BYTES);
+    return made;
+  }
+
+  function sizeFrame(cols: unknown, rows: unknown): Uint8Array {
+    for (const [name, side] of [
+      ['cols', cols],
+      ['rows', rows],
+    ])
+      if (!Number.isInteger(side) || (side as number) < 1 || (side as number) > SIDE_MAX)
+        throw fail('invalid_argument', `${String(name)} must be a whole number from 1 to ${SIDE_MAX}`);
+    return frame(FRAME.size, encodeUtf8(JSON.stringify({ cols, rows })));
+  }
+
+  function typedFrame(chunk: unknown): Uint8Array {
+    if (typeof chunk === 'string') return frame(FRAME.bytes, encodeUtf8(chunk));
+    if (isUnsharedBufferSource(chunk)) return frame(FRAME.bytes, toBytes(chunk, 'What is typed'));
+    throw fail('invalid_argument', 'What is typed must be strings or bytes');
+  }
+
+  const ended = new AbortController();
+  let isOver = false;
+  const stop = (): void => ended.abort(signal!.reason);
+  if (signal?.aborted) throw signal.reason;
+
+  // What is sent: a new size before what was typed, and of several the last.
+  let newSize: Uint8Array | null = sizeFrame(given.cols, given.rows);
+  let wanted = (): void => {};
+  let sender: { enqueue(chunk: Uint8Array): void; close(): void; error(reason: unknown): void };
+  let isPulled = false;
+  let isInputOver = false;
+  const body = new ReadableStream(
+    {
+      start(controller: never) {
+        sender = controller;
+      },
+      pull() {
+        isPulled = true;
+        if (newSize === null) return wanted();
+        sender.enqueue(newSize);
+        newSize = null;
+        isPulled = false;
+      },
+      cancel: over,
+    } as never,
+    { highWaterMark: 0 } as never,
+  );
+  function over(): void {
+    isOver = true;
+    wanted();
+  }
+  async function type(bytes: Uint8Array): Promise<void> {
+    while (!isPulled && !isOver)
+      await new Promise<void>((resolve) => {
+        wanted = resolve;
+      });
+    if (isOver) throw fail('sandbox_lost', 'The terminal has ended');
+    isPulled = false;
+    sender.enqueue(bytes);
+  }
+
+  const answer = await openWith(signal, stop, () => send(body, ended.signal));
+  const reader = (answer.body as { getReader(): Reader }).getReader();
+  let settle!: { resolve(exit: TerminalExit): void; reject(reason: unknown): void };
+  const exited = new Promise<TerminalExit>((resolve, reject) => {
+    settle = { resolve, reject };
+  });
+  // Nobody has to wait for it.
+  exited.catch(() => {});
+
+  function finish(how: { exit: TerminalExit } | { failure: unknown }): void {
+    signal?.removeEventListener('abort', stop);
+    if ('exit' in how) settle.resolve(how.exit);
+    else settle.reject(how.failure);
+    over();
+  }
+  function close(): void {
+    if (isOver) return;
+    finish({ exit: HUNG_UP });
+    ended.abort();
+  }
+
+  // What comes: frames, of which those with printed bytes go on as they come.
+  let head: number[] = [];
+  let left = 0;
+  let text = '';
+  let rest: Uint8Array = new Uint8Array(0);
+  const decoder = new TextDecoder();
+  const readable = new ReadableStream(
+    {
+      async pull(controller: { enqueue(chunk: Uint8Array): void; close(): void; error(reason: unknown): void }) {
+        try {
+          for (;;) {
+            if (rest.byteLength === 0) {
+              const { done, value } = await reader.read();
+              if (done) throw fail('sandbox_lost', LOST);
+              rest = value!;
+            }
+            while (rest.byteLength > 0 && head.length < HEAD_BYTES) {
+              head.push(rest[0]!);
+              rest = rest.subarray(1);
+              if (head.length === HEAD_BYTES) left = ((head[1]! * 256 + head[2]!) * 256 + head[3]!) * 256 + head[4]!;
+            }
+            if (head.length < HEAD_BYTES) continue;
+            const bytes = rest.subarray(0, left);
+            rest = rest.subarray(bytes.byteLength);
+            left -= bytes.byteLength;
+            const [kind] = head;
+            if (kind !== FRAME.bytes) text += decoder.decode(bytes, { stream: true });
+            if (left === 0) head = [];
+            if (kind === FRAME.bytes && bytes.byteLength > 0) return controller.enqueue(bytes.slice());
+            if (left > 0) continue;
+            if (kind === FRAME.exit) {
+              finish({ exit: JSON.parse(text) as TerminalExit });
+              return controller.close();
+            }
+            text = '';
+          }
+        } catch (error) {
+          if (isOver && !signal?.aborted) return controller.close();
+          const failure = signal?.aborted ? signal.reason : toError(error);
+          finish({ failure });
+          controller.error(failure);
+        }
+      },
+      cancel: close,
+    } as never,
+    { highWaterMark: AHEAD_BYTES, size: (chunk: Uint8Array) => chunk.byteLength } as never,
+  );
+  const writable = new WritableStream({
+    write: (chunk: unknown) => type(typedFrame(chunk)),
+    close() {
+      isInputOver = true;
+      if (!isOver) sender.close();
+    },
+    abort: close,
+  } as never);
+
+  return {
+    readable,
+    writable,
+    async resize(cols, rows) {
+      const made = sizeFrame(cols, rows);
+      if (isOver || isInputOver) return;
+      if (!isPulled) {
+        newSize = made;
+        return;
+      }
+      isPulled = false;
+      sender.enqueue(made);
+    },
+    exited,
+    close,
+  };
+}
+
+/** Until it is there, `stop` ends the call; afterwards the terminal. */
+async function openWith(signal: Signal | null, stop: () => void, send: () => Promise<Answer>): Promise<Answer> {
+  signal?.addEventListener('abort', stop);
+  try {
+    return await send();
+  } catch (error) {
+    signal?.removeEventListener('abort', stop);
+    throw error;
+  }
+}

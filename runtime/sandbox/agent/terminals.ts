@@ -1,0 +1,142 @@
+// `terminal`: a program on a terminal that somebody has. What is typed and printed is never held but for a buffer each
+// way: who does not read makes the program wait. It ends with its caller: hung up, and after a moment killed with all
+// that it started. A program of ours has the terminal (terminal/terminal.c), since Node can make none.
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { constants } from 'node:os';
+import type { Duplex, Readable, Writable } from 'node:stream';
+import { PlatformError } from '#core/errors.ts';
+import { toTerminalArguments, toTerminalSize, type Fields, type TerminalSize } from '#core/sandbox/arguments.ts';
+import { SANDBOX_BOUNDS } from '#core/sandbox/operations.ts';
+import {
+  frameFields,
+  TERMINAL_FRAME,
+  terminalFrame,
+  terminalFrames,
+  type TerminalExit,
+} from '#core/sandbox/terminal-frames.ts';
+import type { Commands } from './commands.ts';
+import { ownTerminalProgram } from './terminal/program.ts';
+
+const { terminalsMax } = SANDBOX_BOUNDS;
+/** What programs have to end after they were hung up; then they are killed. */
+const GRACE_MS = 2000;
+const LOGIN_SHELL = ['/bin/sh', '-c', 'if command -v bash >/dev/null 2>&1; then exec bash -l; else exec sh -l; fi'];
+/** Runs a program that is searched for in PATH; what cannot be run says so on the terminal. */
+const RUN = ['/bin/sh', '-c', 'exec "$@"', 'sh'];
+/** For programs that draw. */
+const DEFAULTS = { TERM: 'xterm-256color' };
+
+/** Answers with what a terminal prints until its program ends, and takes what is typed. */
+export type OpenTerminal = (fields: Fields, request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+export function createTerminals(commands: Commands): OpenTerminal {
+  let open = 0;
+  return async (fields, request, response) => {
+    const { command, cwd, variables, size } = toTerminalArguments(fields);
+    const program = ownTerminalProgram();
+    if (program === null)
+      throw new PlatformError('terminal_unavailable', {
+        reason: `sandboxes have none on ${process.platform} ${process.arch}, on Linux for x64 and arm64 alone; use exec`,
+      });
+    if (open >= terminalsMax)
+      throw new PlatformError('sandbox_limit', { what: 'One more terminal at a time', limit: terminalsMax });
+    open++;
+    try {
+      const words =
+        command === null
+          ? LOGIN_SHELL
+          : typeof command === 'string'
+            ? ['/bin/sh', '-c', command]
+            : [...RUN, ...command];
+      const { child, kill } = await commands
+        .spawn([program, ...words], { cwd, variables }, ['pipe', 'pipe', 'ignore', 'pipe'], DEFAULTS)
+        .catch((error: unknown) => {
+          if (!(error instanceof PlatformError) || error.details['path'] !== program.slice(0, 200)) throw error;
+          throw new PlatformError('terminal_unavailable', { reason: 'its program cannot be started' });
+        });
+      await passBetween(child, kill, size, { request, response });
+    } finally {
+      open--;
+    }
+  };
+}
+
+async function passBetween(
+  child: ChildProcess,
+  kill: (signal: NodeJS.Signals) => void,
+  size: TerminalSize,
+  { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
+): Promise<void> {
+  const [typed, printed, , sizes] = child.stdio as unknown as [Writable, Readable, null, Duplex];
+  for (const stream of [typed, printed, sizes]) stream.on('error', () => {});
+  const ended = new Promise<TerminalExit>((resolve) => {
+    child.once('exit', (code, signal) =>
+      resolve(signal === null ? { exitCode: code! } : { exitCode: 128 + constants.signals[signal], signal }),
+    );
+  });
+  let killed: Promise<void> | null = null;
+  /** Nobody has it any more. */
+  const hangUp = (): void => {
+    sizes.destroy();
+    printed.destroy();
+    killed ??= ended.then(async () => {
+      await new Promise((resolve) => setTimeout(resolve, GRACE_MS));
+      kill('SIGKILL');
+    });
+  };
+  response.once('close', () => {
+    if (!response.writableFinished) hangUp();
+  });
+  // The caller may have gone while it was started.
+  if (response.destroyed) {
+    hangUp();
+    return killed!;
+  }
+  sizes.write(sizeBytes(size));
+  const hasBegun = await Promise.race([once(sizes, 'data').then(() => true), ended.then(() => false)]);
+  if (!hasBegun)
+    throw new PlatformError('terminal_unavailable', { reason: 'this machine gives no terminal (/dev/ptmx)' });
+  response.writeHead(200, { 'content-type': 'application/octet-stream' });
+  response.write(terminalFrame(TERMINAL_FRAME.started));
+  take(request, typed, sizes).catch(() => response.destroy());
+  for await (const chunk of printed as AsyncIterable<Buffer>) {
+    if (response.destroyed) break;
+    if (!response.write(terminalFrame(TERMINAL_FRAME.bytes, chunk))) await drained(response);
+  }
+  if (response.destroyed) hangUp();
+  response.end(terminalFrame(TERMINAL_FRAME.exit, await ended));
+  await killed;
+}
+
+/** Typed bytes as fast as they are read there, and sizes. Its end is the end of what programs read. */
+async function take(request: IncomingMessage, typed: Writable, sizes: Duplex): Promise<void> {
+  for await (const frame of terminalFrames(request.iterator({ destroyOnReturn: false }))) {
+    if (frame.type === TERMINAL_FRAME.bytes) {
+      if (!typed.write(frame.bytes)) await drained(typed);
+    } else if (frame.type === TERMINAL_FRAME.size) {
+      if (!sizes.write(sizeBytes(toTerminalSize(frameFields(frame) ?? {})))) await drained(sizes);
+    }
+  }
+  typed.end();
+}
+
+/** As terminal.c reads it. */
+function sizeBytes({ cols, rows }: TerminalSize): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt16LE(cols, 0);
+  bytes.writeUInt16LE(rows, 2);
+  return bytes;
+}
+
+function drained(stream: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    const go = (): void => {
+      stream.off('drain', go).off('close', go);
+      resolve();
+    };
+    if (stream.destroyed) resolve();
+    else stream.once('drain', go).once('close', go);
+  });
+}
