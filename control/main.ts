@@ -23,7 +23,7 @@ import { openPrivatePort } from './process/private-port.ts';
 import { RequestCounts } from './process/request-counts.ts';
 import { createTurns } from './process/turns.ts';
 import { openNameRecords } from './process/name-records.ts';
-import { openSandboxService } from './process/sandbox-service.ts';
+import { openSandboxService, portOrigin } from './process/sandbox-service.ts';
 import { serveApi } from './process/servers.ts';
 import { behindWeb, webClient } from './process/web-hop.ts';
 import { ensureFirstRun } from './sign-in/first-run.ts';
@@ -48,7 +48,7 @@ async function start(): Promise<() => Promise<void>> {
   const limits = limitsFrom(process.env);
   const collector = collectorAddress(process.env);
   const sql = openSql({ url: config.databaseUrl, name: 'platform api' });
-  const sandboxes = openSandboxService(config.sandboxes);
+  const sandboxes = openSandboxService(config.sandboxes, portOrigin(config.addresses));
   const parts: Parts = {
     sql,
     log,

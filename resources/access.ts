@@ -77,6 +77,8 @@ export function permissionOf(operation: ResourceOperation): Permission {
 /** What sandboxes are called for that changes nothing in them. */
 const readingCalls: readonly SandboxRequest['operation'][] = [
   'list',
+  'listSnapshots',
+  'listExposedPorts',
   'info',
   'listFiles',
   'readFile',

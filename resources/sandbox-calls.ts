@@ -7,10 +7,11 @@ import {
   ARGUMENTS_HEADER,
   SANDBOX_BOUNDS,
   type AgentOperation,
+  type PortOperation,
   type SandboxPlace,
   type ServiceOperation,
 } from '#core/sandbox/operations.ts';
-import { OPTIONS_HEADER, type SandboxOptionsChange } from '#core/sandbox/options.ts';
+import { OPTIONS_CHARS_MAX, OPTIONS_HEADER, toOptionsChange } from '#core/sandbox/options.ts';
 import { REFUSAL_BYTES_MAX, refusalIn } from '#core/sandbox/refusal.ts';
 
 /** The way to the service. */
@@ -28,18 +29,23 @@ export interface SandboxService {
   }): Promise<{ readonly statusCode: number; readonly body: Readable }>;
 }
 
+/** A part of a list, by id. */
+interface SandboxPage {
+  readonly limit: number;
+  readonly prefix: string;
+  readonly cursor: string;
+}
+
 /** What is asked of the sandboxes of a binding. */
 export type SandboxRequest =
+  | { readonly operation: 'list'; readonly args: SandboxPage }
+  | { readonly operation: 'listSnapshots'; readonly args: SandboxPage }
   | {
-      readonly operation: 'list';
-      readonly args: { readonly limit: number; readonly prefix: string; readonly cursor: string };
-    }
-  | {
-      readonly operation: AgentOperation | ServiceOperation;
+      readonly operation: AgentOperation | ServiceOperation | PortOperation;
       readonly sandbox: string;
       readonly args?: object;
-      /** What it is to be made of (core/sandbox/options.ts). */
-      readonly options?: SandboxOptionsChange | undefined;
+      /** What it is to be made of, as somebody wrote it (core/sandbox/options.ts). */
+      readonly options?: object | undefined;
       /** Of an operation whose body is bytes. */
       readonly bytes?: AsyncIterable<Uint8Array>;
     };
@@ -81,16 +87,17 @@ export async function callSandbox(
 }
 
 function toRequest(base: string, asked: SandboxRequest) {
-  if (asked.operation === 'list') {
+  if (asked.operation === 'list' || asked.operation === 'listSnapshots') {
     const { limit, prefix, cursor } = asked.args;
     const search = new URLSearchParams({ limit: String(limit), prefix, cursor });
+    if (asked.operation === 'listSnapshots') search.set('snapshots', '1');
     return { method: 'GET', path: `${base}?${search}`, headers: [], body: null } as const;
   }
   const { operation, sandbox, args = {}, options, bytes } = asked;
   const path = `${base}/${encodeURIComponent(sandbox)}/${operation}`;
   if (bytes === undefined) {
     const headers = ['content-type', 'application/json'];
-    if (options !== undefined) headers.push(OPTIONS_HEADER, encodeURIComponent(JSON.stringify(options)));
+    if (options !== undefined) headers.push(OPTIONS_HEADER, toOptionsHeader(options));
     return { method: 'POST', path, headers, body: JSON.stringify(args) } as const;
   }
   const given = encodeURIComponent(JSON.stringify(args));
@@ -104,6 +111,14 @@ function toRequest(base: string, asked: SandboxRequest) {
     headers: [ARGUMENTS_HEADER, given],
     body: Readable.from(bytes, { objectMode: false }),
   } as const;
+}
+
+function toOptionsHeader(options: object): string {
+  const said = encodeURIComponent(JSON.stringify(toOptionsChange(options)));
+  if (said.length <= OPTIONS_CHARS_MAX) return said;
+  throw new PlatformError('invalid_argument', {
+    reason: `The options of a sandbox have ${said.length} characters, and may have ${OPTIONS_CHARS_MAX}`,
+  });
 }
 
 async function refusalOf(status: number, body: Readable): Promise<PlatformError> {

@@ -8,7 +8,6 @@ import { platform } from '#packages/worker/index.ts';
 import {
   BindingName,
   branchQuery,
-  done,
   Done,
   NullableNumber,
   NullableText,
@@ -18,28 +17,36 @@ import {
   type ResourceState,
 } from './access.ts';
 import { withoutSilence } from './event-silence.ts';
-import { toJson, type SandboxRequest } from './sandbox-calls.ts';
+import { toJson } from './sandbox-calls.ts';
+import {
+  ask,
+  branchOnly,
+  end,
+  jsonOf,
+  Moment,
+  ofBinding,
+  ofOne,
+  page,
+  Sandbox,
+  SandboxOptions,
+} from './sandbox-asking.ts';
+import { sandboxCopies } from './sandbox-copies.ts';
+import { sandboxPorts } from './sandbox-ports.ts';
 import { toAttachment, toWebStream } from './streamed.ts';
 
-const PAGE_MAX = 1000;
 /** As the agent's own bound, and what JSON adds. */
 const ARGUMENTS_BODY_BYTES_MAX = 4 * 1024 * 1024;
 /** Of a file that is written: its sandbox's disk is smaller. */
 const FILE_BYTES_MAX = 5 * 1024 * 1024 * 1024;
 const PATH_CHARS_MAX = 4096;
 
-const ofBinding = Type.Object({ id: Type.String(), binding: BindingName });
-const Sandbox = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$', description: 'Its id' });
-const ofOne = Type.Object({ id: Type.String(), binding: BindingName, sandbox: Sandbox });
 const Process = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$' });
 const ofProcess = Type.Object({ id: Type.String(), binding: BindingName, sandbox: Sandbox, process: Process });
-const branchOnly = Type.Object(branchQuery);
 const FilePath = Type.String({
   minLength: 1,
   maxLength: PATH_CHARS_MAX,
   description: 'Absolute, or below /workspace',
 });
-const Moment = Type.Number({ description: 'Milliseconds since 1970' });
 
 const SandboxInfo = Type.Object({
   id: Type.String(),
@@ -47,6 +54,7 @@ const SandboxInfo = Type.Object({
   provider: Type.String(),
   machine: NullableText,
   image: NullableText,
+  egress: Type.Union([Type.Object({ mode: Type.String(), allow: Type.Array(Type.String()) }), Type.Null()]),
   createdAt: Moment,
   lastActiveAt: Moment,
 });
@@ -58,6 +66,7 @@ const started = {
   command: Command,
   cwd: Type.Optional(FilePath),
   env: Type.Optional(Variables),
+  options: Type.Optional(SandboxOptions),
 };
 const ExecArguments = Type.Object({
   ...started,
@@ -92,19 +101,6 @@ const SandboxFile = Type.Object({
   size: Type.Optional(Type.Number()),
 });
 
-/** A request of a route, as far as it says whose sandboxes are meant. */
-interface Asking {
-  readonly params: { readonly id: string; readonly binding: string };
-  readonly query: { readonly branch?: string | undefined };
-  readonly signal: AbortSignal;
-  readonly state: { readonly resources: ResourceAccess };
-}
-
-function ask({ params, query, signal, state }: Asking, request: SandboxRequest): Promise<Readable> {
-  const { id: project, binding } = params;
-  return state.resources.sandbox({ project, branch: query.branch, binding, request, signal });
-}
-
 export const sandboxes = platform<unknown, ResourceState>()
   .get(
     '/projects/:id/sandboxes/:binding',
@@ -112,19 +108,14 @@ export const sandboxes = platform<unknown, ResourceState>()
       ...reads,
       summary: 'List the sandboxes of a binding, by id',
       params: ofBinding,
-      query: Type.Object({
-        ...branchQuery,
-        prefix: Type.Optional(Sandbox),
-        cursor: Type.Optional(Sandbox),
-        limit: Type.Optional(Type.Integer({ minimum: 1, maximum: PAGE_MAX, default: 100 })),
-      }),
+      query: page,
       response: Type.Object({ items: Type.Array(SandboxInfo), nextCursor: NullableText }),
     },
     async (ctx) => {
       const { prefix = '', cursor = '', limit = 100 } = ctx.query;
       const answer = await ask(ctx, { operation: 'list', args: { prefix, cursor, limit } });
-      const page = (await toJson(answer)) as { items: Info[]; cursor: string | null };
-      return { items: page.items, nextCursor: page.cursor };
+      const { items, cursor: next } = (await toJson(answer)) as { items: Info[]; cursor: string | null };
+      return { items, nextCursor: next };
     },
   )
   .get(
@@ -135,6 +126,22 @@ export const sandboxes = platform<unknown, ResourceState>()
       const info = (await toJson(await ask(ctx, { operation: 'info', sandbox }))) as Info | null;
       if (info === null) throw ctx.state.resources.refuse('not_found', `There is no sandbox ${sandbox}`);
       return info;
+    },
+  )
+  .put(
+    '/projects/:id/sandboxes/:binding/:sandbox',
+    {
+      ...writes,
+      summary: 'Make a sandbox, or make its machine anew where it is to be another one; its files stay',
+      description:
+        'As `get(id, options)` of the binding and a first call: what is left out stays as the sandbox has it, null goes back to what the operator has. It runs afterwards.',
+      params: ofOne,
+      query: branchOnly,
+      body: SandboxOptions,
+      response: Done,
+    },
+    async (ctx) => {
+      return end(await ask(ctx, { operation: 'resume', sandbox: ctx.params.sandbox, options: ctx.body }));
     },
   )
   .delete(
@@ -185,7 +192,8 @@ export const sandboxes = platform<unknown, ResourceState>()
       const { sandbox } = ctx.params;
       const isStream = /\btext\/event-stream\b/.test(ctx.req.headers.get('accept') ?? '');
       const operation = isStream ? 'execStream' : 'exec';
-      const answer = await ask(ctx, { operation, sandbox, args: ctx.body });
+      const { options, ...args } = ctx.body;
+      const answer = await ask(ctx, { operation, sandbox, args, options });
       return isStream ? eventsOf(answer) : jsonOf(answer);
     },
   )
@@ -273,7 +281,11 @@ export const sandboxes = platform<unknown, ResourceState>()
       bodyLimit: ARGUMENTS_BODY_BYTES_MAX,
       response: SandboxProcess,
     },
-    async (ctx) => jsonOf(await ask(ctx, { operation: 'startProcess', sandbox: ctx.params.sandbox, args: ctx.body })),
+    async (ctx) => {
+      const { options, ...args } = ctx.body;
+      const { sandbox } = ctx.params;
+      return jsonOf(await ask(ctx, { operation: 'startProcess', sandbox, args, options }));
+    },
   )
   .get(
     '/projects/:id/sandboxes/:binding/:sandbox/processes/:process/logs',
@@ -311,30 +323,14 @@ export const sandboxes = platform<unknown, ResourceState>()
       const { signal } = ctx.query;
       return end(await ask(ctx, { operation: 'killProcess', sandbox, args: { id, signal } }));
     },
-  );
-
-/** An answer that says nothing. */
-function end(answer: Readable): Response {
-  answer.resume();
-  return done();
-}
-
-/** JSON of an agent, as it comes. @param within a key for it. */
-function jsonOf(answer: Readable, within?: 'items'): never {
-  const body = within === undefined ? answer : enclosed(`{"${within}":`, answer, '}');
-  return new Response(toWebStream(body), { headers: { 'content-type': 'application/json' } }) as never;
-}
+  )
+  .route('/', sandboxCopies)
+  .route('/', sandboxPorts);
 
 function eventsOf(answer: Readable): never {
   return new Response(toWebStream(withoutSilence(answer)), {
     headers: { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' },
   }) as never;
-}
-
-async function* enclosed(before: string, chunks: AsyncIterable<Uint8Array>, after: string): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(before);
-  yield* chunks;
-  yield Buffer.from(after);
 }
 
 async function* bounded(

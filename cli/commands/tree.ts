@@ -196,17 +196,36 @@ export const commands: Readonly<Record<string, Entry>> = {
     },
   },
   sandbox: {
-    summary: 'Sandboxes of this project: list, info, exec, read, write, ls, suspend, resume, destroy',
+    summary:
+      'Sandboxes of this project: list, info, create, exec, read, write, ls, suspend, resume, snapshot, snapshots, fork, ports, expose, unexpose, destroy',
     byDefault: 'list',
     commands: {
       list: { summary: 'List sandboxes', load: () => import('./sandbox/list.ts') },
       info: { summary: 'Show a sandbox', load: () => import('./sandbox/show.ts') },
+      create: { summary: 'Make a sandbox, of which size and image', load: () => import('./sandbox/create.ts') },
       exec: { summary: 'Run a command in a sandbox', load: () => import('./sandbox/exec.ts') },
       read: { summary: 'Print a file', aliases: ['cat'], load: () => import('./sandbox/read.ts') },
       write: { summary: 'Write a file', aliases: ['put'], load: () => import('./sandbox/write.ts') },
       ls: { summary: 'List files', load: () => import('./sandbox/files.ts') },
       suspend: { summary: 'Have its processes stand still', load: () => import('./sandbox/suspend.ts') },
       resume: { summary: 'Wake it up', load: () => import('./sandbox/resume.ts') },
+      snapshot: { summary: 'Keep its files as they are', load: () => import('./sandbox/snapshot.ts') },
+      snapshots: {
+        summary: 'Snapshots: list, rm',
+        byDefault: 'list',
+        commands: {
+          list: {
+            summary: 'List the snapshots',
+            aliases: ['ls'],
+            load: () => import('./sandbox/snapshots/list.ts'),
+          },
+          rm: { summary: 'Delete a snapshot', load: () => import('./sandbox/snapshots/remove.ts') },
+        },
+      },
+      fork: { summary: 'Make another one with its files', load: () => import('./sandbox/fork.ts') },
+      ports: { summary: 'List its exposed ports', load: () => import('./sandbox/ports.ts') },
+      expose: { summary: 'Give a port an address', load: () => import('./sandbox/expose.ts') },
+      unexpose: { summary: 'Take the address of a port back', load: () => import('./sandbox/unexpose.ts') },
       destroy: { summary: 'Delete it and its files', aliases: ['rm'], load: () => import('./sandbox/destroy.ts') },
     },
   },

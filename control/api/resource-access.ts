@@ -86,12 +86,16 @@ export function resourceAccess(parts: Parts, { access, audit }: RequestState): R
 
 /** Of a call for a sandbox: commands and what they are given may hold secrets. */
 function namesOf(request: SandboxCall['request']): Readonly<Record<string, string>> {
-  if (request.operation === 'list') return {};
-  const { path, id } = (request.args ?? {}) as Readonly<Record<string, unknown>>;
+  const { operation, args = {} } = request;
+  if (operation === 'list' || operation === 'listSnapshots') return {};
+  const { path, id, port, auth } = args as Readonly<Record<string, unknown>>;
+  const what = operation === 'snapshot' || operation === 'fork' ? operation : 'process';
   return {
     name: request.sandbox,
     ...(typeof path === 'string' && { path }),
-    ...(typeof id === 'string' && { process: id }),
+    ...(typeof id === 'string' && { [what]: id }),
+    ...(typeof port === 'number' && { port: String(port) }),
+    ...(auth === 'public' && { auth }),
   };
 }
 

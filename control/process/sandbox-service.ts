@@ -2,12 +2,19 @@
 // is said here and nowhere else in the control plane.
 import type { Pool } from 'undici';
 import { PlatformError } from '#core/errors.ts';
+import { PORT_ORIGIN_HEADER } from '#core/sandbox/exposed-port.ts';
 import type { SandboxServiceAddress } from '#core/sandbox/service-client.ts';
 import type { SandboxService } from '#resources/sandbox-calls.ts';
+import type { Addresses } from '../parts.ts';
 
 /** With what closes its connections. */
 export interface SandboxServiceHop extends SandboxService {
   close(): Promise<void>;
+}
+
+/** Where exposed ports are visited: as engines have it, of what the API knows of them. */
+export function portOrigin({ protocol, domain, port }: Pick<Addresses, 'protocol' | 'domain' | 'port'>): string {
+  return `${protocol}://*.${domain}${port === null ? '' : `:${port}`}`;
 }
 
 /** Calls at a time; more of them wait. */
@@ -16,8 +23,8 @@ const CONNECT_MS = 10_000;
 /** Nothing was sent. */
 const UNREACHED = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'];
 
-/** @param address null: there is no service. */
-export function openSandboxService(address: SandboxServiceAddress | null): SandboxServiceHop | null {
+/** @param address null: there is no service. @param portsAt where exposed ports are visited, by {@link portOrigin}. */
+export function openSandboxService(address: SandboxServiceAddress | null, portsAt: string): SandboxServiceHop | null {
   if (address === null) return null;
   let pool: Promise<Pool> | null = null;
   // 135 ms and 18 MB, for whoever has sandboxes.
@@ -34,7 +41,7 @@ export function openSandboxService(address: SandboxServiceAddress | null): Sandb
   return {
     async request({ method, path, headers, body, signal }) {
       const connections = await (pool ??= open());
-      const sent = [...headers, 'authorization', `Bearer ${address.token}`];
+      const sent = [...headers, 'authorization', `Bearer ${address.token}`, PORT_ORIGIN_HEADER, portsAt];
       try {
         return await connections.request({ method, path, headers: sent, body, signal });
       } catch (error) {

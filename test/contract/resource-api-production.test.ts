@@ -18,7 +18,7 @@ const api = createApi();
 before(async () => {
   database = await createTestDatabase();
   service = await startTestSandboxService();
-  hop = openSandboxService(service.address)!;
+  hop = openSandboxService(service.address, 'https://*.apps.example.net')!;
   const environment = {
     DATABASE_URL: database.url,
     DELIVERY_RETRIES: '1',
@@ -121,6 +121,21 @@ test('calls for sandboxes need their permission, and leave names, not commands; 
   assert.equal((await ask('POST', `${box}/exec`, run)).body.stdout, 'hunter2\n');
   assert.equal((await ask('GET', `${box}/files`)).status, 200);
   await ask('PUT', `${box}/files/content?path=a/b`, Buffer.from('hunter2'));
+  assert.equal((await ask('POST', `${box}/snapshot?snapshot=kept`)).status, 200);
+  assert.equal((await ask('POST', `${box}/ports`, { port: 8080, auth: 'public' })).status, 200);
+  assert.equal((await ask('DELETE', `${box}/ports/8080`)).status, 204);
+  for (const [method, path, body] of [
+    ['PUT', box, {}],
+    ['POST', `${box}/snapshot`, undefined],
+    ['POST', `${box}/fork?to=other`, undefined],
+    ['DELETE', '/sandbox-snapshots/BOX/kept', undefined],
+    ['POST', `${box}/ports`, { port: 8080 }],
+    ['DELETE', `${box}/ports/8080`, undefined],
+  ] as const)
+    assert.equal((await asReader(method, path, body)).status, 403, `${method} ${path}`);
+  assert.equal((await asReader('GET', '/sandbox-snapshots/BOX')).status, 200);
+  assert.equal((await asReader('GET', `${box}/ports`)).status, 200);
+  assert.equal((await ask('DELETE', '/sandbox-snapshots/BOX/kept')).status, 204);
   assert.equal((await ask('POST', `${box}/exec`, { command: 'x', cwd: 'none' })).status, 404);
   const gone = new AbortController();
   const lost = api.fetch(
@@ -143,6 +158,13 @@ test('calls for sandboxes need their permission, and leave names, not commands; 
     [
       ['data.sandbox.exec', 'sandbox BOX', { target: 'production', name: 'audited' }],
       ['data.sandbox.writeFile', 'sandbox BOX', { target: 'production', name: 'audited', path: 'a/b' }],
+      ['data.sandbox.snapshot', 'sandbox BOX', { target: 'production', name: 'audited', snapshot: 'kept' }],
+      [
+        'data.sandbox.exposePort',
+        'sandbox BOX',
+        { target: 'production', name: 'audited', port: '8080', auth: 'public' },
+      ],
+      ['data.sandbox.unexposePort', 'sandbox BOX', { target: 'production', name: 'audited', port: '8080' }],
       ['data.sandbox.exec', 'sandbox BOX', { target: 'production', name: 'audited' }],
     ],
   );

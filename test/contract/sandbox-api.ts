@@ -43,7 +43,14 @@ export function keepsToSandboxApi(ask: AskResourceApi, open: OpenResourceApi): v
     });
     const { body: info } = await ask('GET', box);
     const { createdAt, lastActiveAt, ...rest } = info;
-    assert.deepEqual(rest, { id: 'user-1', state: 'running', provider: 'local', machine: null, image: null });
+    assert.deepEqual(rest, {
+      id: 'user-1',
+      state: 'running',
+      provider: 'local',
+      machine: null,
+      image: null,
+      egress: null,
+    });
     assert.ok(createdAt <= lastActiveAt);
     assert.equal((await ask('POST', '/sandboxes/boxes/user-2/resume?machine=large')).status, 204);
     assert.equal((await ask('GET', '/sandboxes/BOX/user-2')).body.machine, 'large');
@@ -164,6 +171,102 @@ export function keepsToSandboxApi(ask: AskResourceApi, open: OpenResourceApi): v
     assert.equal((await ask('DELETE', box)).status, 204);
     assert.equal((await ask('DELETE', box)).status, 204);
     assert.equal((await ask('GET', box)).status, 404);
+  });
+
+  test('what a sandbox is made of is said as a worker says it, and kept until something else is said', async () => {
+    const made = async (name: string): Promise<unknown[]> => {
+      const { machine, image, egress } = (await ask('GET', `/sandboxes/BOX/${name}`)).body;
+      return [machine, image, egress];
+    };
+    const allow = { mode: 'allow', allow: ['API.example.com', '*.npmjs.org'] };
+    const options = { machine: 'small', image: 'tools:3', egress: allow };
+    assert.equal((await ask('PUT', '/sandboxes/BOX/made', options)).status, 204);
+    const narrowed = { mode: 'allow', allow: ['api.example.com', '*.npmjs.org'] };
+    assert.deepEqual(await made('made'), ['small', 'tools:3', narrowed]);
+    const run = { command: 'echo ran', options: { machine: 'large', image: null } };
+    assert.equal((await ask('POST', '/sandboxes/BOX/made/exec', run)).body.stdout, 'ran\n');
+    assert.deepEqual(await made('made'), ['large', null, narrowed]);
+    const started = { command: 'true', options: { egress: { mode: 'none' } } };
+    assert.equal((await ask('POST', '/sandboxes/BOX/made/processes', started)).status, 200);
+    assert.deepEqual(await made('made'), ['large', null, { mode: 'none', allow: [] }]);
+    for (const [refused, reason] of [
+      [{ machine: 'huge' }, 'machine must be one of small, default, large, xlarge, but is "huge"'],
+      [{ machine: 7 }, 'machine must be one of small, default, large, xlarge, but is number'],
+      [{ size: 'small' }, 'A sandbox has no option "size": it takes machine, image, egress, snapshot'],
+      [{ image: 'a b' }, 'image must be the name of an image, such as "registry.example.com/tools:3", but is "a b"'],
+      [{ egress: 'none' }, 'egress must be { mode: "all" | "none" | "allow", allow: [...] }, but is "none"'],
+      [{ egress: { mode: 'some' } }, 'egress.mode must be "all", "none" or "allow", but is "some"'],
+      [{ egress: { mode: 'all', allow: ['a.b'] } }, 'egress.allow goes with the mode "allow", not "all"'],
+      [{ snapshot: '../x' }, 'snapshot must be the id of a snapshot, such as "base-1", but is "../x"'],
+      [
+        { egress: { mode: 'allow', allow: Array.from({ length: 100 }, (_, at) => `${'a'.repeat(200)}${at}`) } },
+        /^The options of a sandbox have \d+ characters, and may have 12288$/,
+      ],
+    ] as const)
+      for (const [method, path, body] of [
+        ['PUT', '/sandboxes/BOX/made', refused],
+        ['POST', '/sandboxes/BOX/made/exec', { command: 'true', options: refused }],
+        ['POST', '/sandboxes/BOX/made/ports', { port: 80, options: refused }],
+      ] as const) {
+        const { status, body: said } = await ask(method, path, body);
+        assert.deepEqual([status, said.code], [400, 'bad_request']);
+        if (typeof reason === 'string') assert.equal(said.message, reason);
+        else assert.match(said.message, reason);
+      }
+    assert.equal((await ask('DELETE', '/sandboxes/BOX/made')).status, 204);
+  });
+
+  test('a snapshot is taken, listed, begun from and deleted; a fork has the files', async () => {
+    const refused = async (method: string, path: string, body?: unknown): Promise<unknown[]> => {
+      const { status, body: said } = await ask(method, path, body);
+      return [status, said.code];
+    };
+    const snapshots = '/sandbox-snapshots/BOX';
+    assert.deepEqual(await refused('POST', '/sandboxes/BOX/base/snapshot'), [422, 'sandbox_copy_refused']);
+    await ask('PUT', '/sandboxes/BOX/base/files/content?path=app/kept', Buffer.from('from base'));
+    const { status, body: taken } = await ask('POST', '/sandboxes/BOX/base/snapshot?snapshot=one');
+    const { createdAt, sizeBytes, ...rest } = taken;
+    assert.deepEqual([status, rest], [200, { id: 'one', of: 'base' }]);
+    assert.ok(createdAt > 0 && sizeBytes >= 9, JSON.stringify(taken));
+    assert.deepEqual(await refused('POST', '/sandboxes/BOX/base/snapshot?snapshot=one'), [409, 'sandbox_exists']);
+    assert.deepEqual(await refused('POST', '/sandboxes/BOX/base/snapshot?snapshot=..%2Fx'), [400, 'bad_request']);
+    assert.deepEqual((await ask('GET', snapshots)).body, { items: [taken], nextCursor: null });
+    assert.deepEqual((await ask('GET', `${snapshots}?prefix=two`)).body.items, []);
+    const kept = async (name: string): Promise<string> =>
+      (await ask('GET', `/sandboxes/BOX/${name}/files/content?path=app/kept`)).bytes.toString();
+    assert.equal((await ask('PUT', '/sandboxes/BOX/begun', { snapshot: 'one' })).status, 204);
+    assert.equal(await kept('begun'), 'from base');
+    assert.deepEqual(await refused('PUT', '/sandboxes/BOX/other', { snapshot: 'none' }), [404, 'snapshot_not_found']);
+    assert.equal((await ask('POST', '/sandboxes/BOX/base/fork?to=forked')).status, 204);
+    assert.equal(await kept('forked'), 'from base');
+    assert.deepEqual(await refused('POST', '/sandboxes/BOX/base/fork?to=forked'), [409, 'sandbox_exists']);
+    assert.deepEqual(await refused('POST', '/sandboxes/BOX/base/fork'), [400, 'bad_request']);
+    assert.equal((await ask('DELETE', `${snapshots}/one`)).status, 204);
+    assert.deepEqual((await ask('GET', snapshots)).body.items, []);
+    assert.equal(await kept('begun'), 'from base');
+    for (const name of ['base', 'begun', 'forked']) await ask('DELETE', `/sandboxes/BOX/${name}`);
+  });
+
+  test('a port gets an address, says its token to who may write alone, and is taken back', async () => {
+    const ports = `${box}/ports`;
+    const exposed = await ask('POST', ports, { port: 8080, name: 'preview' });
+    const { url, token, ...rest } = exposed.body;
+    assert.deepEqual([exposed.status, rest], [200, { port: 8080, name: 'preview', auth: 'token' }]);
+    assert.match(url, /^https?:\/\/port---[a-z2-7]{16}\./);
+    assert.match(token, /^[\w-]{43}$/);
+    assert.deepEqual((await ask('GET', ports)).body, { items: [{ url, port: 8080, name: 'preview', auth: 'token' }] });
+    const { body: open } = await ask('POST', ports, { port: 9090, auth: 'public' });
+    assert.deepEqual([Object.keys(open).toSorted(), open.auth], [['auth', 'name', 'port', 'url'], 'public']);
+    assert.equal((await ask('POST', ports, { port: 8080, name: 'preview' })).body.token, token);
+    for (const body of [{ port: 0 }, { port: 65_536 }, {}, { port: 80, auth: 'none' }, { port: 80, name: '' }])
+      assert.equal((await ask('POST', ports, body)).status, 400, JSON.stringify(body));
+    assert.equal((await ask('DELETE', `${ports}/8080`)).status, 204);
+    assert.deepEqual(
+      (await ask('GET', ports)).body.items.map(({ port }: { port: number }) => port),
+      [9090],
+    );
+    assert.equal((await ask('DELETE', `${ports}/9090`)).status, 204);
+    assert.equal((await ask('DELETE', `${ports}/0`)).status, 400);
   });
 
   test('what is no sandbox is refused with a reason', async () => {

@@ -8,7 +8,9 @@ import { createBearerCheck } from '#core/process/bearer.ts';
 import type { SandboxServiceAddress } from '#core/sandbox/service-client.ts';
 import type { SandboxBackend } from '#runtime/sandbox/backend.ts';
 import { createLocalBackend } from '#runtime/sandbox/backends/local/local.ts';
+import { createExposedPorts } from '#runtime/sandbox/exposed-ports.ts';
 import { createSandboxRoutes } from '#runtime/sandbox/routes.ts';
+import { createMemoryPorts } from '#runtime/sandbox/service/exposed-ports-memory.ts';
 import { createMemoryRows } from '#runtime/sandbox/service/rows-memory.ts';
 import { startSandboxes, type RunningSandboxes } from '#runtime/sandbox/service/sandboxes.ts';
 
@@ -37,9 +39,10 @@ export async function startTestSandboxService(given?: SandboxBackend): Promise<T
   const backend = given ?? createLocalBackend({ folder, environment, warn: () => {} });
   const times = { idleMs: 600_000, stopMs: 600_000, destroyMs: 600_000 };
   const { provider } = backend;
+  const rows = createMemoryRows({ provider, perProjectMax: 10, times });
   const sandboxes = startSandboxes({
     backend,
-    rows: createMemoryRows({ provider, perProjectMax: 10, times }),
+    rows,
     times,
     leaseMs: 30_000,
     sweepMs: 30_000,
@@ -48,7 +51,9 @@ export async function startTestSandboxService(given?: SandboxBackend): Promise<T
   });
   const asked: string[] = [];
   const isAuthorized = createBearerCheck(TOKEN);
-  const routes = createSandboxRoutes({ sandboxes, isAuthorized, callsMax: 100, log: () => {} });
+  const exposed = createExposedPorts({ rows: createMemoryPorts(rows), sandboxes, secret: TOKEN });
+  const ports = { exposed, visitsMax: 100, idleMs: 60_000 };
+  const routes = createSandboxRoutes({ sandboxes, isAuthorized, callsMax: 100, ports, log: () => {} });
   const service: Server = createServer((request, response) => {
     asked.push(request.url!);
     routes(request, response);

@@ -9,6 +9,7 @@ import { wholeNumber } from '../../terminal/arguments.ts';
 import { CliError } from '../../terminal/failure.ts';
 import type { Shell } from '../../terminal/shell.ts';
 import { needSandbox, sandboxFlags, sandboxId } from './find.ts';
+import { optionFlags, optionsOf, snapshotFlag } from './options.ts';
 
 /** The command's own end. */
 interface Complete {
@@ -38,6 +39,8 @@ export const command = defineCommand({
     'env-file': { type: 'string', valueHint: 'file', description: 'Variables for it, as NAME=value lines' },
     timeout: { type: 'string', valueHint: 'seconds', default: '60', description: 'When it is ended, at most 600' },
     stdin: { type: 'boolean', description: 'Pass standard input on to it, at most 1 MiB' },
+    ...optionFlags,
+    ...snapshotFlag,
     ...sandboxFlags,
   },
   async run({ args, data }) {
@@ -45,11 +48,13 @@ export const command = defineCommand({
     const seconds = wholeNumber('platform sandbox exec', '--timeout', args.timeout, 1, SECONDS_MAX);
     const words = args._.slice(1);
     const stdin = args.stdin === true ? await shell.input() : null;
+    const options = optionsOf(args);
     const body = {
       command: words.length === 1 ? words[0] : words,
       timeoutMs: seconds * 1000,
       ...(args.cwd !== undefined && { cwd: args.cwd }),
       ...(args['env-file'] !== undefined && { env: variablesIn(shell, args['env-file']) }),
+      ...(options !== undefined && { options }),
       ...(stdin !== null && { stdin: { base64: Buffer.from(stdin).toString('base64') } }),
     };
     const { api, path: at, query } = await needSandbox(shell, args, 'platform sandbox exec');

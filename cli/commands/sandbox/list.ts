@@ -14,6 +14,8 @@ export interface SandboxInfo {
   readonly state: string;
   readonly provider: string;
   readonly machine?: string | null;
+  readonly image?: string | null;
+  readonly egress?: { readonly mode: string; readonly allow: readonly string[] } | null;
   readonly createdAt: number;
   readonly lastActiveAt: number;
 }

@@ -4,22 +4,21 @@ import { ask } from '../../api/requests.ts';
 import type { Shell } from '../../terminal/shell.ts';
 import { print } from '../../terminal/table.ts';
 import { needSandbox, sandboxFlags, sandboxId } from './find.ts';
+import { optionFlags, optionsOf } from './options.ts';
 
 export const command = defineCommand({
   meta: { name: 'resume', description: 'Wake a sandbox up; one that does not exist is made' },
   args: {
     ...sandboxId,
-    machine: {
-      type: 'string',
-      valueHint: 'size',
-      description: 'Give it another size, with its files: small, default, large or xlarge',
-    },
+    ...optionFlags,
     ...sandboxFlags,
   },
   async run({ args, data }) {
     const shell = data as Shell;
     const { api, path, query, binding } = await needSandbox(shell, args, 'platform sandbox resume');
-    await ask(api, 'POST', `${path}/resume`, { query: { ...query, machine: args.machine } });
+    const options = optionsOf(args);
+    if (options === undefined) await ask(api, 'POST', `${path}/resume`, { query });
+    else await ask(api, 'PUT', path, { query, body: options });
     print(shell, args.json, { binding, resumed: args.id }, () =>
       shell.out(`${shell.paint('green', 'Resumed')} ${args.id}`),
     );

@@ -6,6 +6,12 @@ import { print, printTable } from '../../terminal/table.ts';
 import { needSandbox, sandboxFlags, sandboxId, sayMissing } from './find.ts';
 import { toTime, type SandboxInfo } from './list.ts';
 
+/** As the flag says it. */
+function egressOf({ egress }: SandboxInfo): string | null {
+  if (egress === null || egress === undefined) return null;
+  return egress.mode === 'allow' ? egress.allow.join(',') : egress.mode;
+}
+
 export const command = defineCommand({
   meta: { name: 'info', description: 'Show a sandbox' },
   args: { ...sandboxId, ...sandboxFlags },
@@ -23,6 +29,8 @@ export const command = defineCommand({
           ['binding', binding],
           ['state', info.state],
           ['machine', info.machine ?? null],
+          ['image', info.image ?? null],
+          ['egress', egressOf(info)],
           ['provider', info.provider],
           ['created', toTime(info.createdAt)],
           ['last active', toTime(info.lastActiveAt)],

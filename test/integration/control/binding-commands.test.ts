@@ -27,7 +27,7 @@ let server: Awaited<ReturnType<typeof serveApi>>;
 before(async () => {
   database = await createTestDatabase();
   service = await startTestSandboxService();
-  hop = openSandboxService(service.address)!;
+  hop = openSandboxService(service.address, 'https://*.apps.example.net')!;
   all = await startReleaseControl({ DATABASE_URL: database.url }, { sandboxes: hop });
   const api = createApi();
   server = await serveApi({ port: 0, host: '127.0.0.1', fetch: (request) => api.fetch(request, all.control.parts) });
@@ -231,4 +231,66 @@ test('files of a sandbox are written, listed and read; it is shown, suspended an
   assert.deepEqual(await ok('sandbox', 'destroy', 'user-1', '--yes'), ['Destroyed user-1']);
   const gone = await call(['sandbox', 'info', 'user-1']);
   assert.match(gone.errors[0]!, /^error BOX has no sandbox user-1 /);
+});
+
+test('a sandbox is made of what flags say, and says it; what the service refuses is told in its words', async () => {
+  const of = async (id: string): Promise<unknown[]> => {
+    const { machine, image, egress } = JSON.parse((await ok('sandbox', 'info', id, '--json'))[0]!);
+    return [machine, image, egress];
+  };
+  const flags = ['--machine', 'small', '--image', 'tools:3', '--egress', 'api.example.com, *.npmjs.org'];
+  assert.deepEqual(await ok('sandbox', 'create', 'made', ...flags), ['Running made']);
+  const allow = ['api.example.com', '*.npmjs.org'];
+  assert.deepEqual(await of('made'), ['small', 'tools:3', { mode: 'allow', allow }]);
+  const rows = await ok('sandbox', 'info', 'made');
+  assert.deepEqual(
+    rows.filter((row) => /^(?:machine|image|egress)/.test(row)),
+    ['machine\tsmall', 'image\ttools:3', 'egress\tapi.example.com,*.npmjs.org'],
+  );
+  const ran = await call(['sandbox', 'exec', 'made', '--image', 'operator', '--egress', 'none', 'echo ran']);
+  assert.equal(Buffer.concat(ran.written).toString(), 'ran\n');
+  assert.deepEqual(await of('made'), ['small', null, { mode: 'none', allow: [] }]);
+  assert.deepEqual(await ok('sandbox', 'resume', 'made', '--egress', 'operator'), ['Resumed made']);
+  assert.deepEqual(await of('made'), ['small', null, null]);
+  const refused = await call(['sandbox', 'create', 'made', '--machine', 'huge']);
+  assert.match(
+    refused.errors[0]!,
+    /^error machine must be one of small, default, large, xlarge, but is "huge" \(bad_request,/,
+  );
+});
+
+test('a snapshot is taken, listed, begun from and deleted, and a sandbox is forked', async () => {
+  file('kept.txt', 'kept');
+  await ok('sandbox', 'write', 'base', 'kept.txt', 'kept.txt');
+  assert.deepEqual(await ok('sandbox', 'snapshots'), []);
+  const [taken] = await ok('sandbox', 'snapshot', 'base', 'one');
+  assert.match(taken!, /^Kept base as one: \d+ B$/);
+  assert.match((await call(['sandbox', 'snapshot', 'base', 'one'])).errors[0]!, /already \(sandbox_exists,/);
+  const [row] = await ok('sandbox', 'snapshots');
+  assert.deepEqual(row!.split('\t').slice(0, 2), ['one', 'base']);
+  const read = async (id: string): Promise<string> =>
+    Buffer.concat((await call(['sandbox', 'exec', id, 'cat kept.txt'])).written).toString();
+  assert.deepEqual(await ok('sandbox', 'create', 'begun', '--snapshot', 'one'), ['Running begun']);
+  assert.equal(await read('begun'), 'kept');
+  assert.deepEqual(await ok('sandbox', 'fork', 'base', 'forked'), ['Forked base as forked']);
+  assert.equal(await read('forked'), 'kept');
+  assert.equal((await call(['sandbox', 'snapshots', 'rm', 'one'])).code, 2);
+  assert.equal((await call(['sandbox', 'snapshots', 'rm', '../x', '--yes'])).code, 2);
+  assert.deepEqual(await ok('sandbox', 'snapshots', 'rm', 'one', '--yes'), ['Removed one']);
+  assert.deepEqual(await ok('sandbox', 'snapshots', 'list'), []);
+});
+
+test('a port of a sandbox is exposed with a token or without, listed, and taken back', async () => {
+  const [address] = await ok('sandbox', 'expose', 'base', '8080', '--label', 'preview');
+  assert.match(address!, /^https:\/\/port---[a-z2-7]{16}\.apps\.example\.net\/\?token=[\w-]{43}$/);
+  assert.deepEqual(await ok('sandbox', 'expose', 'base', '8080', '--label', 'preview'), [address]);
+  const [open] = await ok('sandbox', 'expose', 'base', '9090', '--public');
+  assert.match(open!, /^https:\/\/port---[a-z2-7]{16}\.apps\.example\.net\/$/);
+  assert.deepEqual(await ok('sandbox', 'ports', 'base'), [
+    `8080\tpreview\ttoken\t${address!.split('?')[0]}`,
+    `9090\t-\tpublic\t${open}`,
+  ]);
+  for (const port of ['0', '65536', 'x']) assert.equal((await call(['sandbox', 'expose', 'base', port])).code, 2);
+  assert.deepEqual(await ok('sandbox', 'unexpose', 'base', '8080'), ['Unexposed 8080 of base']);
+  assert.deepEqual(await ok('sandbox', 'ports', 'base'), [`9090\t-\tpublic\t${open}`]);
 });

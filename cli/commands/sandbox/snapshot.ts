@@ -1,0 +1,25 @@
+// `platform sandbox snapshot <id> [snapshot]`: keeps the files of a sandbox as they are.
+import { defineCommand } from 'citty';
+import { ask } from '../../api/requests.ts';
+import type { Shell } from '../../terminal/shell.ts';
+import { formatBytes, print } from '../../terminal/table.ts';
+import { needSandbox, sandboxFlags, sandboxId } from './find.ts';
+import type { SandboxSnapshot } from './snapshots/list.ts';
+
+export const command = defineCommand({
+  meta: { name: 'snapshot', description: 'Keep the files of a sandbox as they are, for others to begin with' },
+  args: {
+    ...sandboxId,
+    snapshot: { type: 'positional', required: false, description: 'What it is to be called (default: made up)' },
+    ...sandboxFlags,
+  },
+  async run({ args, data }) {
+    const shell = data as Shell;
+    const { api, path, query, binding } = await needSandbox(shell, args, 'platform sandbox snapshot');
+    const asked = { query: { ...query, snapshot: args.snapshot } };
+    const taken = await ask<SandboxSnapshot>(api, 'POST', `${path}/snapshot`, asked);
+    print(shell, args.json, { binding, ...taken }, () =>
+      shell.out(`${shell.paint('green', 'Kept')} ${args.id} as ${taken.id}: ${formatBytes(taken.sizeBytes)}`),
+    );
+  },
+});

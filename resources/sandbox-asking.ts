@@ -1,0 +1,71 @@
+// What the routes over sandboxes have together: how one is named, what it may be made of, how a call is passed on, and
+// its answer given. Used by sandboxes.ts and those beside it.
+import type { Readable } from 'node:stream';
+import Type from 'typebox';
+import { BindingName, branchQuery, done, type ResourceAccess } from './access.ts';
+import type { SandboxRequest } from './sandbox-calls.ts';
+import { toWebStream } from './streamed.ts';
+
+const PAGE_MAX = 1000;
+
+export const Sandbox = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$', description: 'Its id' });
+export const ofBinding = Type.Object({ id: Type.String(), binding: BindingName });
+export const ofOne = Type.Object({ id: Type.String(), binding: BindingName, sandbox: Sandbox });
+export const branchOnly = Type.Object(branchQuery);
+/** Of lists by id. */
+export const page = Type.Object({
+  ...branchQuery,
+  prefix: Type.Optional(Sandbox),
+  cursor: Type.Optional(Sandbox),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: PAGE_MAX, default: 100 })),
+});
+export const Moment = Type.Number({ description: 'Milliseconds since 1970' });
+
+/** What they are is checked with the call, as it is for the binding and in the same words (core/sandbox/options.ts). */
+export const SandboxOptions = Type.Unsafe<Readonly<Record<string, unknown>>>(
+  Type.Object(
+    {
+      machine: Type.Optional(Type.Unknown({ description: 'small, default, large or xlarge' })),
+      image: Type.Optional(Type.Unknown({ description: 'Name of an image that the operator allows' })),
+      egress: Type.Optional(
+        Type.Unknown({ description: '{"mode": "all"}, {"mode": "none"}, or {"mode": "allow", "allow": [<hosts>]}' }),
+      ),
+      snapshot: Type.Optional(
+        Type.Unknown({ description: 'Id of a snapshot that it begins with, where there is no sandbox yet' }),
+      ),
+    },
+    { description: 'What the sandbox is made of; null: as the operator has it' },
+  ),
+);
+
+/** A request of a route, as far as it says whose sandboxes are meant. */
+interface Asking {
+  readonly params: { readonly id: string; readonly binding: string };
+  readonly query: { readonly branch?: string | undefined };
+  readonly signal: AbortSignal;
+  readonly state: { readonly resources: ResourceAccess };
+}
+
+/** The body of the answer. */
+export function ask({ params, query, signal, state }: Asking, request: SandboxRequest): Promise<Readable> {
+  const { id: project, binding } = params;
+  return state.resources.sandbox({ project, branch: query.branch, binding, request, signal });
+}
+
+/** An answer that says nothing. */
+export function end(answer: Readable): Response {
+  answer.resume();
+  return done();
+}
+
+/** JSON of an agent, as it comes. @param within a key for it. */
+export function jsonOf(answer: Readable, within?: 'items'): never {
+  const body = within === undefined ? answer : enclosed(`{"${within}":`, answer, '}');
+  return new Response(toWebStream(body), { headers: { 'content-type': 'application/json' } }) as never;
+}
+
+async function* enclosed(before: string, chunks: AsyncIterable<Uint8Array>, after: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(before);
+  yield* chunks;
+  yield Buffer.from(after);
+}

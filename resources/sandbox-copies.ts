@@ -1,0 +1,77 @@
+// Copies of sandboxes from outside a worker: snapshots that are taken, listed and deleted, and forks.
+import { Readable } from 'node:stream';
+import Type from 'typebox';
+import type { SandboxSnapshot } from '#core/sandbox/operations.ts';
+import { platform } from '#packages/worker/index.ts';
+import { BindingName, branchQuery, Done, NullableText, reads, writes, type ResourceState } from './access.ts';
+import { ask, branchOnly, end, Moment, ofBinding, ofOne, page, Sandbox } from './sandbox-asking.ts';
+import { toJson } from './sandbox-calls.ts';
+
+/** Their bodies are bytes, and there are none. */
+const NO_BYTES: AsyncIterable<Uint8Array> = { [Symbol.asyncIterator]: () => Readable.from([])[Symbol.asyncIterator]() };
+
+const Snapshot = Type.Object({
+  id: Type.String(),
+  of: Type.String({ description: 'The sandbox it was taken of' }),
+  createdAt: Moment,
+  sizeBytes: Type.Number({ description: 'What it takes on the disk' }),
+});
+
+export const sandboxCopies = platform<unknown, ResourceState>()
+  .post(
+    '/projects/:id/sandboxes/:binding/:sandbox/snapshot',
+    {
+      ...writes,
+      summary: 'Keep the files of a sandbox as they are, in a snapshot; processes stand still meanwhile',
+      params: ofOne,
+      query: Type.Object({ ...branchQuery, snapshot: Type.Optional(Sandbox) }),
+      response: Snapshot,
+    },
+    async (ctx) => {
+      const { snapshot: id } = ctx.query;
+      const { sandbox } = ctx.params;
+      const answer = await ask(ctx, { operation: 'snapshot', sandbox, args: { id }, bytes: NO_BYTES });
+      return (await toJson(answer)) as SandboxSnapshot;
+    },
+  )
+  .post(
+    '/projects/:id/sandboxes/:binding/:sandbox/fork',
+    {
+      ...writes,
+      summary: 'Make another sandbox with the files and options of this one, as it is now',
+      params: ofOne,
+      query: Type.Object({ ...branchQuery, to: Sandbox }),
+      response: Done,
+    },
+    async (ctx) => {
+      const { sandbox } = ctx.params;
+      return end(await ask(ctx, { operation: 'fork', sandbox, args: { id: ctx.query.to }, bytes: NO_BYTES }));
+    },
+  )
+  .get(
+    '/projects/:id/sandbox-snapshots/:binding',
+    {
+      ...reads,
+      summary: 'List the snapshots of a binding, by id',
+      params: ofBinding,
+      query: page,
+      response: Type.Object({ items: Type.Array(Snapshot), nextCursor: NullableText }),
+    },
+    async (ctx) => {
+      const { prefix = '', cursor = '', limit = 100 } = ctx.query;
+      const answer = await ask(ctx, { operation: 'listSnapshots', args: { prefix, cursor, limit } });
+      const { items, cursor: next } = (await toJson(answer)) as { items: SandboxSnapshot[]; cursor: string | null };
+      return { items, nextCursor: next };
+    },
+  )
+  .delete(
+    '/projects/:id/sandbox-snapshots/:binding/:snapshot',
+    {
+      ...writes,
+      summary: 'Delete a snapshot; sandboxes that began with it stay as they are',
+      params: Type.Object({ id: Type.String(), binding: BindingName, snapshot: Sandbox }),
+      query: branchOnly,
+      response: Done,
+    },
+    async (ctx) => end(await ask(ctx, { operation: 'deleteSnapshot', sandbox: ctx.params.snapshot })),
+  );

@@ -1,0 +1,78 @@
+// Ports of sandboxes that have an address, from outside a worker: given, listed, taken back. Who may only look is told
+// no token, with which a visitor may do what the server behind the port lets visitors do.
+import Type from 'typebox';
+import { platform } from '#packages/worker/index.ts';
+import { BindingName, Done, NullableText, reads, writes, type ResourceState } from './access.ts';
+import { ask, branchOnly, end, ofOne, Sandbox, SandboxOptions } from './sandbox-asking.ts';
+import { toJson } from './sandbox-calls.ts';
+
+const Port = Type.Integer({ minimum: 1, maximum: 65_535 });
+const shown = {
+  url: Type.String({ description: 'Where visitors come: it stays the same when the port is exposed again' }),
+  port: Type.Integer(),
+  name: NullableText,
+  auth: Type.Enum(['token', 'public']),
+};
+const ExposedPort = Type.Object(shown);
+const ExposedPortWithToken = Type.Object({
+  ...shown,
+  token: Type.Optional(
+    Type.String({ description: 'Wanted once as `?token=`, or in each request as `x-platform-port-token`' }),
+  ),
+});
+
+type Shown = Type.Static<typeof ExposedPortWithToken>;
+
+export const sandboxPorts = platform<unknown, ResourceState>()
+  .get(
+    '/projects/:id/sandboxes/:binding/:sandbox/ports',
+    {
+      ...reads,
+      summary: 'List the exposed ports of a sandbox, without their tokens',
+      params: ofOne,
+      query: branchOnly,
+      response: Type.Object({ items: Type.Array(ExposedPort) }),
+    },
+    async (ctx) => {
+      const answer = await ask(ctx, { operation: 'listExposedPorts', sandbox: ctx.params.sandbox });
+      const ports = (await toJson(answer)) as readonly Shown[];
+      return { items: ports.map(({ url, port, name, auth }) => ({ url, port, name, auth })) };
+    },
+  )
+  .post(
+    '/projects/:id/sandboxes/:binding/:sandbox/ports',
+    {
+      ...writes,
+      summary: 'Give a port an address, or read its token again',
+      params: ofOne,
+      query: branchOnly,
+      body: Type.Object({
+        port: Port,
+        name: Type.Optional(Type.String({ minLength: 1, maxLength: 63, description: 'For people' })),
+        auth: Type.Optional(
+          Type.Enum(['token', 'public'], { description: '`public`: whoever knows the address comes in' }),
+        ),
+        options: Type.Optional(SandboxOptions),
+      }),
+      response: ExposedPortWithToken,
+    },
+    async (ctx) => {
+      const { options, ...args } = ctx.body;
+      const { sandbox } = ctx.params;
+      return (await toJson(await ask(ctx, { operation: 'exposePort', sandbox, args, options }))) as Shown;
+    },
+  )
+  .delete(
+    '/projects/:id/sandboxes/:binding/:sandbox/ports/:port',
+    {
+      ...writes,
+      summary: 'Take the address of a port back: it leads nowhere from then on',
+      params: Type.Object({ id: Type.String(), binding: BindingName, sandbox: Sandbox, port: Port }),
+      query: branchOnly,
+      response: Done,
+    },
+    async (ctx) => {
+      const { sandbox, port } = ctx.params;
+      return end(await ask(ctx, { operation: 'unexposePort', sandbox, args: { port } }));
+    },
+  );
