@@ -2,6 +2,7 @@
 // run-build.ts; build-sandbox/ decides and runs likewise, with the programs of its own machine.
 import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { chooseNode } from '../frameworks/node-version.ts';
 import { baseVariables, certificatePaths } from './environment.ts';
 import { findManager, installCommand, shimFolder, shimText, type ManagerPrograms } from './package-tools.ts';
 import { openPackageCache, type PackageCache } from './package-cache.ts';
@@ -32,6 +33,7 @@ export async function install(request: BuildRequest, plan: BuildPlan, sandbox: S
   const command = await decideInstall(plan, say);
   const needsManager = command !== null || plan.config.build !== null;
   const programs = needsManager ? await findPrograms(plan, sandbox, say) : { folders: [], readable: [] };
+  if (needsManager) compareNode(request, plan);
   const env = { ...storeOf(plan, sandbox), ...variablesOf(request, sandbox, programs.folders) };
   const readable = [...programs.readable, ...certificatePaths()].map((path) => [path, path] as const);
   if (command === null) return { env, readable, cache: null };
@@ -99,6 +101,19 @@ async function findPrograms(
     await sandbox.giveAway(shims);
   }
   return { folders: [shims, ...found.folders], readable: found.readable };
+}
+
+/** There is one Node here, the platform's own: where the project asks for another one, its log says so. */
+function compareNode(request: BuildRequest, { node: asked }: BuildPlan): void {
+  const version = process.versions.node;
+  if (asked === null) return;
+  const { node, isNear } = chooseNode(asked.text, [{ version }]);
+  if (node !== null && !isNear) return;
+  request.onLine(
+    'install',
+    'warn',
+    `${asked.from} asks for Node ${asked.text}; this machine's own, ${version}, is used`,
+  );
 }
 
 /** What installs; null: nothing is to be installed. */

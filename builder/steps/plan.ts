@@ -9,6 +9,7 @@ import { fixedLimits } from '#core/limits.ts';
 import { hasErrors, type Problem } from '#core/problem.ts';
 import { BuildError } from '../build-error.ts';
 import { detect, type Detection } from '../frameworks/detect.ts';
+import { nodeRequestOf, type NodeRequest } from '../frameworks/node-version.ts';
 import type { Manager } from '../frameworks/packages.ts';
 import { filesIn } from '../frameworks/project-files.ts';
 import { settle } from '../frameworks/settle.ts';
@@ -25,6 +26,8 @@ export interface BuildPlan {
   /** Where dependencies are installed, absolute. */
   readonly installFolder: string;
   readonly manager: Manager;
+  /** The version of Node that the project asks for; null: any. */
+  readonly node: NodeRequest | null;
   readonly detected: Detection;
   /** Command that installs, where the project's settings have one. */
   readonly installCommand: string | null;
@@ -62,9 +65,19 @@ export async function planBuild(
     workspace,
     installFolder: path.join(workspace, detected.installFolder),
     manager: detected.manager,
+    node: await nodeOf(root, workspace),
     detected,
     installCommand: filled(request.settings.installCommand),
   };
+}
+
+/** What the project's folder says, else the repository's. */
+async function nodeOf(root: string, workspace: string): Promise<NodeRequest | null> {
+  for (const folder of new Set([root, workspace])) {
+    const asked = await nodeRequestOf((name) => readBounded(path.join(folder, name), MANIFEST_BYTES_MAX));
+    if (asked !== null) return asked;
+  }
+  return null;
 }
 
 /** The rules of monorepos over the list of files. */

@@ -12,6 +12,7 @@ import { takeArtifact } from '../take-artifact.ts';
 import { BuildFailure, type BuildRequest, type BuildResult, type BuildSandbox } from '../types.ts';
 import { openBuildMachine, type BuildMachine } from './machine.ts';
 import { fetchArtifact } from './fetch-artifact.ts';
+import { findNode } from './nodes.ts';
 import { findTools } from './tools.ts';
 
 /** How often a build whose sandbox is lost begins anew. */
@@ -135,7 +136,12 @@ async function installInside(
   const say = (text: string): void => request.onLine('install', 'info', text);
   const command = await decideInstall(plan, say);
   const needsManager = command !== null || plan.config.build !== null;
-  const folders = needsManager ? await findTools(plan, machine, say) : [];
+  const folders = needsManager
+    ? [
+        ...(await findTools(plan, machine, say)),
+        ...(await findNode(plan.node, machine, (level, text) => request.onLine('install', level, text))),
+      ]
+    : [];
   const env = {
     ...storeOf(plan, machine),
     ...machine.variables,
