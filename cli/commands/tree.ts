@@ -197,7 +197,7 @@ export const commands: Readonly<Record<string, Entry>> = {
   },
   sandbox: {
     summary:
-      'Sandboxes of this project: list, info, create, exec, read, write, ls, suspend, resume, snapshot, snapshots, fork, ports, expose, unexpose, destroy',
+      'Sandboxes of this project: list, info, create, exec, read, write, ls, suspend, resume, snapshot, snapshots, fork, ports, expose, unexpose, destroy, image',
     byDefault: 'list',
     commands: {
       list: { summary: 'List sandboxes', load: () => import('./sandbox/list.ts') },
@@ -227,6 +227,7 @@ export const commands: Readonly<Record<string, Entry>> = {
       expose: { summary: 'Give a port an address', load: () => import('./sandbox/expose.ts') },
       unexpose: { summary: 'Take the address of a port back', load: () => import('./sandbox/unexpose.ts') },
       destroy: { summary: 'Delete it and its files', aliases: ['rm'], load: () => import('./sandbox/destroy.ts') },
+      image: { summary: 'Make the image of sandboxes on this machine', load: () => import('./sandbox/image.ts') },
     },
   },
   import: { summary: 'Make platform.yaml from the configuration of Wrangler', load: () => import('./import.ts') },

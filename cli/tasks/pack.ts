@@ -120,9 +120,9 @@ export function stageProgram(folder: string, keeps: (file: string) => boolean = 
   cpSync(path.join(root, 'LICENSE'), path.join(folder, 'LICENSE'));
   cpSync(path.join(root, 'README.md'), path.join(folder, 'README.md'));
   cpSync(path.join(root, 'CHANGELOG.md'), path.join(folder, 'CHANGELOG.md'));
-  // `platform dev` names it to whoever has a container engine.
-  if (keeps('Dockerfile.sandbox'))
-    cpSync(path.join(root, 'Dockerfile.sandbox'), path.join(folder, 'Dockerfile.sandbox'));
+  // `platform sandbox image` builds them; `platform dev` names the first one.
+  for (const name of ['Dockerfile.sandbox', 'Dockerfile.sandbox-build'])
+    if (keeps(name)) cpSync(path.join(root, name), path.join(folder, name));
   return folder;
 }
 

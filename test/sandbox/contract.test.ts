@@ -63,7 +63,7 @@ test(`what a sandbox of ${engineName} may reach outlasts its service, and the op
 test(`an image that ${engineName} does not have is refused, with what to do`, async () => {
   await assert.rejects(
     openTestContainers({ image: 'nobody/has-this:1' }),
-    /has no image nobody\/has-this:1: build it with `docker build -f Dockerfile\.sandbox/,
+    /has no image nobody\/has-this:1: build it with `platform sandbox image -t nobody\/has-this:1`/,
   );
 });
 

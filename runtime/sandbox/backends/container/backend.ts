@@ -92,7 +92,7 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
     await api.call('GET', `/images/${encodeURIComponent(parts.image)}/json`).catch((error: unknown) => {
       if (!isMissing(error)) throw error;
       throw new Error(
-        `The container engine has no image ${parts.image}: build it with \`docker build -f Dockerfile.sandbox -t ${parts.image} .\`, or name another one in SANDBOX_DEFAULT_IMAGE`,
+        `The container engine has no image ${parts.image}: build it with \`platform sandbox image -t ${parts.image}\`, or name another one in SANDBOX_DEFAULT_IMAGE`,
       );
     });
     return { processors: NCPU, memoryMb: MemTotal / 2 ** 20 };

@@ -51,7 +51,7 @@ async function checkImage(api: EngineApi, image: string): Promise<SandboxCheck> 
       name: 'image',
       status: 'fail',
       message: isMissing ? `The engine has no image ${image}` : (error as Error).message,
-      advice: `Build it with \`docker build -f Dockerfile.sandbox -t ${image} .\`, or name another one in SANDBOX_DEFAULT_IMAGE.`,
+      advice: `Build it with \`platform sandbox image -t ${image}\`, or name another one in SANDBOX_DEFAULT_IMAGE.`,
     };
   }
 }
