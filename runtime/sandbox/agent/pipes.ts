@@ -2,7 +2,17 @@
 // those by name: `echo text > /dev/stderr` fails. A pipe has a name here until both of its ends are open, and what a
 // command reads is a file without one.
 import { execFile } from 'node:child_process';
-import { closeSync, constants, mkdtempSync, openSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  lstatSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -33,14 +43,16 @@ const NAMES_LEAST = 16;
 const MAKE_MS = 5000;
 /** Somebody may have emptied the temporary folder. */
 const TRIES = 2;
+/** Of the folder, before what makes it unique: whose it is. An id alone comes again, in a machine after each start. */
+const OWN_PREFIX = `platform-pipes-${process.pid}-${Math.floor(performance.timeOrigin)}-`;
+const ANY_PREFIX = /^platform-pipes-(\d+)-\d+-/;
 
 export function createPipes(): Pipes {
   let folder: string | null = null;
   let names: string[] = [];
   let made = 0;
   let making: Promise<boolean> | null = null;
-  const nextName = (): string =>
-    path.join((folder ??= mkdtempSync(path.join(tmpdir(), 'platform-pipes-'))), `${++made}`);
+  const nextName = (): string => path.join((folder ??= mkdtempSync(path.join(tmpdir(), OWN_PREFIX))), `${++made}`);
   const drop = (): void => {
     // The program may be making names in it still.
     if (folder !== null) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -109,6 +121,7 @@ export function createPipes(): Pipes {
     }
   }
 
+  sweep();
   // Before the first command waits for them.
   void make();
   return {
@@ -127,4 +140,29 @@ export function createPipes(): Pipes {
       return null;
     },
   };
+}
+
+/** Removes what agents left that were killed. */
+function sweep(): void {
+  try {
+    for (const name of readdirSync(tmpdir())) {
+      const pid = ANY_PREFIX.exec(name)?.[1];
+      if (pid === undefined || name.startsWith(OWN_PREFIX) || (Number(pid) !== process.pid && isRunning(Number(pid))))
+        continue;
+      const folder = path.join(tmpdir(), name);
+      // Somebody else's could change under a removal into what is not theirs.
+      if (lstatSync(folder).uid === process.getuid?.()) rmSync(folder, { recursive: true, force: true });
+    }
+  } catch {
+    // Another agent does the same, or there is no temporary folder: commands say so.
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }

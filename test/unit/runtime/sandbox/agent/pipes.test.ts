@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -30,7 +30,7 @@ describe('standard streams of commands', () => {
     const [out, err] = await Promise.all([streams.stdout, streams.stderr].map((each) => each.toArray()));
     return `${Buffer.concat(out!)}|${Buffer.concat(err!)}`;
   }
-  const left = (): number => readdirSync(folder, { recursive: true }).length;
+  const names = (): number => readdirSync(folder, { recursive: true }).length;
 
   it('can be opened by their names, and end with whoever has them', async () => {
     assert.equal(await run('echo out > /dev/stdout; echo err > /dev/stderr'), 'out\n|err\n');
@@ -43,11 +43,39 @@ describe('standard streams of commands', () => {
       all,
       Array.from({ length: 100 }, (_, index) => `${index}\n|`),
     );
-    assert.ok(left() < 200);
+    assert.ok(names() < 200);
   });
 
   it('come back after somebody has emptied the temporary folder', async () => {
     for (const name of readdirSync(folder)) rmSync(path.join(folder, name), { recursive: true });
+    assert.equal(await run('echo out'), 'out\n|');
+  });
+
+  it('go with the next agent where an agent was killed, and those of others that run stay', async () => {
+    const { pid: ended } = spawnSync('true');
+    const left = [
+      `platform-pipes-${ended}-1-aaaaaa`,
+      // The id of this process, of somebody who had it before.
+      `platform-pipes-${process.pid}-1-aaaaaa`,
+      `platform-pipes-${process.ppid}-1-aaaaaa`,
+      'platform-pipes-aaaaaa',
+    ];
+    for (const name of left) {
+      mkdirSync(path.join(folder, name));
+      writeFileSync(path.join(folder, name, '1'), '');
+    }
+    const own = readdirSync(folder).filter((name) => !left.includes(name));
+    assert.ok(own.length > 0);
+    const taken = await createPipes().take(null);
+    taken?.given();
+    taken?.stdout.destroy();
+    taken?.stderr.destroy();
+    const found = readdirSync(folder);
+    assert.deepEqual(
+      left.map((name) => found.includes(name)),
+      [false, false, true, true],
+    );
+    for (const name of own) assert.ok(found.includes(name), name);
     assert.equal(await run('echo out'), 'out\n|');
   });
 
