@@ -43,7 +43,7 @@ export const agentOperations = {
   setEnvVars: json,
   gitCheckout: json,
   waitForPort: json,
-  fetch: { body: 'raw', answer: 'forwarded' },
+  fetch: { body: 'raw', answer: 'forwarded', isDuplex: true },
   connect: { body: 'raw', answer: 'bytes', isDuplex: true },
   /** Frames both ways (terminal-frames.ts). */
   terminal: { body: 'raw', answer: 'bytes', isDuplex: true },

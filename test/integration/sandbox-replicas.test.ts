@@ -1,17 +1,19 @@
 // Two replicas of the sandbox service over one Postgres: what one has, the other answers for all the same.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
-import type { IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import { createServer as createWebServer, type IncomingMessage } from 'node:http';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
 import { buffer, text } from 'node:stream/consumers';
+import { WebSocket, WebSocketServer } from 'ws';
 import { openPostgres, type Postgres } from '#postgres/connection.ts';
 import { openSandboxRole } from '#postgres/sandbox-role.ts';
 import { addressOf } from '#runtime/sandbox/service/replicas.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
-import { startReplica, type Replica } from '#test/setup/sandbox-replica.ts';
+import { startReplica, TOKEN, type Replica } from '#test/setup/sandbox-replica.ts';
 import { eventually } from '#test/setup/whole-platform.ts';
 
 let folder: string;
@@ -131,6 +133,57 @@ test('a replica that goes during a call ends the answer as broken, never as a wh
   a.cut();
   await assert.rejects(text(answer), { code: 'ECONNRESET' });
   assert.equal(await b.exec('one', 'cat kept'), 'of a\n');
+});
+
+test('a visit of an exposed port is passed on as calls are, and so is a WebSocket', async (t) => {
+  // Machines of `local` are this one: their servers are too.
+  const server = createWebServer((request, response) => void request.pipe(response));
+  const sockets = new WebSocketServer({ server });
+  sockets.on('connection', (socket) => socket.on('message', (said) => socket.send(`of ${String(said)}`)));
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  t.after(() => void server.close());
+  const headers = { 'sandbox-port-origin': 'https://*.apps.test' };
+  const { port } = server.address() as AddressInfo;
+  const [, exposed] = await a.call('/boxes/one/exposePort', { body: JSON.stringify({ port }), headers });
+  const { url, token } = exposed as { url: string; token: string };
+  const name = /^https:\/\/port---([a-z2-7]{16})\.apps\.test\/$/.exec(url)![1];
+  assert.deepEqual([a.held(), b.held()], [1, 1]);
+  const visit = (method: string, given: string): Record<string, string> => ({
+    'sandbox-arguments': encodeURIComponent(
+      JSON.stringify({
+        origin: url.slice(0, -1),
+        method,
+        path: '/',
+        headers: [['x-platform-port-token', given]],
+        bodyBytes: null,
+      }),
+    ),
+  });
+  const large = Buffer.alloc(5_000_000, 'abcdefg');
+  for (const replica of [a, b]) {
+    const answer = await replica.visit(name!, { body: large, headers: visit('POST', token) });
+    assert.equal(answer.statusCode, 200);
+    const back = await buffer(answer);
+    assert.deepEqual([replica.owner, back.byteLength, back.equals(large)], [replica.owner, large.byteLength, true]);
+    const refused = await replica.visit(name!, { headers: visit('POST', 'guessed') });
+    assert.deepEqual(
+      [refused.statusCode, (JSON.parse(await text(refused)) as { error: { code: string } }).error.code],
+      [401, 'sandbox_port_locked'],
+    );
+    const socket = new WebSocket(`ws://127.0.0.1:${replica.port}/v1/ports/${name}`, {
+      headers: { authorization: `Bearer ${TOKEN}`, ...visit('GET', token) },
+    });
+    await once(socket, 'open');
+    socket.send(replica.owner);
+    const [said] = (await once(socket, 'message')) as [Buffer];
+    assert.equal(said.toString(), `of ${replica.owner}`);
+    socket.close();
+    await once(socket, 'close');
+  }
+  assert.deepEqual([a.held(), b.held()], [1, 1]);
+  // The sandbox's own end, said at the other one.
+  assert.deepEqual(await b.call('/boxes/one/unexposePort', { body: JSON.stringify({ port }), headers }), [200, null]);
+  assert.equal((await a.visit(name!, { headers: visit('POST', token) })).statusCode, 404);
 });
 
 test('suspend, resume and destroy reach the replica that has the sandbox, and end the calls in it', async () => {

@@ -6,8 +6,10 @@ import { text } from 'node:stream/consumers';
 import { createBearerCheck } from '#core/process/bearer.ts';
 import { openPostgres } from '#postgres/connection.ts';
 import { createLocalBackend } from '#runtime/sandbox/backends/local/local.ts';
+import { createExposedPorts } from '#runtime/sandbox/exposed-ports.ts';
 import { createSandboxRoutes } from '#runtime/sandbox/routes.ts';
-import { createReplicas, ownerName } from '#runtime/sandbox/service/replicas.ts';
+import { createPostgresPorts } from '#runtime/sandbox/service/exposed-ports-postgres.ts';
+import { createReplicas, ownerName, reachReplica } from '#runtime/sandbox/service/replicas.ts';
 import { createPostgresRows } from '#runtime/sandbox/service/rows-postgres.ts';
 import { startSandboxes } from '#runtime/sandbox/service/sandboxes.ts';
 
@@ -23,9 +25,12 @@ export interface CallOptions {
 
 export interface Replica {
   readonly owner: string;
+  readonly port: number;
   readonly held: () => number;
   /** @param path after `/v1/projects/shop/sandboxes`. */
   raw(path: string, options?: CallOptions): Promise<IncomingMessage>;
+  /** A visit of the exposed port of this name. */
+  visit(name: string, options: CallOptions): Promise<IncomingMessage>;
   /** Status, and the body as JSON. */
   call(path: string, options?: CallOptions): Promise<[status: number, body: unknown]>;
   exec(id: string, command: string): Promise<unknown>;
@@ -48,10 +53,11 @@ export async function startReplica(given: {
   const { port } = server.address() as AddressInfo;
   const owner = ownerName(name, `http://127.0.0.1:${port}`);
   const times = { idleMs: LONG_MS, stopMs: LONG_MS, destroyMs: LONG_MS };
+  const sql = openPostgres({ url, name: 'test', connectionsMax: 2 });
   const sandboxes = startSandboxes({
     backend: createLocalBackend({ folder, environment: process.env, warn: () => {} }),
     rows: createPostgresRows({
-      sql: openPostgres({ url, name: 'test', connectionsMax: 2 }),
+      sql,
       owner,
       provider: 'local',
       perProjectMax: 20,
@@ -69,15 +75,24 @@ export async function startReplica(given: {
     isAuthorized: createBearerCheck(TOKEN),
     callsMax: 20,
     placement: createReplicas({ token: TOKEN, waitMs, startMs }),
+    elsewhere: reachReplica,
+    ports: {
+      exposed: createExposedPorts({ rows: createPostgresPorts(sql), sandboxes, secret: TOKEN }),
+      visitsMax: 20,
+      idleMs: LONG_MS,
+    },
     log: () => {},
   });
-  server.on('request', routes).on('checkContinue', routes);
+  server.on('request', routes).on('checkContinue', routes).on('upgrade', routes.upgrade);
 
-  const raw: Replica['raw'] = async (path, { method = 'POST', body = '{}', headers = {}, signal } = {}) => {
+  const ask = async (
+    path: string,
+    { method = 'POST', body = '{}', headers = {}, signal }: CallOptions,
+  ): Promise<IncomingMessage> => {
     const outgoing = request({
       host: '127.0.0.1',
       port,
-      path: `/v1/projects/shop/sandboxes${path}`,
+      path,
       method,
       headers: { authorization: `Bearer ${TOKEN}`, ...headers },
       agent: false,
@@ -89,14 +104,17 @@ export async function startReplica(given: {
     outgoing.on('error', () => {});
     return answer;
   };
+  const raw: Replica['raw'] = (path, options = {}) => ask(`/v1/projects/shop/sandboxes${path}`, options);
   const call: Replica['call'] = async (path, options) => {
     const answer = await raw(path, options);
     return [answer.statusCode!, JSON.parse(await text(answer))];
   };
   return {
     owner,
+    port,
     held: () => sandboxes.figures().held,
     raw,
+    visit: (name, options) => ask(`/v1/ports/${name}`, options),
     call,
     async exec(id, command) {
       const [status, body] = await call(`/boxes/${id}/exec`, { body: JSON.stringify({ command }) });
