@@ -3,29 +3,18 @@
 // that runs already.
 import assert from 'node:assert/strict';
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { root } from '#cli/tasks/processes.ts';
+import { debianRoot } from './debian-root.ts';
 import { rememberNetwork } from './machine-network.ts';
 import { eventually } from './whole-platform.ts';
 
 const runProgram = promisify(execFile);
 const CA_FILE = '/etc/ssl/certs/ca-certificates.crt';
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
-/** Of Debian's own images, too: unpacked files are not waited for on the disk, documentation is left out. */
-const DPKG_SETTINGS = 'force-unsafe-io\npath-exclude /usr/share/doc/*\npath-exclude /usr/share/man/*\n';
 
 /** What images are built on here. */
 export const BASE_IMAGE = 'platform-test-base:trixie';
@@ -123,23 +112,8 @@ export async function startDockerEngine(): Promise<DockerEngine> {
   return engine;
 }
 
-/** Debian 13 as `debootstrap` makes it, kept in the cache folder: there is no registry to take it from. */
 async function importBase(environment: NodeJS.ProcessEnv): Promise<void> {
-  const cache = path.join(root, '.cache');
-  const folder = path.join(cache, 'trixie-root');
-  if (!existsSync(folder)) {
-    mkdirSync(cache, { recursive: true });
-    const unfinished = mkdtempSync(path.join(cache, 'trixie-'));
-    await runProgram('debootstrap', ['--variant=minbase', '--include=ca-certificates', 'trixie', unfinished], {
-      maxBuffer: OUTPUT_BYTES_MAX,
-    });
-    // The authorities of this machine: a proxy of its own may stand before the registry.
-    cpSync(CA_FILE, `${unfinished}${CA_FILE}`);
-    rmSync(`${unfinished}/var/cache/apt/archives`, { recursive: true, force: true });
-    mkdirSync(`${unfinished}/var/cache/apt/archives/partial`, { recursive: true });
-    writeFileSync(`${unfinished}/etc/dpkg/dpkg.cfg.d/container`, DPKG_SETTINGS);
-    renameSync(unfinished, folder);
-  }
+  const folder = await debianRoot();
   const changes = ['--change', `ENV NODE_EXTRA_CA_CERTS=${CA_FILE}`, '--change', 'CMD ["/bin/sh"]'];
   await runProgram(
     'sh',

@@ -2,11 +2,11 @@
 // an image of Debian that has git and curl. Sandboxes have no network, so it makes no bridge and no rule. Needs root.
 import assert from 'node:assert/strict';
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { root } from '#cli/tasks/processes.ts';
+import { debianRoot } from './debian-root.ts';
 import { eventually } from './whole-platform.ts';
 
 const runProgram = promisify(execFile);
@@ -125,19 +125,8 @@ function podman(folder: string): [string[], NodeJS.ProcessEnv] {
   return [[...words, 'system', 'service', '--time', '0', `unix://${folder}/engine.sock`], environment];
 }
 
-/** Debian 13 as `debootstrap` makes it, kept in the cache folder: there is no registry to take it from. */
 async function importImage(client: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> {
-  const cache = path.join(root, '.cache');
-  const folder = path.join(cache, 'sandbox-root');
-  if (!existsSync(folder)) {
-    mkdirSync(cache, { recursive: true });
-    const unfinished = mkdtempSync(path.join(cache, 'sandbox-'));
-    const words = ['--variant=minbase', '--include=ca-certificates,git,curl', 'trixie', unfinished];
-    await runProgram('debootstrap', words, { maxBuffer: 64 * 1024 * 1024 });
-    for (const name of ['var/cache/apt/archives', 'usr/share/doc', 'usr/share/man'])
-      rmSync(path.join(unfinished, name), { recursive: true, force: true });
-    renameSync(unfinished, folder);
-  }
+  const folder = await debianRoot(['curl', 'git']);
   await runProgram('sh', ['-c', 'tar -C "$1" -c . | { shift; "$@"; }', 'sh', folder, ...client], { env: environment });
 }
 
