@@ -342,6 +342,7 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
     async close() {
       for (const key of channels.keys()) drop(key);
       api.close();
+      await disks?.close();
     },
   };
 }

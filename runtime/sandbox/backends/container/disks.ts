@@ -1,6 +1,7 @@
 // The disks of sandboxes: a file each with a file system of a fixed size, which the engine mounts by a loop device. The
 // device belongs to the mount: the kernel lets go of it when the container ends, however it ends. Needs root.
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, existsSync, rmSync } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -29,6 +30,8 @@ export interface Disks {
   /** The file goes, and what holds it. */
   remove(key: string): Promise<void>;
   keys(): readonly string[];
+  /** Nothing of it is at work afterwards, and nothing lies there but disks. */
+  close(): Promise<void>;
 }
 
 /** @throws {Error} with what to do, where this machine has no loop devices or lacks a program. */
@@ -78,19 +81,43 @@ export async function openDisks(folder: string, megabytes: number, user: number)
   const detach = async (file: string): Promise<void> => {
     for (const device of await devicesOf(file)) await run('losetup', '--detach', device);
   };
+  /** One that belongs to nobody yet. */
+  const makeEmpty = async (): Promise<string> => {
+    const file = path.join(folder, `empty-${randomUUID()}`);
+    try {
+      const handle = await open(file, 'w', 0o600);
+      await handle.truncate(megabytes * MB);
+      await handle.close();
+      const options = `root_owner=${user}:${user},lazy_itable_init=1,lazy_journal_init=1,nodiscard`;
+      await run('mkfs.ext4', '-q', '-F', '-m', '0', '-E', options, file);
+      return file;
+    } catch (error) {
+      await rm(file, { force: true });
+      throw error;
+    }
+  };
+  /** Made ahead of the sandbox that takes it, which would wait for its file system. What is wrong, that one says. */
+  let spare: Promise<string | null> | null = null;
+  let isClosed = false;
+  const takeEmpty = async (file: string): Promise<void> => {
+    const ahead = spare;
+    spare = null;
+    const found = (await ahead) ?? (await makeEmpty());
+    try {
+      await rename(found, file);
+    } catch (error) {
+      // Another replica that starts clears the folder.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      await rename(await makeEmpty(), file);
+    }
+    if (!isClosed) spare ??= makeEmpty().catch(() => null);
+  };
 
   const disks: Disks = {
     async attach(key) {
       const file = fileOf(key);
-      if (!existsSync(file)) {
-        const unfinished = `${file}.${process.pid}`;
-        const handle = await open(unfinished, 'w', 0o600);
-        await handle.truncate(megabytes * MB);
-        await handle.close();
-        const options = `root_owner=${user}:${user},lazy_itable_init=1,lazy_journal_init=1,nodiscard`;
-        await run('mkfs.ext4', '-q', '-F', '-m', '0', '-E', options, unfinished);
-        await rename(unfinished, file);
-      } else await detach(file); // Of an attempt that came to nothing.
+      if (!existsSync(file)) await takeEmpty(file);
+      else await detach(file); // Of an attempt that came to nothing.
       return attachFree(file);
     },
     release: async (device) => void (await run('losetup', '--detach', device)),
@@ -116,12 +143,21 @@ export async function openDisks(folder: string, megabytes: number, user: number)
       await rm(file, { force: true });
     },
     keys: () => readdirSync(folder).flatMap((name) => (name.endsWith(SUFFIX) ? [name.slice(0, -SUFFIX.length)] : [])),
+    async close() {
+      isClosed = true;
+      const left = (await spare) ?? null;
+      if (left !== null) await rm(left, { force: true });
+    },
   };
   for (const name of readdirSync(folder)) if (!name.endsWith(SUFFIX)) rmSync(path.join(folder, name), { force: true });
   // The program that is missing, and the device that cannot be had, are found now rather than by the first worker.
   const trial = `trial${process.pid}`;
+  const empty = path.join(folder, `empty-${randomUUID()}`);
   try {
+    await rename(await makeEmpty(), fileOf(trial));
     await disks.release(await disks.attach(trial));
+    await rename(fileOf(trial), empty);
+    spare = Promise.resolve(empty);
   } catch (error) {
     const { message } = error as Error;
     throw new Error(
