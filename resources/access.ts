@@ -40,6 +40,8 @@ export interface ResourceAccess {
   ): Promise<ResourceOperations[Operation]['gives']>;
   /** Calls a sandbox, as {@link ask} asks; gives the answer as it comes (sandbox-calls.ts). */
   sandbox(call: SandboxCall): Promise<Readable>;
+  /** What an answer would say of an error, for whoever has none: a socket. */
+  explain(error: unknown): Promise<{ readonly code: string; readonly message: string }>;
   /** An error that becomes an answer. */
   refuse(why: Refusal, reason: string): Error;
   /** A folder that exists, for files on their way; whoever answers reads and writes there. */

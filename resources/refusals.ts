@@ -26,6 +26,7 @@ export const refusalStatuses = {
   file_forbidden: 403,
   process_not_found: 404,
   process_exists: 409,
+  terminal_unavailable: 422,
 } as const;
 export type RefusalCode = keyof typeof refusalStatuses;
 

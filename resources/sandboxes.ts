@@ -32,6 +32,7 @@ import {
 } from './sandbox-asking.ts';
 import { sandboxCopies } from './sandbox-copies.ts';
 import { sandboxPorts } from './sandbox-ports.ts';
+import { sandboxTerminals } from './sandbox-terminals.ts';
 import { toAttachment, toWebStream } from './streamed.ts';
 
 /** As the agent's own bound, and what JSON adds. */
@@ -325,7 +326,8 @@ export const sandboxes = platform<unknown, ResourceState>()
     },
   )
   .route('/', sandboxCopies)
-  .route('/', sandboxPorts);
+  .route('/', sandboxPorts)
+  .route('/', sandboxTerminals);
 
 function eventsOf(answer: Readable): never {
   return new Response(toWebStream(withoutSilence(answer)), {

@@ -204,6 +204,7 @@ export const commands: Readonly<Record<string, Entry>> = {
       info: { summary: 'Show a sandbox', load: () => import('./sandbox/show.ts') },
       create: { summary: 'Make a sandbox, of which size and image', load: () => import('./sandbox/create.ts') },
       exec: { summary: 'Run a command in a sandbox', load: () => import('./sandbox/exec.ts') },
+      shell: { summary: 'Open a terminal in a sandbox', load: () => import('./sandbox/shell.ts') },
       read: { summary: 'Print a file', aliases: ['cat'], load: () => import('./sandbox/read.ts') },
       write: { summary: 'Write a file', aliases: ['put'], load: () => import('./sandbox/write.ts') },
       ls: { summary: 'List files', load: () => import('./sandbox/files.ts') },

@@ -27,12 +27,25 @@ export interface Shell {
   ask(question: string): Promise<string | null>;
   /** All of standard input. */
   input(): Promise<Uint8Array>;
+  /** Standard input as it is typed: of a terminal each key as it is pressed, without an echo, until `close`. */
+  keys(): Keys;
   /** Bytes on standard output, or error, as they are; resolves when more may come. */
   write(bytes: Uint8Array, to?: 'stdout' | 'stderr'): Promise<void>;
   /** Styled text where standard output is a terminal and NO_COLOR is not set, else the text itself. */
   paint(style: Style, text: string): string;
   /** Settles when the user or the system asks the program to end; after the second request the process ends at once. */
   untilStopped(): Promise<NodeJS.Signals>;
+}
+
+/** What is typed. */
+export interface Keys {
+  /** Of the terminal that shows the output; null: it is none. */
+  size(): { readonly cols: number; readonly rows: number } | null;
+  readonly bytes: AsyncIterable<Uint8Array>;
+  /** Calls back when the terminal has another size. */
+  onResize(then: () => void): void;
+  /** Gives the terminal back as it was. */
+  close(): void;
 }
 
 /** The shell of this process. */
@@ -58,12 +71,31 @@ export function processShell(): Shell {
     },
     progress,
     ask,
+    keys,
     input: async () => new Uint8Array(await arrayBuffer(process.stdin)),
     async write(bytes, to = 'stdout') {
       if (!process[to].write(bytes)) await once(process[to], 'drain');
     },
     paint: (style, text) => styleText(style, text, { stream: process.stdout }),
     untilStopped: () => (stopped ??= firstSignal()),
+  };
+}
+
+function keys(): Keys {
+  const { stdin, stdout } = process;
+  const isTyped = stdin.isTTY === true;
+  const giveBack = (): void => void (isTyped && stdin.setRawMode(false));
+  if (isTyped) stdin.setRawMode(true);
+  process.once('exit', giveBack);
+  return {
+    size: () => (stdout.isTTY === true ? { cols: stdout.columns, rows: stdout.rows } : null),
+    bytes: stdin as AsyncIterable<Buffer>,
+    onResize: (then) => void stdout.on('resize', then),
+    close() {
+      giveBack();
+      process.off('exit', giveBack);
+      stdin.destroy();
+    },
   };
 }
 

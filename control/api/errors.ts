@@ -36,6 +36,7 @@ export const apiErrors = {
   snapshot_not_found: [404, '{reason}'],
   sandbox_limit: [429, '{reason}'],
   sandbox_disk_full: [507, '{reason}'],
+  terminal_unavailable: [422, '{reason}'],
   file_not_found: [404, '{reason}'],
   file_exists: [409, '{reason}'],
   file_type: [409, '{reason}'],

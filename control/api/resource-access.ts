@@ -17,12 +17,13 @@ import { callSandbox } from '#resources/sandbox-calls.ts';
 import type { Parts } from '../parts.ts';
 import type { RequestState } from './app.ts';
 import { ApiError } from './errors.ts';
+import { failureOf } from './failures.ts';
 import { callResource } from './resource-calls.ts';
 
 const STATEMENT_CHARS_MAX = 200;
 
 /** What the routes find in `ctx.state.resources`. */
-export function resourceAccess(parts: Parts, { access, audit }: RequestState): ResourceAccess {
+export function resourceAccess(parts: Parts, { access, audit, requestId }: RequestState): ResourceAccess {
   return {
     async ask(operation, question) {
       const { project: id, branch, binding, args, waitMs } = question;
@@ -69,8 +70,14 @@ export function resourceAccess(parts: Parts, { access, audit }: RequestState): R
         if (!(error instanceof PlatformError)) throw error;
         // Who hangs up has had something done as well.
         if (error.code === 'sandbox_lost' || error.code === 'sandbox_destroyed') await note();
-        throw new ApiError(refusalOf(error.code, error.status), { reason: error.message });
+        throw refusedBySandbox(error);
       }
+    },
+    async explain(error) {
+      const known = error instanceof PlatformError ? refusedBySandbox(error) : error;
+      const answer = failureOf(known, { log: parts.log, requestId, method: 'GET', route: null });
+      const { code, message } = (await answer.json()) as { code: string; message: string };
+      return { code, message };
     },
     refuse(why: Refusal, reason: string) {
       if (why === 'not_found') return new ApiError('not_found');
@@ -82,6 +89,10 @@ export function resourceAccess(parts: Parts, { access, audit }: RequestState): R
       return folder;
     },
   };
+}
+
+function refusedBySandbox(error: PlatformError): ApiError {
+  return new ApiError(refusalOf(error.code, error.status), { reason: error.message });
 }
 
 /** Of a call for a sandbox: commands and what they are given may hold secrets. */

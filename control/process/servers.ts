@@ -1,7 +1,10 @@
-// The listeners of the API process, over srvx: bounded headers and bodies, idle connections closed after 5 s.
+// The listeners of the API process, over srvx: bounded headers and bodies, idle connections closed after 5 s. Whoever
+// has a port of its own may open WebSockets there, with a token.
 import { chmodSync, rmSync } from 'node:fs';
-import type { AddressInfo, Server } from 'node:net';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { FastResponse, serve } from 'srvx/node';
+import { serveSockets } from '#resources/socket-server.ts';
 
 /** An open listener. */
 interface ApiServer {
@@ -57,11 +60,20 @@ export async function serveApi(options: ApiServerOptions): Promise<ApiServer> {
     chmodSync(options.socket, 0o600);
     return { port: 0, drain, close: () => server.close(true) };
   }
+  // Not over the web process: its pages are known by a cookie, which browsers send along from anybody's page.
+  const endSockets = variable === 'API_PORT' ? serveSockets({ server: node, fetch }) : () => {};
   try {
     await server.ready();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
     throw new Error(`Port ${options.port} is taken: stop what listens there, or set ${variable}`, { cause: error });
   }
-  return { port: (node.address() as AddressInfo).port, drain, close: () => server.close(true) };
+  return {
+    port: (node.address() as AddressInfo).port,
+    drain,
+    close() {
+      endSockets();
+      return server.close(true);
+    },
+  };
 }

@@ -1,15 +1,14 @@
 // `platform sandbox exec <id> <command>`: runs a command in a sandbox, passes on what it writes, and ends with its exit
 // code. Ctrl-C ends it there.
-import path from 'node:path';
 import { defineCommand } from 'citty';
 import { open } from '../../api/requests.ts';
 import { parseEvents } from '../../api/events.ts';
-import { readVariableFile } from '../../project/variables.ts';
 import { wholeNumber } from '../../terminal/arguments.ts';
 import { CliError } from '../../terminal/failure.ts';
 import type { Shell } from '../../terminal/shell.ts';
 import { needSandbox, sandboxFlags, sandboxId } from './find.ts';
 import { optionFlags, optionsOf, snapshotFlag } from './options.ts';
+import { variablesIn } from './variables.ts';
 
 /** The command's own end. */
 interface Complete {
@@ -92,13 +91,6 @@ export const command = defineCommand({
     }
   },
 });
-
-function variablesIn(shell: Shell, file: string): Readonly<Record<string, string>> {
-  const values = readVariableFile(path.resolve(shell.cwd, file));
-  if (values === null)
-    throw new CliError(`There is no file ${file}`, { exitCode: 2, advice: 'Name one with NAME=value lines.' });
-  return values;
-}
 
 /** What a sandbox says is anybody's word. */
 function toEvent(text: string): Readonly<Record<string, unknown>> {

@@ -95,6 +95,10 @@ function accessOf({ resources, sandboxes, names, served }: ResourceApiParts): Re
       const place = await access.ask('sandbox.place', { project, branch, binding, args: {} });
       return callSandbox(sandboxes, place, request, signal);
     },
+    explain: async (error) => {
+      if (!(error instanceof PlatformError)) return { code: 'internal', message: errorMessage('internal') };
+      return { code: refusalOf(error.code, errorTable[error.code].status), message: error.message };
+    },
     refuse,
     get transit() {
       const folder = join(resources.folder, 'transit');

@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
+import { WebSocket } from 'ws';
 import { run } from '#cli/main.ts';
 import { createApi } from '#control/api/app.ts';
 import { openSandboxService } from '#control/process/sandbox-service.ts';
@@ -209,6 +210,49 @@ test('a command in a sandbox ends with Ctrl-C', async () => {
   const isGone = async (): Promise<boolean> =>
     (await call(['sandbox', 'exec', 'user-1', 'kill -0 "$(cat pid)" 2> /dev/null'])).code === 1;
   await until(isGone);
+});
+
+test('a terminal in a sandbox takes what is typed, shows what is printed, and gives the exit code on', async () => {
+  const text = (parts: readonly Uint8Array[]): string => Buffer.concat(parts).toString();
+  const piped = await call(['sandbox', 'shell', 'user-1', 'cat; stty size; exit 5'], { input: 'typed\n' });
+  assert.deepEqual([piped.code, text(piped.written), piped.errors], [5, 'typed\r\ntyped\r\n24 80\r\n', []]);
+  const shown = await call(['sandbox', 'shell', 'user-1'], { isTerminal: true, input: 'stty size; exit 3\r' });
+  assert.equal(shown.code, 3);
+  assert.match(text(shown.written), /30 100\r\n/);
+  const program = ['--cwd', '.', '--', 'sh', '-c', 'echo "$0"; kill -9 $$', 'a b'];
+  const words = await call(['sandbox', 'shell', 'user-1', ...program]);
+  assert.deepEqual([words.code, text(words.written)], [137, 'a b\r\n']);
+  assert.match((await call(['sandbox', 'shell', 'user-1', '--cwd', 'none'])).errors[0]!, /none \(file_not_found/);
+  assert.equal((await call(['sandbox', 'shell', '../x'])).code, 2);
+  const read = await all.control.account('sid', { [all.control.organizationId]: 'member' }, 'read');
+  assert.match((await call(['sandbox', 'shell', 'user-1'], {}, read.token)).errors[0]!, /data:write \(forbidden/);
+});
+
+test('what is no message of a terminal ends its socket with the reason, and its program', async () => {
+  const { body } = await all.control.call('GET', `/orgs/${all.control.organizationId}/projects`);
+  const [project] = (body as { items: { id: string }[] }).items;
+  const at = `/projects/${project!.id}/sandboxes/BOX/user-1/terminal`;
+  const headers = { authorization: `Bearer ${all.control.owner.token}` };
+  const said = (messages: readonly (string | Buffer)[]): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const socket = new WebSocket(`ws://127.0.0.1:${server.port}${at}`, { headers });
+      let last = '';
+      socket.on('message', (data, isBinary) => void (isBinary || (last = (data as Buffer).toString())));
+      socket.on('open', () => messages.forEach((message) => socket.send(message))).on('error', reject);
+      socket.on('close', (code) => resolve(`${code} ${last}`));
+    });
+  const start = JSON.stringify({ start: { command: 'exec sleep 4811' } });
+  assert.match(await said(['no']), /^1008 \{"error":\{"code":"bad_request","message":"A text must be a JSON object/);
+  assert.match(await said([Buffer.from('ls\r')]), /^1008 .*A text must be a JSON object/);
+  assert.match(await said(['{"start":{"cols":0}}']), /^1008 .*cols must be a whole number from 1 to 1000/);
+  assert.match(await said(['{"start":{"command":[]}}']), /^1008 .*must not be an empty list/);
+  assert.match(await said([start, '{"resize":[1,1001]}']), /^1008 .*rows must be a whole number from 1 to 1000/);
+  assert.match(await said([start, '{"resize":"wide"}']), /^1008 .*A text must be \{\\"resize\\": \[cols, rows\]\}/);
+  const isGone = async (): Promise<boolean> =>
+    (await call(['sandbox', 'exec', 'user-1', 'pgrep -f "sleep 481[1]"'])).code === 1;
+  await until(isGone);
+  const plain = await fetch(`http://127.0.0.1:${server.port}${at}`, { headers });
+  assert.deepEqual([plain.status, ((await plain.json()) as { code: string }).code], [400, 'bad_request']);
 });
 
 test('files of a sandbox are written, listed and read; it is shown, suspended and destroyed', async () => {

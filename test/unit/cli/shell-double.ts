@@ -44,9 +44,21 @@ export function recordingShell(
     progress() {},
     ask: async () => waiting.shift() ?? null,
     input: async () => Buffer.from(input),
+    keys: () => ({
+      size: () => (isTerminal ? { cols: 100, rows: 30 } : null),
+      bytes: typed(input, isTerminal),
+      onResize() {},
+      close() {},
+    }),
     write: async (bytes, to = 'stdout') => void (to === 'stdout' ? written : writtenErrors).push(bytes),
     paint: (_style, text) => text,
     untilStopped: () => stopped.promise,
     stop: () => stopped.resolve('SIGINT'),
   };
+}
+
+/** At a terminal the user stays there. */
+async function* typed(input: string, isTerminal: boolean): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(input);
+  if (isTerminal) await new Promise(() => {});
 }

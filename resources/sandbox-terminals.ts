@@ -1,0 +1,34 @@
+// Terminals of sandboxes from outside a worker: a WebSocket, of which terminal-socket.ts has what passes.
+import { platform } from '#packages/worker/index.ts';
+import { done, writes, type ResourceState } from './access.ts';
+import { takeSocket } from './offered-socket.ts';
+import { ask, branchOnly, ofOne } from './sandbox-asking.ts';
+import { talkToTerminal } from './terminal-socket.ts';
+
+export const sandboxTerminals = platform<unknown, ResourceState>().get(
+  '/projects/:id/sandboxes/:binding/:sandbox/terminal',
+  {
+    ...writes,
+    summary: 'Open a terminal: a WebSocket',
+    description:
+      'Binary messages are bytes, typed and printed. Texts are JSON: the first is `{"start": {"command", "cwd", "env", "cols", "rows"}}`, each of which may be left out: a login shell of 80 columns and 24 rows; then `{"resize": [cols, rows]}`, and `{"end": true}` where no more is typed. The last that comes is `{"exitCode", "signal"}`, or `{"error": {"code", "message"}}`. The terminal ends with the socket.',
+    params: ofOne,
+    query: branchOnly,
+  },
+  (ctx) => {
+    const { resources } = ctx.state;
+    const { sandbox } = ctx.params;
+    const isTaken = takeSocket(ctx.req, (socket) =>
+      talkToTerminal(socket, {
+        open: (args, bytes, signal) =>
+          ask(
+            { params: ctx.params, query: ctx.query, state: ctx.state, signal },
+            { operation: 'terminal', sandbox, args, bytes },
+          ),
+        explain: resources.explain,
+      }),
+    );
+    if (!isTaken) throw resources.refuse('bad_request', 'A terminal is a WebSocket: ask for one');
+    return done();
+  },
+);
