@@ -29,6 +29,7 @@ import type { ExposedPorts } from './exposed-ports.ts';
 import { createPortTunnels } from './port-tunnels.ts';
 import { createPortVisits } from './port-visits.ts';
 import { HeldElsewhere, PASSED_ON_HEADER, type Sandboxes } from './sandboxes.ts';
+import { TERMINAL_QUIET_MS, useForTerminal } from './terminal-use.ts';
 
 /** A call under way. */
 export interface Call {
@@ -58,6 +59,8 @@ export interface SandboxRoutesParts {
   readonly status?: () => Promise<SandboxServiceStatus>;
   /** Ports that have addresses, requests to those of one project at a time, and how long nothing may pass over one. */
   readonly ports?: { readonly exposed: ExposedPorts; readonly visitsMax: number; readonly idleMs: number };
+  /** How long a terminal over which nothing passes keeps its sandbox from being suspended. */
+  readonly terminalQuietMs?: number;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
 
@@ -89,6 +92,7 @@ export function createSandboxRoutes(parts: SandboxRoutesParts): SandboxRoutes {
     placement = (_call, here) => here(),
     execLog = null,
     ports,
+    terminalQuietMs = TERMINAL_QUIET_MS,
     log,
     status,
     elsewhere,
@@ -223,6 +227,7 @@ export function createSandboxRoutes(parts: SandboxRoutesParts): SandboxRoutes {
     { request, response, gone }: Call,
   ): Promise<void> {
     const held = await sandboxes.hold(place, change);
+    const use = operation === 'terminal' ? useForTerminal(sandboxes, place, held, terminalQuietMs) : null;
     try {
       if (gone.aborted) return;
       if (request.headers.expect !== undefined) response.writeContinue();
@@ -231,12 +236,13 @@ export function createSandboxRoutes(parts: SandboxRoutesParts): SandboxRoutes {
       const late = new AbortController();
       const timer = setTimeout(() => late.abort(), HEAD_MS_MAX);
       const given = request.headers[ARGUMENTS_HEADER];
+      // Its connection outlives an answer that comes before its end.
+      const body = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
       const head = await askAgent(connection, {
         operation,
         args: typeof given === 'string' ? given : null,
-        // Its connection outlives an answer that comes before its end.
-        body: request.iterator({ destroyOnReturn: false }),
-        signal: AbortSignal.any([gone, late.signal]),
+        body: use?.typed(body) ?? body,
+        signal: AbortSignal.any([gone, late.signal, ...(use === null ? [] : [use.lost])]),
       }).finally(() => clearTimeout(timer));
       if (head.statusCode !== 200) throw await refusalOf(head);
       const headers: Record<string, string> = { 'content-type': contentTypes[shape] };
@@ -244,8 +250,10 @@ export function createSandboxRoutes(parts: SandboxRoutesParts): SandboxRoutes {
       response.writeHead(200, headers);
       response.flushHeaders();
       const logged = execLog?.(place, operation) ?? null;
-      await (logged === null ? pipeline(head, response) : pipeline(head, logged, response));
+      const answered = use?.printed(head) ?? head;
+      await (logged === null ? pipeline(answered, response) : pipeline(answered, logged, response));
     } finally {
+      use?.release();
       held.release();
     }
   }
