@@ -6,9 +6,13 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { buildPlace } from '#builder/steps/build-sandbox/place.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
+import { openSandboxClient } from '#core/sandbox/service-client.ts';
 import { startGitHost } from '#test/setup/git-host.ts';
 import { openBuilds, type TestBuilds } from '#test/setup/builds.ts';
+import { startTestSandboxService } from '#test/setup/sandbox-service.ts';
 import { shellSteps } from '#test/setup/shell-steps.ts';
 import { until } from '#test/setup/until.ts';
 
@@ -96,6 +100,64 @@ test('a builder that is killed leaves no process, and the next one builds what i
     await end(second, 'SIGTERM');
   }
 });
+
+test(
+  'a builder that is killed while its builds run in sandboxes loses none, and leaves nothing that runs',
+  { timeout: 120_000 + rounds * 60_000 },
+  async (t) => {
+    const service = await startTestSandboxService();
+    t.after(() => service.close());
+    const client = openSandboxClient(service.address);
+    const place = buildPlace('boxed', 'main');
+    const project = await builds.project('boxed');
+    const variables = {
+      BUILD_EXECUTOR: 'sandbox',
+      BUILD_LEASE_MS: '2000',
+      SANDBOX_URL: service.address.url,
+      SANDBOX_AUTH_TOKEN: service.address.token,
+      SANDBOX_NETWORK_ISOLATION: 'true',
+    };
+    const push = (page: string): Promise<{ id: string }> =>
+      project.push({
+        'platform.yaml': 'kind: static\nout: out\nbuild: sh build.sh\n',
+        'build.sh': `echo begun; sleep 0.5; mkdir -p out; echo '${page}' > out/index.html\n`,
+      });
+    let current = await start(variables);
+    const began = performance.now();
+    await builds.ended((await push('round 0')).id);
+    // The first one also makes the sandbox.
+    const span = (performance.now() - began) / 2;
+    for (let round = 1; round <= rounds; round++) {
+      const { id } = await push(`round ${round}`);
+      const ms = Math.random() * span;
+      await pause(ms);
+      const acknowledged = await builds.log(id);
+      await end(current, 'SIGKILL');
+      current = await start(variables);
+      const row = await builds.ended(id);
+      const lines = await builds.log(id);
+      const text = lines.map((line) => line.text).join('\n');
+      assert.deepEqual([row.status, row.reason], ['uploading', null], text);
+      assert.equal(
+        readFileSync(path.join(builds.folder, 'artifacts', row.artifact!, 'assets/index.html'), 'utf8'),
+        `round ${round}\n`,
+      );
+      assert.deepEqual(lines.slice(0, acknowledged.length), acknowledged);
+      assert.deepEqual(
+        lines.map(({ seq }) => seq),
+        lines.map((_, index) => index + 1),
+      );
+      const attempts = lines.filter(({ text: line }) => line.startsWith('Building boxed')).length;
+      assert.ok(attempts <= 2, text);
+      await until(async () => (await client.info(place))?.state === 'stopped');
+      assert.equal((await service.backend.keys()).length, 1);
+      await until(() => processesWith(service.folder).length === 0);
+      await until(() => readdirSync(path.join(builds.folder, 'builds/work')).length === 0);
+      t.diagnostic(`round ${round}: killed after ${Math.round(ms)} of ${Math.round(span)} ms, attempts ${attempts}`);
+    }
+    await end(current, 'SIGTERM');
+  },
+);
 
 test('a builder that is told to stop gives its build back, which the next one builds as if it were the first', async () => {
   const project = await builds.project('stopped');
