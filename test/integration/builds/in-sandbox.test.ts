@@ -37,6 +37,7 @@ test('a worker with a package becomes the artifact that a build on this machine 
   const place = openBuildPlace(t);
   place.commit({
     ...WORKER,
+    '.nvmrc': '20\n',
     'package.json': JSON.stringify({ name: 'shop', dependencies: { words: 'file:libs/words' } }),
     'libs/words/package.json': JSON.stringify({ name: 'words', version: '1.0.0', main: 'index.js' }),
     'libs/words/index.js': 'module.exports = { greeting: "from a package" };\n',
@@ -49,6 +50,9 @@ test('a worker with a package becomes the artifact that a build on this machine 
   assert.deepEqual(there.result?.commit, here.result?.commit);
   assert.deepEqual(there.steps, ['clone', 'install', 'build', 'artifact']);
   assert.ok(readFileSync(join(there.result!.folder, 'worker.js'), 'utf8').includes('from a package'));
+  const { node } = process.versions;
+  assert.ok(here.log.includes(`[install warn] .nvmrc asks for Node 20; this machine's own, ${node}, is used\n`));
+  assert.ok(there.log.includes(`[install warn] .nvmrc asks for Node 20; the build sandbox has ${node}: ${node} is used`));
   assert.deepEqual(place.leftOver(), []);
   assert.equal((await client.info(buildPlace('shop', 'same')))?.state, 'stopped');
 });
