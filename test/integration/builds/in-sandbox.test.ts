@@ -52,7 +52,9 @@ test('a worker with a package becomes the artifact that a build on this machine 
   assert.ok(readFileSync(join(there.result!.folder, 'worker.js'), 'utf8').includes('from a package'));
   const { node } = process.versions;
   assert.ok(here.log.includes(`[install warn] .nvmrc asks for Node 20; this machine's own, ${node}, is used\n`));
-  assert.ok(there.log.includes(`[install warn] .nvmrc asks for Node 20; the build sandbox has ${node}: ${node} is used`));
+  assert.ok(
+    there.log.includes(`[install warn] .nvmrc asks for Node 20; the build sandbox has ${node}: ${node} is used`),
+  );
   assert.deepEqual(place.leftOver(), []);
   assert.equal((await client.info(buildPlace('shop', 'same')))?.state, 'stopped');
 });
