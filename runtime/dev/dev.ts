@@ -193,6 +193,8 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     folder: join(options.stateFolder, 'sandboxes', project),
     limits: limits.sandbox,
     environment: process.env,
+    ai: ai === undefined ? null : (request, caller) => ai.fetch(request, caller),
+    project,
     portOrigin: () => `http://*.localhost:${listener.port}`,
     log,
   });

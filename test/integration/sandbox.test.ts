@@ -78,6 +78,34 @@ test('a handle is there at once, and an odd id is refused', async () => {
   );
 });
 
+test('a command reaches the AI gateway of dev, by a token that ends with its sandbox', async () => {
+  const question = JSON.stringify({ model: 'auto', messages: [{ role: 'user', content: 'six times seven' }] });
+  const ask = (token: string, more = ''): string =>
+    `curl -s -m 60 -w ' %{http_code}' -H "authorization: Bearer ${token}" -H 'content-type: application/json' ` +
+    `-d '${question}' "$PLATFORM_AI_URL${more}/chat/completions"`;
+  const of = async (command: string): Promise<string> => {
+    const code = `return (await BOX.get('ai').exec(${JSON.stringify(command)})).stdout;`;
+    return String(await run(code));
+  };
+  const said = await of(ask('$(cat "$PLATFORM_AI_TOKEN_FILE")'));
+  assert.match(said, /"object":"chat\.completion".*six times seven.* 200$/s);
+  assert.match(await of('cat "$PLATFORM_AI_TOKEN_FILE"'), /^pk_ai_ait[0-9a-z]{20}_[\w-]{43}$/);
+  assert.equal(await of('stat -c %a "$PLATFORM_AI_TOKEN_FILE"; env | grep -c pk_ai_'), '600\n0\n');
+  assert.match(await of(ask('pk_ai_x')), /This is no token of a sandbox that runs.* 401$/);
+  assert.match(
+    await of(ask('$(cat "$PLATFORM_AI_TOKEN_FILE")', '/../projects')),
+    /Sandboxes reach \/ai here, and nothing else.* 404$/,
+  );
+  const [url, token] = (await of('echo "$PLATFORM_AI_URL"; cat "$PLATFORM_AI_TOKEN_FILE"')).split('\n');
+  const models = async (): Promise<number> =>
+    (await fetch(`${url}/models`, { headers: { authorization: `Bearer ${token}` } })).status;
+  assert.equal(await models(), 200);
+  await run(`await BOX.get('ai').suspend();`);
+  assert.equal(await models(), 401);
+  assert.notEqual(await of('cat "$PLATFORM_AI_TOKEN_FILE"'), token);
+  await run(`await BOX.get('ai').destroy();`);
+});
+
 test('what a sandbox is made of is kept, changes with its files kept, and does nothing in dev, which says so', async () => {
   assert.deepEqual(
     await run(`

@@ -61,6 +61,18 @@ describe(`platform dev over ${engineName}`, { concurrency: false }, () => {
       assert.equal((await machineThings())['containers']!.length, things['containers']!.length + 1);
     }));
 
+  it('has the AI gateway of dev inside, by a token in a file', () =>
+    withDev(engine, async (dev) => {
+      const { stdout } = await run(
+        dev,
+        `curl -s -m 60 -H "authorization: Bearer $(cat /run/platform/ai-token)" -H 'content-type: application/json' ` +
+          `-d '{"model":"auto","messages":[{"role":"user","content":"six times seven"}]}' "$PLATFORM_AI_URL/chat/completions"; ` +
+          'echo; echo "$PLATFORM_AI_TOKEN_FILE"',
+      );
+      assert.match(String(stdout), /"object":"chat\.completion".*six times seven/);
+      assert.match(String(stdout), /\n\/run\/platform\/ai-token\n$/);
+    }));
+
   it('leaves no container behind, and finds the files the next time', async () => {
     assert.deepEqual((await machineThings())['containers'], things['containers']);
     await withDev(engine, async (dev) => {

@@ -29,6 +29,8 @@ export interface DevMachinesParts {
   readonly choice: SandboxChoice | null;
   readonly limits: SandboxLimits;
   readonly environment: Environment;
+  /** Where this computer reaches the AI gateway of sandboxes; null: there is none. */
+  readonly aiUrl: string | null;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
 
@@ -48,7 +50,7 @@ export function sandboxChoice(environment: Environment): SandboxChoice | null {
 
 /** @throws {PlatformError} `sandbox_unavailable` with the reason, where it has to be containers that cannot be had. */
 export async function openDevMachines(parts: DevMachinesParts): Promise<SandboxBackend> {
-  const { choice, folder, environment, log } = parts;
+  const { choice, folder, environment, aiUrl, log } = parts;
   let why = 'PLATFORM_DEV_SANDBOX=local says so';
   if (choice !== 'local') {
     try {
@@ -61,13 +63,14 @@ export async function openDevMachines(parts: DevMachinesParts): Promise<SandboxB
   return createLocalBackend({
     folder: path.join(folder, 'machines'),
     environment,
+    aiUrl,
     why,
     warn: (message) => log('warn', message),
   });
 }
 
 /** @throws {Error} with what to do. */
-async function openContainers({ folder, limits, environment, log }: DevMachinesParts): Promise<SandboxBackend> {
+async function openContainers({ folder, limits, environment, aiUrl, log }: DevMachinesParts): Promise<SandboxBackend> {
   const socketPath = await findEngine(environment);
   const { image, images, hosts, reachesPrivate } = containerMachines({
     ...environment,
@@ -87,7 +90,7 @@ async function openContainers({ folder, limits, environment, log }: DevMachinesP
     // Volumes of the engine: disks of their own take root.
     diskFolder: '',
     diskMb: 0,
-    aiUrl: null,
+    aiUrl,
     egress: { policy, lookup: guardedLookup(policy), hosts },
     report: (message) => log('warn', message),
   });

@@ -13,10 +13,12 @@ import { takeLock } from '#deployments/file-lock.ts';
 import { createSandboxTransport, type SandboxTransport } from '../../engine/bindings/sandbox-transport.ts';
 import { createExposedPorts } from '../../sandbox/exposed-ports.ts';
 import { createSandboxRoutes } from '../../sandbox/routes.ts';
+import { createAiAccess } from '../../sandbox/service/ai-access.ts';
 import { createMemoryPorts } from '../../sandbox/service/exposed-ports-memory.ts';
 import { createMemoryRows } from '../../sandbox/service/rows-memory.ts';
 import type { SandboxRow } from '../../sandbox/service/rows.ts';
 import { startSandboxes } from '../../sandbox/service/sandboxes.ts';
+import { openSandboxAi, type AskAi } from './sandbox-ai.ts';
 import { openDevMachines, sandboxChoice, type SandboxChoice } from './sandbox-machines.ts';
 
 // An import reads all its exports, among them the getters that load Node's own HTTP client.
@@ -30,6 +32,10 @@ interface LocalSandboxesParts {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Where exposed ports are visited, such as `http://*.localhost:3000`. */
   readonly portOrigin: () => string;
+  /** The AI gateway; null: there is none. */
+  readonly ai: AskAi | null;
+  /** Its name, by which the gateway counts. */
+  readonly project: string;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
 
@@ -61,7 +67,7 @@ export function openLocalSandboxes(parts: LocalSandboxesParts): SandboxTransport
 async function start(
   parts: LocalSandboxesParts & { readonly choice: SandboxChoice | null },
 ): Promise<SandboxTransport> {
-  const { folder, limits, portOrigin, log } = parts;
+  const { folder, limits, portOrigin, project, log } = parts;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const lock = takeLock(path.join(folder, 'lock'));
   if (lock === null)
@@ -70,7 +76,9 @@ async function start(
     });
   const times = { idleMs: limits.idleMs, stopMs: limits.stopMs, destroyMs: RETENTION_MS };
   const { perProjectMax, leaseMs, sweepMs, callsMax } = limits;
-  const backend = await openDevMachines(parts).catch((error: unknown) => {
+  const ai = parts.ai === null ? null : await openSandboxAi(parts.ai, project, log);
+  const backend = await openDevMachines({ ...parts, aiUrl: ai?.url ?? null }).catch((error: unknown) => {
+    ai?.close();
     lock.release();
     throw error;
   });
@@ -91,6 +99,7 @@ async function start(
       write();
     },
   });
+  const report = (message: string): void => log('warn', message);
   const sandboxes = startSandboxes({
     backend,
     rows,
@@ -98,7 +107,11 @@ async function start(
     leaseMs,
     sweepMs,
     perProjectMax,
-    report: (message) => log('warn', message),
+    ai:
+      ai === null
+        ? null
+        : createAiAccess({ tokens: ai.tokens, url: backend.aiUrl!, connect: (key) => backend.connect(key), report }),
+    report,
   });
   const token = randomBytes(32).toString('hex');
   const routes = createSandboxRoutes({
@@ -127,6 +140,7 @@ async function start(
       server.closeAllConnections();
       server.close();
       await sandboxes.close();
+      ai?.close();
       kept = kept.map(asStopped);
       write();
       rmSync(sockets, { recursive: true, force: true });

@@ -33,13 +33,16 @@ export interface LocalParts {
   /** Where the sandboxes' folders lie. */
   readonly folder: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Where commands reach the AI gateway: on this machine. */
+  readonly aiUrl?: string | null;
   /** Why it is no container, for the developer. */
   readonly why?: string;
   /** Lines that a developer has to see. */
   readonly warn: (message: string) => void;
 }
 
-export function createLocalBackend({ folder, environment, why = NO_ENGINE, warn }: LocalParts): SandboxBackend {
+export function createLocalBackend(parts: LocalParts): SandboxBackend {
+  const { folder, environment, aiUrl = null, why = NO_ENGINE, warn } = parts;
   const machines = new Map<string, Machine>();
   let sockets: string | null = null;
   /** What was warned of. */
@@ -136,7 +139,7 @@ export function createLocalBackend({ folder, environment, why = NO_ENGINE, warn 
     provider: 'local',
     // A worker says them for where it is deployed.
     check: () => {},
-    aiUrl: null,
+    aiUrl,
     checkCopy: () => {},
     async copy(from, to) {
       if (!keys().includes(from)) throw new PlatformError('sandbox_lost', { reason: 'its files are gone' });

@@ -1,0 +1,72 @@
+// The AI gateway for sandboxes of `platform dev`: a port of the loopback that takes the tokens of sandboxes alone, and
+// asks dev's own gateway. What the developer has of providers or of an organization stays in this process.
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import type { AiCaller } from '#core/ai-caller.ts';
+import { createMemoryAiTokens } from '../../sandbox/service/ai-tokens-memory.ts';
+import type { AiTokens } from '../../sandbox/service/ai-tokens.ts';
+import { answerWith } from '../dashboard/web-answer.ts';
+
+// An import reads all its exports, among them the getters that load Node's own HTTP client.
+const { createServer } = process.getBuiltinModule('node:http');
+
+/** Asks the gateway of dev, for somebody. */
+export type AskAi = (request: Request, caller: AiCaller) => Promise<Response>;
+
+export interface SandboxAi {
+  readonly tokens: AiTokens;
+  /** Where this computer reaches it. */
+  readonly url: string;
+  close(): void;
+}
+
+const HEADERS_BYTES_MAX = 64 * 1024;
+const CONNECTIONS_MAX = 256;
+
+/** @param project as calls are counted. */
+export async function openSandboxAi(
+  ask: AskAi,
+  project: string,
+  log: (level: 'warn', message: string) => void,
+): Promise<SandboxAi> {
+  const tokens = createMemoryAiTokens();
+  const caller: AiCaller = {
+    kind: 'sandbox',
+    organizationId: 'local',
+    projectId: project,
+    deploymentId: null,
+    branch: 'dev',
+    plan: 'free',
+    runId: null,
+  };
+  const server = createServer({ maxHeaderSize: HEADERS_BYTES_MAX, requestTimeout: 0 }, (request, response) => {
+    request.on('error', () => {});
+    response.on('error', () => {});
+    const path = URL.parse(request.url ?? '', 'http://ai')?.pathname ?? '';
+    const given = /^Bearer (\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
+    const isOurs = given !== undefined && tokens.isGood(given);
+    if (!isOurs || !/^\/ai(?:\/|$)/.test(path)) {
+      const message = isOurs ? 'Sandboxes reach /ai here, and nothing else' : 'This is no token of a sandbox that runs';
+      const text = JSON.stringify({ error: { message, type: 'sandbox', param: null, code: null } });
+      response.writeHead(isOurs ? 404 : 401, { 'content-type': 'application/json', connection: 'close' }).end(text);
+      return;
+    }
+    answerWith((asked) => ask(asked, caller), request, response).catch((error: unknown) => {
+      if (!response.headersSent) response.writeHead(502);
+      response.destroy();
+      log('warn', `a sandbox had no answer of the AI gateway: ${(error as Error).message}`);
+    });
+  });
+  server.maxConnections = CONNECTIONS_MAX;
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  server.unref();
+  return {
+    tokens,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/ai`,
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
