@@ -30,6 +30,7 @@ export const SandboxOptions = Type.Unsafe<Readonly<Record<string, unknown>>>(
       egress: Type.Optional(
         Type.Unknown({ description: '{"mode": "all"}, {"mode": "none"}, or {"mode": "allow", "allow": [<hosts>]}' }),
       ),
+      ai: Type.Optional(Type.Unknown({ description: 'Whether its commands have a token for the AI gateway' })),
       snapshot: Type.Optional(
         Type.Unknown({ description: 'Id of a snapshot that it begins with, where there is no sandbox yet' }),
       ),

@@ -56,6 +56,7 @@ const SandboxInfo = Type.Object({
   machine: NullableText,
   image: NullableText,
   egress: Type.Union([Type.Object({ mode: Type.String(), allow: Type.Array(Type.String()) }), Type.Null()]),
+  ai: Type.Union([Type.Boolean(), Type.Null()]),
   createdAt: Moment,
   lastActiveAt: Moment,
 });

@@ -138,6 +138,7 @@ export interface SandboxInfo {
   readonly machine: MachineSize | null;
   readonly image: string | null;
   readonly egress: EgressChoice | null;
+  readonly ai: boolean | null;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
   readonly lastActiveAt: number;

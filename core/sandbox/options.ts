@@ -36,6 +36,8 @@ export interface SandboxOptions {
   readonly machine: MachineSize | null;
   readonly image: string | null;
   readonly egress: EgressChoice | null;
+  /** Whether its commands have a token for the AI gateway; null: where there is a gateway. */
+  readonly ai: boolean | null;
 }
 
 /** Those that a call says: what it leaves out stays as it is, null goes back to what the operator has. */
@@ -49,7 +51,7 @@ export interface StoredOptions extends SandboxOptions {
   readonly taken?: { readonly of: string; readonly sizeBytes: number };
 }
 
-export const NO_OPTIONS: SandboxOptions = { machine: null, image: null, egress: null };
+export const NO_OPTIONS: SandboxOptions = { machine: null, image: null, egress: null, ai: null };
 
 /** The header with them, through `encodeURIComponent`. */
 export const OPTIONS_HEADER = 'sandbox-options';
@@ -86,7 +88,7 @@ export function toOptionsChange(value: unknown): SandboxOptionsChange {
   ) as SandboxOptionsChange;
 }
 
-const readers = { machine: toMachine, image: toImage, egress: toEgress, snapshot: toSnapshot };
+const readers = { machine: toMachine, image: toImage, egress: toEgress, ai: toAi, snapshot: toSnapshot };
 
 /** Of the header; null: none. @throws {PlatformError} */
 export function optionsChangeIn(header: string | undefined): SandboxOptionsChange | null {
@@ -103,14 +105,19 @@ export function optionsChangeIn(header: string | undefined): SandboxOptionsChang
 }
 
 export function withChange(options: SandboxOptions, change: SandboxOptionsChange): SandboxOptions {
-  const { machine, image, egress } = { ...options, ...change };
-  return { machine, image, egress };
+  const { machine, image, egress, ai } = { ...options, ...change };
+  return { machine, image, egress, ai };
 }
 
 export function isSameOptions(one: SandboxOptions, other: SandboxOptions): boolean {
-  const written = ({ machine, image, egress }: SandboxOptions): string =>
-    JSON.stringify([machine, image, egress === null ? null : [egress.mode, egress.allow]]);
+  const written = ({ machine, image, egress, ai }: SandboxOptions): string =>
+    JSON.stringify([machine, image, egress === null ? null : [egress.mode, egress.allow], ai]);
   return written(one) === written(other);
+}
+
+/** As a row has it: versions before `ai` find nothing in it that they do not know, where nothing is said of it. */
+export function writtenOptions({ ai, ...options }: StoredOptions): string {
+  return JSON.stringify(ai === null ? options : { ...options, ai });
 }
 
 /** What a row has; anything else in it is as the operator has it. */
@@ -153,6 +160,11 @@ function toEgress(value: unknown): EgressChoice {
   if (mode !== 'allow' && allow.length > 0) throw invalid(`egress.allow goes with the mode "allow", not "${mode}"`);
   if (allow.length > ALLOWED_MAX) throw invalid(`egress.allow has ${allow.length} names, and may have ${ALLOWED_MAX}`);
   return { mode, allow: allow.map(toHost) };
+}
+
+function toAi(value: unknown): boolean {
+  if (typeof value !== 'boolean') throw invalid(`ai must be true or false${butIs(value)}`);
+  return value;
 }
 
 function toHost(value: unknown): string {

@@ -103,6 +103,8 @@ export interface SandboxOptions {
   /** One of those that the operator allows. */
   image?: string | null;
   egress?: SandboxEgress | null;
+  /** Whether its commands have a token for the AI gateway (`PLATFORM_AI_TOKEN_FILE`): by default where there is one. */
+  ai?: boolean | null;
   /** Of a sandbox that is not there yet: the snapshot whose files it begins with. Otherwise it does nothing. */
   snapshot?: string | null;
 }
@@ -128,6 +130,7 @@ export interface SandboxInfo {
   readonly machine: SandboxMachine | null;
   readonly image: string | null;
   readonly egress: SandboxEgress | null;
+  readonly ai: boolean | null;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
   readonly lastActiveAt: number;

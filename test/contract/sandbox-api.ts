@@ -50,6 +50,7 @@ export function keepsToSandboxApi(ask: AskResourceApi, open: OpenResourceApi): v
       machine: null,
       image: null,
       egress: null,
+      ai: null,
     });
     assert.ok(createdAt <= lastActiveAt);
     assert.equal((await ask('POST', '/sandboxes/boxes/user-2/resume?machine=large')).status, 204);
@@ -192,11 +193,12 @@ export function keepsToSandboxApi(ask: AskResourceApi, open: OpenResourceApi): v
     for (const [refused, reason] of [
       [{ machine: 'huge' }, 'machine must be one of small, default, large, xlarge, but is "huge"'],
       [{ machine: 7 }, 'machine must be one of small, default, large, xlarge, but is number'],
-      [{ size: 'small' }, 'A sandbox has no option "size": it takes machine, image, egress, snapshot'],
+      [{ size: 'small' }, 'A sandbox has no option "size": it takes machine, image, egress, ai, snapshot'],
       [{ image: 'a b' }, 'image must be the name of an image, such as "registry.example.com/tools:3", but is "a b"'],
       [{ egress: 'none' }, 'egress must be { mode: "all" | "none" | "allow", allow: [...] }, but is "none"'],
       [{ egress: { mode: 'some' } }, 'egress.mode must be "all", "none" or "allow", but is "some"'],
       [{ egress: { mode: 'all', allow: ['a.b'] } }, 'egress.allow goes with the mode "allow", not "all"'],
+      [{ ai: 'yes' }, 'ai must be true or false, but is "yes"'],
       [{ snapshot: '../x' }, 'snapshot must be the id of a snapshot, such as "base-1", but is "../x"'],
       [
         { egress: { mode: 'allow', allow: Array.from({ length: 100 }, (_, at) => `${'a'.repeat(200)}${at}`) } },

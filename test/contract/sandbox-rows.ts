@@ -50,7 +50,7 @@ export function testSandboxRows(name: string, open: () => Promise<SandboxRowsCas
           place: place('a'),
           provider: 'local',
           state: 'creating',
-          options: { machine: null, image: null, egress: null },
+          options: { machine: null, image: null, egress: null, ai: null },
           createdAt: 0,
           lastActiveAt: 0,
         },
@@ -100,6 +100,7 @@ export function testSandboxRows(name: string, open: () => Promise<SandboxRowsCas
       machine: 'large',
       image: 'tools:3',
       egress: { mode: 'allow', allow: ['*.example.com'] },
+      ai: false,
     };
     assert.equal(await rows.saveOptions(key, options), true);
     assert.deepEqual((await rows.find(place('a')))?.options, options);

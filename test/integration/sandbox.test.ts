@@ -91,6 +91,7 @@ test('a command reaches the AI gateway of dev, by a token that ends with its san
   assert.match(said, /"object":"chat\.completion".*six times seven.* 200$/s);
   assert.match(await of('cat "$PLATFORM_AI_TOKEN_FILE"'), /^pk_ai_ait[0-9a-z]{20}_[\w-]{43}$/);
   assert.equal(await of('stat -c %a "$PLATFORM_AI_TOKEN_FILE"; env | grep -c pk_ai_'), '600\n0\n');
+  assert.equal(await of('test "$(platform-ai-token)" = "$(cat "$PLATFORM_AI_TOKEN_FILE")" && echo same'), 'same\n');
   assert.match(await of(ask('pk_ai_x')), /This is no token of a sandbox that runs.* 401$/);
   assert.match(
     await of(ask('$(cat "$PLATFORM_AI_TOKEN_FILE")', '/../projects')),
@@ -103,6 +104,17 @@ test('a command reaches the AI gateway of dev, by a token that ends with its san
   await run(`await BOX.get('ai').suspend();`);
   assert.equal(await models(), 401);
   assert.notEqual(await of('cat "$PLATFORM_AI_TOKEN_FILE"'), token);
+  const without = `return await BOX.get('ai', { ai: false }).exec('echo "[$PLATFORM_AI_URL]"; platform-ai-token');`;
+  const { stdout, stderr, exitCode } = (await run(without)) as Record<string, unknown>;
+  assert.deepEqual(
+    [stdout, stderr, exitCode],
+    ['[]\n', 'platform-ai-token: this sandbox has no token for the AI gateway\n', 1],
+  );
+  assert.equal(await run(`return (await BOX.get('ai').info()).ai;`), false);
+  assert.match(
+    String(await run(`return (await BOX.get('ai', { ai: true }).exec('platform-ai-token')).stdout;`)),
+    /^pk_ai_/,
+  );
   await run(`await BOX.get('ai').destroy();`);
 });
 
@@ -157,17 +169,17 @@ test('what no sandbox can be made of is refused with what it may be, and nothing
         'invalid_argument: machine must be one of small, default, large, xlarge, but is number',
         'invalid_argument: image must be the name of an image, such as "registry.example.com/tools:3", but is "-rf /"',
         'invalid_argument: image must be the name of an image, such as "registry.example.com/tools:3", but is ""',
-        'invalid_argument: A sandbox has no option "size": it takes machine, image, egress, snapshot',
+        'invalid_argument: A sandbox has no option "size": it takes machine, image, egress, ai, snapshot',
         'invalid_argument: egress must be { mode: "all" | "none" | "allow", allow: [...] }, but is "none"',
         'invalid_argument: egress.mode must be "all", "none" or "allow", but is "some"',
         'invalid_argument: egress.allow goes with the mode "allow", not "none"',
         'invalid_argument: egress.allow takes names such as "api.example.com" and "*.example.com", but is "http://a.b"',
         'invalid_argument: egress.allow has 101 names, and may have 100',
         'invalid_argument: egress has no "ports": it takes mode and allow',
-        'invalid_argument: A sandbox has no option "__proto__x": it takes machine, image, egress, snapshot',
-        'TypeError: The options of a sandbox must be an object with machine, image or egress, but are null',
-        'TypeError: The options of a sandbox must be an object with machine, image or egress, but are string',
-        'TypeError: The options of a sandbox must be an object with machine, image or egress, but are an array',
+        'invalid_argument: A sandbox has no option "__proto__x": it takes machine, image, egress, ai, snapshot',
+        'TypeError: The options of a sandbox must be an object with machine, image, egress, ai or snapshot, but are null',
+        'TypeError: The options of a sandbox must be an object with machine, image, egress, ai or snapshot, but are string',
+        'TypeError: The options of a sandbox must be an object with machine, image, egress, ai or snapshot, but are an array',
       ],
       null,
     ],

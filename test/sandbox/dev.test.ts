@@ -65,12 +65,12 @@ describe(`platform dev over ${engineName}`, { concurrency: false }, () => {
     withDev(engine, async (dev) => {
       const { stdout } = await run(
         dev,
-        `curl -s -m 60 -H "authorization: Bearer $(cat /run/platform/ai-token)" -H 'content-type: application/json' ` +
+        `curl -s -m 60 -H "authorization: Bearer $(platform-ai-token)" -H 'content-type: application/json' ` +
           `-d '{"model":"auto","messages":[{"role":"user","content":"six times seven"}]}' "$PLATFORM_AI_URL/chat/completions"; ` +
-          'echo; echo "$PLATFORM_AI_TOKEN_FILE"',
+          'echo; echo "$PLATFORM_AI_TOKEN_FILE"; test "$(platform-ai-token)" = "$(cat /run/platform/ai-token)" && echo same',
       );
       assert.match(String(stdout), /"object":"chat\.completion".*six times seven/);
-      assert.match(String(stdout), /\n\/run\/platform\/ai-token\n$/);
+      assert.match(String(stdout), /\n\/run\/platform\/ai-token\nsame\n$/);
     }));
 
   it('leaves no container behind, and finds the files the next time', async () => {

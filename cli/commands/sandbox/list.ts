@@ -16,6 +16,7 @@ export interface SandboxInfo {
   readonly machine?: string | null;
   readonly image?: string | null;
   readonly egress?: { readonly mode: string; readonly allow: readonly string[] } | null;
+  readonly ai?: boolean | null;
   readonly createdAt: number;
   readonly lastActiveAt: number;
 }

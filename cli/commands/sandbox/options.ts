@@ -16,6 +16,11 @@ export const optionFlags = {
     valueHint: 'all|none|hosts',
     description: 'What it may reach: all, none, or these hosts, with commas between',
   },
+  ai: {
+    type: 'string',
+    valueHint: 'on|off',
+    description: 'Whether its commands have a token for the AI gateway: on or off',
+  },
 } as const;
 
 /** Of commands that make one where there is none. */
@@ -28,6 +33,7 @@ export interface OptionFlags {
   readonly machine?: string | undefined;
   readonly image?: string | undefined;
   readonly egress?: string | undefined;
+  readonly ai?: string | undefined;
   readonly snapshot?: string | undefined;
 }
 
@@ -36,11 +42,12 @@ export interface OptionFlags {
  *
  * @example optionsOf({ egress: 'api.example.com' }) // { egress: { mode: 'allow', allow: ['api.example.com'] } }
  */
-export function optionsOf({ machine, image, egress, snapshot }: OptionFlags): object | undefined {
+export function optionsOf({ machine, image, egress, ai, snapshot }: OptionFlags): object | undefined {
   const said = {
     ...(machine !== undefined && { machine: machine === OPERATOR ? null : machine }),
     ...(image !== undefined && { image: image === OPERATOR ? null : image }),
     ...(egress !== undefined && { egress: egress === OPERATOR ? null : toEgress(egress) }),
+    ...(ai !== undefined && { ai: ai === OPERATOR ? null : toSwitch(ai) }),
     ...(snapshot !== undefined && { snapshot }),
   };
   return Object.keys(said).length === 0 ? undefined : said;
@@ -49,4 +56,9 @@ export function optionsOf({ machine, image, egress, snapshot }: OptionFlags): ob
 function toEgress(text: string): object {
   if (text === 'all' || text === 'none') return { mode: text };
   return { mode: 'allow', allow: text.split(',').map((name) => name.trim()) };
+}
+
+/** What is neither the API refuses. */
+function toSwitch(text: string): boolean | string {
+  return text === 'on' ? true : text === 'off' ? false : text;
 }

@@ -31,6 +31,7 @@ export const command = defineCommand({
           ['machine', info.machine ?? null],
           ['image', info.image ?? null],
           ['egress', egressOf(info)],
+          ['ai', typeof info.ai === 'boolean' ? (info.ai ? 'on' : 'off') : null],
           ['provider', info.provider],
           ['created', toTime(info.createdAt)],
           ['last active', toTime(info.lastActiveAt)],

@@ -8,6 +8,7 @@ import { createExecutions } from './exec.ts';
 import { createFileWatches } from './file-watches.ts';
 import { createFiles } from './files.ts';
 import { checkOut } from './git-checkout.ts';
+import { pathWithOwn } from './own-programs.ts';
 import { createPaths } from './paths.ts';
 import { connectToPort, fetchFromPort, waitForPort } from './ports.ts';
 import { createProcesses } from './processes.ts';
@@ -32,7 +33,8 @@ export function createOperations(settings: AgentSettings): Readonly<Record<Asked
   const paths = createPaths(settings);
   const secrets = createSecretFiles(settings);
   const ai = createAiAccess(secrets);
-  const commands = createCommands(settings, paths, ai.variables);
+  const variables = { ...settings.variables, PATH: pathWithOwn(settings.variables['PATH']) };
+  const commands = createCommands({ ...settings, variables }, paths, ai.variables);
   const executions = createExecutions(commands);
   const processes = createProcesses(commands);
   const files = createFiles(paths);

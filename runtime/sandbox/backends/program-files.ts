@@ -1,8 +1,9 @@
 // The files of a program that runs inside sandboxes: an entry and every module that it reaches, as they lie here, and
-// the agent's program for terminals. Used by backends whose machines do not see this disk.
+// the agent's own programs. Used by backends whose machines do not see this disk.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { padding, tarHeader } from '#deployments/archive/tar-header.ts';
+import { OWN_PROGRAMS } from '../agent/own-programs.ts';
 import { TERMINAL_ARCHITECTURES, terminalProgram } from '../agent/terminal/program.ts';
 
 const ROOT = path.join(import.meta.dirname, '../../..');
@@ -12,7 +13,7 @@ export const SOURCE_SUFFIX = import.meta.filename.endsWith('.ts') ? '.ts' : '.js
 const IMPORTS = /^(?:import|export)\s+(?!type\s)(?:[^'";]*?\sfrom\s+)?['"]([^'"]+)['"]|\bimport\('([^']+)'\)/gm;
 
 /** For every machine that there is one for: a provider's may be another than this. */
-const executables: readonly string[] = TERMINAL_ARCHITECTURES.map(terminalProgram);
+const executables: readonly string[] = [...TERMINAL_ARCHITECTURES.map(terminalProgram), ...OWN_PROGRAMS];
 
 /**
  * @param entry path from the root.

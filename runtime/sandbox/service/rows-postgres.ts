@@ -2,7 +2,7 @@
 // connects as reaches that table, and which projects were deleted (postgres/migrations).
 import type { Postgres } from '#postgres/connection.ts';
 import { BUILD_RESOURCE, type SandboxPlace, type SandboxState } from '#core/sandbox/operations.ts';
-import { storedOptions } from '#core/sandbox/options.ts';
+import { storedOptions, writtenOptions } from '#core/sandbox/options.ts';
 import { newKey } from './rows-memory.ts';
 import { dueFor, type IdleTimes, type SandboxRow, type SandboxRows } from './rows.ts';
 
@@ -104,7 +104,7 @@ export function createPostgresRows(given: {
          WHERE key = $2 AND owner = $1 RETURNING key`,
         owner,
         key,
-        JSON.stringify(options),
+        writtenOptions(options),
       );
       return rows.length > 0;
     },

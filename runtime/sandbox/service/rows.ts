@@ -67,8 +67,8 @@ export interface IdleTimes {
 }
 
 export function infoOf({ place, state, provider, options, createdAt, lastActiveAt }: SandboxRow): SandboxInfo {
-  const { machine, image, egress } = options;
-  return { id: place.id, state, provider, machine, image, egress, createdAt, lastActiveAt };
+  const { machine, image, egress, ai } = options;
+  return { id: place.id, state, provider, machine, image, egress, ai, createdAt, lastActiveAt };
 }
 
 /** What a row that nobody has is due for at a time. */

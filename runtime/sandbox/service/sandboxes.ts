@@ -154,8 +154,8 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
   }
 
   /** Those of builds get nothing of the platform's. */
-  const giveAi = async ({ key, place }: Entry): Promise<void> => {
-    if (place.resource !== BUILD_RESOURCE) await ai?.refresh(key);
+  const giveAi = async ({ key, place, options }: Entry): Promise<void> => {
+    if (place.resource !== BUILD_RESOURCE && options.ai !== false) await ai?.refresh(key);
   };
 
   /** Makes it run, from whatever it is. In turn. */
@@ -203,6 +203,10 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
 
   function check(options: SandboxOptions): void {
     const { machine } = options;
+    if (options.ai === true && ai === null)
+      throw new PlatformError('sandbox_option_refused', {
+        reason: 'sandboxes reach no AI gateway here, which the operator sets (SANDBOX_AI_URL): leave ai out',
+      });
     if (machine !== null && MACHINE_SIZES.indexOf(machine) > MACHINE_SIZES.indexOf(machineMax))
       throw new PlatformError('sandbox_option_refused', {
         reason: `machine "${machine}" is larger than the operator allows, which is "${machineMax}" (SANDBOX_MACHINE_MAX)`,

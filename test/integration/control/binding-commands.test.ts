@@ -282,6 +282,12 @@ test('a sandbox is made of what flags say, and says it; what the service refuses
     const { machine, image, egress } = JSON.parse((await ok('sandbox', 'info', id, '--json'))[0]!);
     return [machine, image, egress];
   };
+  assert.deepEqual(await ok('sandbox', 'create', 'silent', '--ai', 'off'), ['Running silent']);
+  assert.ok((await ok('sandbox', 'info', 'silent')).includes('ai\toff'));
+  const asked = await call(['sandbox', 'create', 'silent', '--ai', 'maybe']);
+  assert.match(asked.errors[0]!, /^error ai must be true or false, but is "maybe" \(bad_request,/);
+  const none = await call(['sandbox', 'create', 'silent', '--ai', 'on']);
+  assert.match(none.errors[0]!, /^error There is no such sandbox here: sandboxes reach no AI gateway here/);
   const flags = ['--machine', 'small', '--image', 'tools:3', '--egress', 'api.example.com, *.npmjs.org'];
   assert.deepEqual(await ok('sandbox', 'create', 'made', ...flags), ['Running made']);
   const allow = ['api.example.com', '*.npmjs.org'];

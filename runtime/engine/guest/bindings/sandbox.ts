@@ -414,7 +414,7 @@ function optionsOf(options: unknown): string | null {
   if (options === undefined) return null;
   if (options === null || typeof options !== 'object' || Array.isArray(options))
     throw new TypeError(
-      'The options of a sandbox must be an object with machine, image or egress, but are ' +
+      'The options of a sandbox must be an object with machine, image, egress, ai or snapshot, but are ' +
         (options === null ? 'null' : Array.isArray(options) ? 'an array' : typeof options),
     );
   return encodeURIComponent(JSON.stringify(options));

@@ -13,6 +13,7 @@ import {
   containerSpec,
   egressOf,
   labelsOf,
+  mayHaveAi,
   ownerSpec,
   settingsFor,
   SANDBOX_USER,
@@ -178,7 +179,7 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
       api,
       container: name,
       egress: { ...egress, choice: options.egress },
-      ai: aiDoor(),
+      ai: options.ai === false ? null : aiDoor(),
       answerMs,
       async afterAttach() {
         await api.call('POST', `/containers/${name}/start`);
@@ -332,9 +333,10 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
         if (!channels.has(key)) {
           const state = await inspect(key);
           if (state?.Running !== true) throw new PlatformError('sandbox_lost', { reason: 'it does not run' });
+          const ai = mayHaveAi(state.Labels) ? aiDoor() : null;
           const narrowed = { ...egress, choice: egressOf(state.Labels) };
           if (!channels.has(key))
-            keep(key, openChannel({ api, container: nameOf(key), egress: narrowed, ai: aiDoor(), answerMs }));
+            keep(key, openChannel({ api, container: nameOf(key), egress: narrowed, ai, answerMs }));
         }
         return (await channels.get(key)!).connect();
       }),

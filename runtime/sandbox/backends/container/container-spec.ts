@@ -53,6 +53,13 @@ export function containerName({ installation }: Pick<ContainerSettings, 'install
 /** Of a container: what its sandbox may reach, so that a service that finds it knows. */
 const EGRESS_LABEL = 'platform.sandbox.egress';
 
+/** Of one that is not to have AI: nothing leads from it to the gateway. */
+const NO_AI_LABEL = 'platform.sandbox.no-ai';
+
+export function mayHaveAi(labels: Readonly<Record<string, string>> | null): boolean {
+  return labels?.[NO_AI_LABEL] === undefined;
+}
+
 /** @returns the choice that a container was made with; one that cannot be read reaches nothing. */
 export function egressOf(labels: Readonly<Record<string, string>> | null): EgressChoice | null {
   const written = labels?.[EGRESS_LABEL];
@@ -88,7 +95,7 @@ export function containerSpec(
 ): object {
   const { project, resource, id } = spec.place;
   const settings = settingsFor(given, spec);
-  const { egress } = spec.options;
+  const { egress, ai } = spec.options;
   const { processors, memoryMb, tasks } = limitsOf(settings, spec.options);
   const variables = { HOME: WORKSPACE, LANG: 'C.UTF-8', ...PROXY_VARIABLES, [COMPILED_VARIABLE]: COMPILED_FOLDER };
   return {
@@ -106,6 +113,7 @@ export function containerSpec(
       'platform.sandbox.resource': resource,
       'platform.sandbox.id': id,
       ...(egress === null ? {} : { [EGRESS_LABEL]: JSON.stringify(egress) }),
+      ...(ai === false ? { [NO_AI_LABEL]: 'true' } : {}),
     },
     OpenStdin: true,
     StdinOnce: false,

@@ -192,9 +192,9 @@ test('other options than a sandbox has stop its machine, and start it with its f
   assert.deepEqual(
     specs.map(({ options }) => options),
     [
-      { machine: 'small', image: null, egress: null },
-      { machine: 'large', image: 'tools:3', egress: null },
-      { machine: 'large', image: null, egress: null },
+      { machine: 'small', image: null, egress: null, ai: null },
+      { machine: 'large', image: 'tools:3', egress: null, ai: null },
+      { machine: 'large', image: null, egress: null, ai: null },
     ],
   );
 });
