@@ -1,11 +1,15 @@
-// The library `postgres` 3.4.9 with three of its mistakes mended as it is loaded. Two are met when a server restarts
+// The library `postgres` 3.4.9 with some of its mistakes mended as it is loaded. Two are met when a server restarts
 // (porsager/postgres#1208, #1154): a write to a connection that is closed ended the process, and a connection whose
-// socket died with a write pending never wrote again. And a COPY that the server refused at its end never ended. Loaded
-// by sql.ts alone; goes with the version that mends them.
+// socket died with a write pending never wrote again. Three when a connection ends: reading the types failed the
+// process; what it was asked last stayed, so that a statement of the next one never ended or had an empty first row;
+// and what a transaction asked after its end was done outside of it, over the next one. And a COPY that the server
+// refused at its end never ended. Loaded by sql.ts alone; goes with the version that mends them.
 import { registerHooks } from 'node:module';
 
-/** Text of the library, and what stands in its place. */
-const MENDED: readonly (readonly [was: string, is: string])[] = [
+type Mended = readonly (readonly [was: string, is: string])[];
+
+/** Text of the library's connections, and what stands in its place. */
+const CONNECTION: Mended = [
   // Of a transaction: nothing else holds on to a connection that is closed. True: it stays where it waits to reconnect.
   [
     '  function execute(q) {\n',
@@ -30,12 +34,54 @@ const MENDED: readonly (readonly [was: string, is: string])[] = [
     '    query && queryError(query, err)\n',
     '    final && (final(err), final = null)\n    query && queryError(query, err)\n',
   ],
+  // Whose connection ended: the statement that waits for the types is told so itself.
+  ['        return fetchArrayTypes()\n', '        return fetchArrayTypes().catch(() => {})\n'],
+  // What a connection that ended was asked has no answer in the next one, which took it for what it was asked first.
+  [
+    `    if (initial)
+      return reconnect()
+
+    !hadError && (query || sent.length) && error(Errors.connection('CONNECTION_CLOSED', options, socket))
+`,
+    `    const next = initial
+    initial = null
+    ;(query || sent.length) && error(Errors.connection('CONNECTION_CLOSED', options, socket))
+    query = results = errorResponse = null
+    result = new Result()
+    rows = 0
+    initial = next
+    if (initial)
+      return reconnect()
+
+`,
+  ],
   ['    clearImmediate(nextWriteTimer)\n', '    clearImmediate(nextWriteTimer), chunk = nextWriteTimer = null\n'],
 ];
 
-function mend(source: string): string {
+/** The same of its transactions. */
+const INDEX: Mended = [
+  [
+    '        new Promise((_, reject) => connection.onclose = reject)\n',
+    `        new Promise((_, reject) => connection.onclose = error => {
+          gone = error
+          while (queries.length) queries.shift().reject(error)
+          reject(error)
+        })
+`,
+  ],
+  ['      , prepare = null\n', '      , prepare = null\n      , gone = null\n'],
+  [
+    '        q.catch(e => uncaughtError || (uncaughtError = e))\n',
+    `        q.catch(e => uncaughtError || (uncaughtError = e))
+        if (gone)
+          return q.reject(gone)
+`,
+  ],
+];
+
+function mend(source: string, mended: Mended): string {
   let text = source;
-  for (const [was, is] of MENDED) {
+  for (const [was, is] of mended) {
     if (!text.includes(was))
       throw new Error('postgres/driver.ts mends postgres 3.4.9, and another version is installed: npm ci');
     text = text.replaceAll(was, is);
@@ -46,8 +92,10 @@ function mend(source: string): string {
 const hooks = registerHooks({
   load(url, context, nextLoad) {
     const loaded = nextLoad(url, context);
-    if (!url.endsWith('/node_modules/postgres/src/connection.js')) return loaded;
-    return { ...loaded, source: mend(Buffer.from(loaded.source as Uint8Array).toString('utf8')) };
+    const file = /\/node_modules\/postgres\/src\/(connection|index)\.js$/.exec(url)?.[1];
+    if (file === undefined) return loaded;
+    const source = Buffer.from(loaded.source as Uint8Array).toString('utf8');
+    return { ...loaded, source: mend(source, file === 'index' ? INDEX : CONNECTION) };
   },
 });
 const { default: library } = await import('postgres');
