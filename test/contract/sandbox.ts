@@ -9,6 +9,7 @@ import { askerOf, type Asker, type Started } from './sandbox-asker.ts';
 import { testCommands } from './sandbox-commands.ts';
 import { testFiles } from './sandbox-files.ts';
 import { testOptions, type Offers } from './sandbox-options.ts';
+import { testTerminals } from './sandbox-terminals.ts';
 
 /** A backend, and what takes it away with all that it made. */
 export interface BackendCase {
@@ -75,6 +76,7 @@ export function testSandboxBackend(name: string, open: () => Promise<OfferedCase
 
     testCommands(() => box);
     testFiles(() => box);
+    testTerminals(() => box);
     testOptions(() => opened, withMachine);
 
     it('answers whoever comes after garbage on its channel', async () => {
