@@ -106,12 +106,14 @@ export async function startHostedProvider(): Promise<HostedProviderDouble> {
       const end = (): void => {
         child.stdin.end();
         child.kill('SIGKILL');
+        child.stdout.resume();
       };
       stream.on('error', end).on('close', end);
       child.on('error', () => stream.destroy());
       child.stdin.on('error', () => {});
       stream.pipe(child.stdin);
-      child.stdout.on('data', (chunk) => void stream.write(chunk));
+      // Who does not read makes the program wait.
+      child.stdout.pipe(stream, { end: false });
       child.stderr.resume();
       child.once('close', () => {
         programs.delete(child);
