@@ -94,8 +94,9 @@ export function testTerminals(box: () => Asker): void {
     terminal.type('test -t 0 && echo is"-a-"terminal $TERM $ONE; stty size\r');
     await terminal.until(/is-a-terminal xterm-256color 1[^]*[\r\n]30 100\r\n/);
     for (let side = 1; side <= 1000; side++) terminal.resize(side, 1001 - side);
-    terminal.type('stty size; sleep 4720\r');
-    await terminal.until(/[\r\n]1 1000\r\n/);
+    // One program, which has the terminal from what it prints on.
+    terminal.type(`sh -c 'stty size; echo be"-"gun; exec sleep 4720'\r`);
+    await terminal.until(/[\r\n]1 1000\r\nbe-gun/);
     terminal.type('\x03');
     await terminal.until('^C');
     terminal.type('echo after"-"Ctrl-C; exit 7\r');
