@@ -116,7 +116,9 @@ async function take(request: IncomingMessage, typed: Writable, sizes: Duplex): P
     if (frame.type === TERMINAL_FRAME.bytes) {
       if (!typed.write(frame.bytes)) await drained(typed);
     } else if (frame.type === TERMINAL_FRAME.size) {
-      if (!sizes.write(sizeBytes(toTerminalSize(frameFields(frame) ?? {})))) await drained(sizes);
+      const size = sizeBytes(toTerminalSize(frameFields(frame) ?? {}));
+      // On its way before what is typed after it, which goes another one.
+      await new Promise<void>((resolve) => void sizes.write(size, () => resolve()));
     }
   }
   typed.end();

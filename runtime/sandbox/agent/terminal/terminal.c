@@ -149,7 +149,7 @@ static void sayEnd(int terminal, int isMidLine) {
 
 static void pass(int terminal, int ends, int child) {
   int status = 0, hasEnded = 0, isInputOver = 0, isMidLine = 0;
-  unsigned char size[4];
+  static unsigned char sizes[4096];
   int sizeBytes = 0;
   long restBytes = 0;
   for (;;) {
@@ -183,13 +183,16 @@ static void pass(int terminal, int ends, int child) {
       if (call(__NR_wait4, child, (long)&status, 1 /* WNOHANG */, 0, 0) == child) hasEnded = 1;
     }
     if (watched[2].revents) {
-      long got = call(__NR_read, SIZES, (long)(size + sizeBytes), sizeof size - sizeBytes, 0, 0);
+      // Of several the last one, before what was typed after it.
+      long got = call(__NR_read, SIZES, (long)(sizes + sizeBytes), sizeof sizes - sizeBytes, 0, 0);
       if (got == 0 || (bad(got) && !mustWait(got))) end(128 + SIGHUP);
       if (got > 0) sizeBytes += got;
-      if (sizeBytes == sizeof size) {
-        struct winsize given = {size[2] | size[3] << 8, size[0] | size[1] << 8, 0, 0};
+      if (sizeBytes >= 4) {
+        unsigned char *last = sizes + (sizeBytes / 4 - 1) * 4;
+        struct winsize given = {last[2] | last[3] << 8, last[0] | last[1] << 8, 0, 0};
         call(__NR_ioctl, terminal, TIOCSWINSZ, (long)&given, 0, 0);
-        sizeBytes = 0;
+        for (int at = 0; at < sizeBytes % 4; at++) sizes[at] = last[4 + at];
+        sizeBytes %= 4;
       }
     }
     if (watched[1].revents & (POLLERR | POLLHUP)) end(128 + SIGHUP);
