@@ -112,10 +112,8 @@ describe(`pushes to a platform that builds in sandboxes of ${engineName}`, { tim
     assert.equal(deployment.status, 'success', log);
     const page = await platform.open('shop');
     assert.equal(page.status, 200);
-    assert.match(
-      page.text,
-      new RegExp(`<title>${title}</title>.*<script type="module" crossorigin src="/assets/`, 's'),
-    );
+    assert.ok(page.text.includes(`<title>${title}</title>`), page.text);
+    assert.match(page.text, /<script type="module" crossorigin src="\/assets\/index-/);
     return { ms: Math.round(performance.now() - began), build: deployment.buildDurationMs, log };
   }
 
@@ -149,7 +147,7 @@ describe(`pushes to a platform that builds in sandboxes of ${engineName}`, { tim
       await push('evil', {
         'platform.yaml': 'kind: static\nbuild: sh attack.sh\nout: dist\n',
         'attack.sh': [
-          'echo "metadata: $(curl -s -m 5 http://169.254.169.254/latest/meta-data/)"',
+          'echo "metadata: $(curl -s -f -m 5 http://169.254.169.254/ && echo reached || echo nothing)"',
           `echo "around the proxy: $(curl -s -m 5 --noproxy '*' http://169.254.169.254/ && echo reached || echo nothing)"`,
           `echo "platform: $(curl -s -m 5 --noproxy '*' ${api} || echo nothing)"`,
           'cat /proc/*/environ 2>/dev/null | tr "\\0" "\\n" > seen',
@@ -160,8 +158,7 @@ describe(`pushes to a platform that builds in sandboxes of ${engineName}`, { tim
     );
     await load.stop();
     assert.deepEqual([deployment.status, deployment.reason], ['failure', 'build_failed'], log);
-    assert.match(log, /^metadata: EACCES 169\.254\.169\.254 is not among the hosts that sandboxes may reach/m);
-    for (const line of ['around the proxy: nothing', 'platform: nothing', 'secrets: 0'])
+    for (const line of ['metadata: nothing', 'around the proxy: nothing', 'platform: nothing', 'secrets: 0'])
       assert.ok(log.split('\n').includes(line), log);
     assert.match(log, /^The build command "sh attack\.sh" ended with exit code \d+/m);
     assert.deepEqual(load.failures, []);
@@ -209,7 +206,10 @@ describe(`pushes to a platform that builds in sandboxes of ${engineName}`, { tim
     const disks = (): string[] =>
       readdirSync(path.join(platform.folder, 'data/sandboxes')).filter((name) => name.endsWith('.img'));
     assert.equal(disks().length, projects.size);
-    for (const id of projects) await platform.call('DELETE', `/projects/${id}`);
+    for (const id of projects) {
+      const { name } = await platform.call('GET', `/projects/${id}`);
+      await platform.call('DELETE', `/projects/${id}?name=${name}`);
+    }
     await eventually('nothing is left of the projects', async () => {
       assert.deepEqual(disks(), []);
       assert.deepEqual(await machineThings(), things);
