@@ -1,4 +1,5 @@
 // Which version of Node a project asks for, and which of those that are there it gets. Pure. Called by builder/steps/.
+import semver from 'semver';
 import { isObject, parseObject } from './project-view.ts';
 
 /** What a project asks for. */
@@ -19,8 +20,7 @@ export interface NodeChoice<Node> {
 
 /** Of what may stand in a file; a longer one is none. */
 const REQUEST_CHARS_MAX = 100;
-/** Alternatives of a range, and comparisons of one. */
-const PARTS_MAX = 20;
+const LINES_MAX = 20;
 /** Names that nvm gives to lines with long-term support. */
 const LINES: Readonly<Record<string, string>> = {
   hydrogen: '18',
@@ -29,8 +29,6 @@ const LINES: Readonly<Record<string, string>> = {
   krypton: '24',
 };
 const NEWEST = /^(?:node|stable|latest|current|lts|lts\/\*|lts-latest)$/i;
-
-type Version = readonly [major: number, minor: number, patch: number];
 
 /** Files that say it, the first one counts; `engines` of package.json comes after them. */
 const FILES = ['.nvmrc', '.node-version'] as const;
@@ -43,7 +41,7 @@ const FILES = ['.nvmrc', '.node-version'] as const;
  */
 export async function nodeRequestOf(read: (name: string) => Promise<string | null>): Promise<NodeRequest | null> {
   for (const from of FILES) {
-    const lines = ((await read(from)) ?? '').replace(/^\ufeff/, '').split('\n', PARTS_MAX);
+    const lines = ((await read(from)) ?? '').replace(/^\ufeff/, '').split('\n', LINES_MAX);
     const text = lines.map((line) => line.replace(/#.*/, '').trim()).find((line) => line !== '');
     if (text !== undefined) return { text: shown(text), from };
   }
@@ -68,85 +66,21 @@ export function chooseNode<Node extends { readonly version: string }>(
   nodes: readonly Node[],
 ): NodeChoice<Node> {
   const newestFirst = nodes
-    .flatMap((node) => {
-      const version = parseVersion(node.version);
-      return version === null ? [] : [{ node, version }];
-    })
-    .toSorted((a, b) => compare(b.version, a.version));
-  const fits = rangeOf(text);
-  const found = fits === null ? undefined : newestFirst.find(({ version }) => fits(version));
-  if (found !== undefined) return { node: found.node, isNear: false };
-  const [, major] = /^[v=\s]*(\d+)\.\d+\.\d+$/.exec(text) ?? [];
-  const near = newestFirst.find(({ version }) => String(version[0]) === major);
-  return { node: near?.node ?? null, isNear: near !== undefined };
+    .filter(({ version }) => semver.valid(version) !== null)
+    .toSorted((a, b) => semver.rcompare(a.version, b.version));
+  const range = rangeOf(text);
+  if (range === null) return { node: null, isNear: false };
+  const found = newestFirst.find(({ version }) => semver.satisfies(version, range));
+  if (found !== undefined) return { node: found, isNear: false };
+  const very = semver.parse(range);
+  const near = very === null ? undefined : newestFirst.find(({ version }) => semver.major(version) === very.major);
+  return { node: near ?? null, isNear: near !== undefined };
 }
 
-function parseVersion(text: string): Version | null {
-  const [, major, minor, patch] = /^v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})$/.exec(text) ?? [];
-  return major === undefined ? null : [Number(major), Number(minor), Number(patch)];
-}
-
-function compare(a: Version, b: Version): number {
-  return a[0] - b[0] || a[1] - b[1] || a[2] - b[2];
-}
-
-type Fits = (version: Version) => boolean;
-
-/** Null: it cannot be read. */
-function rangeOf(text: string): Fits | null {
+/** As npm writes a range; null: it is none. */
+function rangeOf(text: string): string | null {
   if (text.length > REQUEST_CHARS_MAX) return null;
-  if (NEWEST.test(text)) return () => true;
+  if (NEWEST.test(text)) return '*';
   const [, line] = /^lts\/([a-z]+)$/i.exec(text) ?? [];
-  if (line !== undefined) {
-    const major = LINES[line.toLowerCase()];
-    return major === undefined ? null : rangeOf(major);
-  }
-  const alternatives = text.split('||');
-  if (alternatives.length > PARTS_MAX) return null;
-  const fits = alternatives.map(alternativeOf);
-  if (fits.some((one) => one === null)) return null;
-  return (version) => fits.some((one) => one!(version));
-}
-
-/** Comparisons that all have to hold. */
-function alternativeOf(text: string): Fits | null {
-  const [, from, to] = /^\s*(\S+)\s+-\s+(\S+)\s*$/.exec(text) ?? [];
-  const written = from === undefined ? text : `>=${from} <=${to}`;
-  // An operator may stand apart from its version.
-  const words = written.replace(/([<>=^~])\s+/g, '$1').split(/\s+/);
-  const comparisons = words.filter((word) => word !== '').map(comparisonOf);
-  if (comparisons.length > PARTS_MAX || comparisons.some((one) => one === null)) return null;
-  return (version) => comparisons.every((one) => one!(version));
-}
-
-function comparisonOf(word: string): Fits | null {
-  const [, operator = '', rest = ''] = /^(>=|<=|>|<|=|\^|~>?)?v?(.+)$/.exec(word) ?? [];
-  const parts = rest.split('.');
-  if (parts.length > 3 || !parts.every((part) => /^(?:\d{1,6}|[xX*])$/.test(part))) return null;
-  const numbers = parts.map((part) => (/\d/.test(part) ? Number(part) : null));
-  const wild = numbers.indexOf(null);
-  const known = (wild === -1 ? numbers : numbers.slice(0, wild)) as number[];
-  const [major, minor = 0, patch = 0] = known;
-  if (major === undefined) return () => operator !== '<' && operator !== '>';
-  const least: Version = [major, minor, patch];
-  const after: Version = known.length === 1 ? [major + 1, 0, 0] : [major, minor + 1, 0];
-  const isWhole = known.length === 3;
-  switch (operator) {
-    case '>=':
-      return (version) => compare(version, least) >= 0;
-    case '>':
-      return (version) => (isWhole ? compare(version, least) > 0 : compare(version, after) >= 0);
-    case '<':
-      return (version) => compare(version, least) < 0;
-    case '<=':
-      return (version) => (isWhole ? compare(version, least) <= 0 : compare(version, after) < 0);
-    case '^':
-      return (version) => compare(version, least) >= 0 && version[0] === major;
-    case '~':
-    case '~>':
-      return (version) => compare(version, least) >= 0 && compare(version, after) < 0;
-    default:
-      return (version) =>
-        isWhole ? compare(version, least) === 0 : compare(version, least) >= 0 && compare(version, after) < 0;
-  }
+  return semver.validRange(line === undefined ? text : LINES[line.toLowerCase()]);
 }

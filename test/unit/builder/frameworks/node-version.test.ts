@@ -54,16 +54,7 @@ test('for a version that is not there the newest of its major is near', () => {
 });
 
 test('what cannot be read fits nothing, and takes no time', () => {
-  const hostile = [
-    'system',
-    '$(id)',
-    '22; rm',
-    '>=',
-    '1.2.3.4',
-    `${'>=1 '.repeat(24)}`,
-    '|'.repeat(99),
-    ' - '.repeat(33),
-  ];
+  const hostile = ['system', '$(id)', '22; rm', '1.2.3.4', 'lts/none', `${'>=1 '.repeat(30)}`, ' - '.repeat(33)];
   for (const text of [...hostile, '9'.repeat(1000), '>'.repeat(100_000)])
     assert.deepEqual(chooseNode(text, IMAGE), { node: null, isNear: false }, text.slice(0, 40));
 });
