@@ -56,11 +56,13 @@ export async function runTestFiles(files: readonly string[], options: readonly s
   const hostile = files.filter((file) => /^test\/hostile\/(?!fuzz-)/.test(file));
   const others = files.filter((file) => !hostile.includes(file));
   // Node keeps what it compiled, types already erased, for the hundreds of processes of this run: 40% of the CPU of a
-  // test that starts a platform was spent on doing so again. It is emptied first: programs in temporary folders leave
-  // theirs behind.
+  // test that starts a platform was spent on doing so again. Its own folder is emptied first: programs in temporary
+  // folders leave theirs behind.
   const compiled = path.join(root, 'node_modules/.compiled');
-  await rm(compiled, { recursive: true, force: true, maxRetries: 5 });
-  const env = { ...process.env, NODE_COMPILE_CACHE: compiled };
+  if (process.env['NODE_COMPILE_CACHE'] === undefined) {
+    await rm(compiled, { recursive: true, force: true, maxRetries: 5 });
+    process.env['NODE_COMPILE_CACHE'] = compiled;
+  }
   const runner = path.join(root, 'cli/tasks/run-tests.ts');
   const forNode = options.filter(
     (option) => !/^--(?:test-(?:reporter|concurrency)=|group-units$|always$)/.test(option),
@@ -70,7 +72,7 @@ export async function runTestFiles(files: readonly string[], options: readonly s
   for (const [batch, many] of [[others, concurrency] as const, [hostile, 2] as const]) {
     if (batch.length === 0) continue;
     const args = [...nodeFlags, ...forNode, runner, `--test-concurrency=${many}`, ...forRunner, ...batch];
-    const ended = await runProgram(process.execPath, args, { show: true, env });
+    const ended = await runProgram(process.execPath, args, { show: true });
     code ||= ended.code;
   }
   return code;

@@ -82,9 +82,9 @@ test('a bit that changed in the head of an archive is seen, whichever it is', as
   await write(whole);
   const bytes = readFileSync(whole);
   const file = path.join(folder, 'head-damaged.tar');
-  // The first header, and what it announces.
+  // The first header, and what it announces: one bit of each byte, each in its turn; with many rounds all of them.
   const taken: number[] = [];
-  for (let bit = 0; bit < 2 * 512 * 8; bit++) {
+  for (let bit = 0; bit < 2 * 512 * 8; bit += ROUNDS < 10_000 ? 7 : 1) {
     const damaged = Buffer.from(bytes);
     damaged[bit >> 3]! ^= 1 << (bit & 7);
     writeFileSync(file, damaged);
