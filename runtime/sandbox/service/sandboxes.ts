@@ -178,20 +178,29 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
     }
   }
 
+  /** Starts what does not run, also what ends as it is woken: it may have lost the service that it was attached to. */
+  async function connectAgain(entry: Entry): Promise<Duplex> {
+    for (let attempt = 1; ; attempt++) {
+      if (entry.destroyed.signal.aborted) throw new PlatformError('sandbox_destroyed', { id: entry.place.id });
+      if ((await backend.state(entry.key)) !== 'running') {
+        entry.state = 'error';
+        await wake(entry);
+      }
+      try {
+        return await backend.connect(entry.key);
+      } catch (error) {
+        if (attempt === TRIES || (await backend.state(entry.key)) === 'running') throw error;
+      }
+    }
+  }
+
   /** A connection to its agent; a machine that was lost meanwhile is started again with its files. */
   async function connect(entry: Entry): Promise<Duplex> {
     let connection: Duplex;
     try {
       connection = await backend.connect(entry.key);
     } catch {
-      connection = await inTurn(entry, async () => {
-        if (entry.destroyed.signal.aborted) throw new PlatformError('sandbox_destroyed', { id: entry.place.id });
-        if ((await backend.state(entry.key)) !== 'running') {
-          entry.state = 'error';
-          await wake(entry);
-        }
-        return backend.connect(entry.key);
-      });
+      connection = await inTurn(entry, () => connectAgain(entry));
     }
     const { signal } = entry.destroyed;
     const end = (): void => void connection.destroy(new PlatformError('sandbox_destroyed', { id: entry.place.id }));

@@ -15,6 +15,9 @@ export interface Channel {
   close(): void;
 }
 
+/** How long a container may need to end after its program has, and how often it is looked at. */
+const ENDING_MS = 3000;
+const LOOK_MS = 50;
 const HEADER_BYTES = 8;
 const STDOUT = 1;
 /** The engine's headers announce what the program wrote at a time. */
@@ -93,6 +96,7 @@ export async function openChannel(given: {
 }): Promise<Channel> {
   const { api, container, egress, ai, answerMs, afterAttach } = given;
   const channel = new Unwrapped(await api.attach(container));
+  let hasEnded = false;
   const greeted = Promise.withResolvers<void>();
   const lost = Promise.withResolvers<void>();
   greeted.promise.catch(() => {});
@@ -102,6 +106,7 @@ export async function openChannel(given: {
     onOpen: (topic, stream) => (topic === AI_TOPIC && ai !== null ? ai(stream) : lead(topic, stream, egress)),
     onGreeted: () => greeted.resolve(),
     onLost(error) {
+      hasEnded = true;
       greeted.reject(new PlatformError('sandbox_lost', { reason: `its program ended (${error.message})` }));
       lost.resolve();
     },
@@ -114,6 +119,8 @@ export async function openChannel(given: {
     await greeted.promise;
   } catch (error) {
     streams.close();
+    // Whoever starts it again finds it ended: podman ends a sandbox a moment after the service that it was attached to.
+    if (hasEnded) await untilStopped(api, container);
     throw error;
   } finally {
     clearTimeout(late);
@@ -123,4 +130,15 @@ export async function openChannel(given: {
     lost: lost.promise,
     close: () => streams.close(),
   };
+}
+
+async function untilStopped(api: EngineApi, container: string): Promise<void> {
+  const until = performance.now() + ENDING_MS;
+  while (performance.now() < until) {
+    const found = await api
+      .call<{ State: { Running: boolean } }>('GET', `/containers/${container}/json`)
+      .catch(() => null);
+    if (found === null || !found.State.Running) return;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
 }
