@@ -28,16 +28,13 @@ const onlyOver: Readonly<Record<string, SandboxEngineKind>> = {
   dev: 'docker',
   // The harder one: its containers stop with the service. That one loses nothing over either is in `leaks`.
   'kill-9': 'podman',
-  // A whole platform: of the engine it uses what `builds` shows over the other one.
+  // A whole platform: what it uses of an engine is shown by `builds` over the other one.
   push: 'podman',
   // What an engine shows and logs of a container: the one of the compose files.
   secrets: 'docker',
   // Rows, tokens and projects.
   service: 'docker',
 };
-
-/** Run by name alone, until they have passed whole: `-- podman push`. */
-const onlyByName: readonly string[] = ['push'];
 
 process.exitCode = await run(process.argv.slice(2));
 
@@ -62,8 +59,7 @@ async function run(words: readonly string[]): Promise<number> {
   const options = words.filter((word) => word.startsWith('--'));
   const parts = words.filter((word) => !word.startsWith('--') && !KINDS.includes(word as SandboxEngineKind));
   const all = globSync('test/sandbox/*.test.ts', { cwd: root }).toSorted();
-  const usual = all.filter((file) => !onlyByName.includes(path.basename(file, '.test.ts')));
-  const files = parts.length === 0 ? usual : all.filter((file) => parts.some((part) => file.includes(part)));
+  const files = parts.length === 0 ? all : all.filter((file) => parts.some((part) => file.includes(part)));
   const chosen = KINDS.filter((kind) => words.includes(kind));
   const filesOver = (kind: SandboxEngineKind): readonly string[] =>
     chosen.length > 0 ? files : files.filter((file) => (onlyOver[path.basename(file, '.test.ts')] ?? kind) === kind);
