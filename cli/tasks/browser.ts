@@ -1,10 +1,10 @@
 // `npm run test:browser`: the dashboard of a whole platform, and the documentation, in a real Chromium.
 // DASHBOARD_SHOTS=<folder> keeps screenshots of each page. Words pick files.
-import { existsSync } from 'node:fs';
+import { chromium } from './chromium.ts';
 import { run as runTests } from './test.ts';
 
 export async function run(words: readonly string[]): Promise<number> {
-  if (!['/usr/bin/chromium', '/usr/bin/chromium-browser'].some((file) => existsSync(file))) {
+  if (chromium === null) {
     process.stdout.write('The browser tests cannot run: Chromium is not installed (apt-get install chromium)\n');
     // CI installs it: there it is a failure.
     return process.env['CI'] === undefined ? 0 : 1;

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createProject } from '#packages/create/project.ts';
 import { startAgentDouble } from '#test/setup/agent-double.ts';
-import { chromium, openBrowser, type BrowserPage } from '#test/setup/browser.ts';
+import { openBrowser, type BrowserPage } from '#test/setup/browser.ts';
+import { chromium } from '#cli/tasks/chromium.ts';
 import { startDev, type TestDev } from '#test/setup/dev.ts';
 
 const root = join(import.meta.dirname, '../..');

@@ -9,7 +9,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
-import { chromium, openBrowser, type BrowserPage } from '#test/setup/browser.ts';
+import { openBrowser, type BrowserPage } from '#test/setup/browser.ts';
+import { chromium } from '#cli/tasks/chromium.ts';
 import { startDev, type TestDev } from '#test/setup/dev.ts';
 import { chunkOf } from '#test/setup/model-provider.ts';
 

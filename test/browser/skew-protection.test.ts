@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { chromium, openBrowser, type BrowserPage } from '#test/setup/browser.ts';
+import { openBrowser, type BrowserPage } from '#test/setup/browser.ts';
+import { chromium } from '#cli/tasks/chromium.ts';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
 import { until } from '#test/setup/until.ts';
 

@@ -10,12 +10,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
+import { chromium } from '#cli/tasks/chromium.ts';
 import { freePort } from '#test/setup/free-port.ts';
 import { send } from '#test/setup/handler.ts';
 import { until } from '#test/setup/until.ts';
 
 const launcher = join(import.meta.dirname, '../../cli/run.mjs');
-const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) => existsSync(path));
 let folder = '';
 let port = 0;
 let running: ChildProcess | null = null;
@@ -97,7 +97,7 @@ test('it prints the URLs of the examples, and each of them answers', async () =>
 
 test(
   'a browser shows the single-page app, also on a route of its own, and the guest book',
-  { skip: chromium === undefined ? 'Chromium is not installed' : false },
+  { skip: chromium === null ? 'Chromium is not installed' : false },
   async () => {
     const profile = await mkdtemp(join(tmpdir(), 'platform-browser-'));
     const show = async (url: string): Promise<string> => {

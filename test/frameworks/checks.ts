@@ -1,7 +1,8 @@
 // What a visitor tries at an app, in dev and deployed; row.ts says what every app answers. Each check throws with what
 // it got.
 import assert from 'node:assert/strict';
-import { chromium, openBrowser } from '#test/setup/browser.ts';
+import { openBrowser } from '#test/setup/browser.ts';
+import { chromium } from '#cli/tasks/chromium.ts';
 import type { CheckName, Row } from './row.ts';
 import { filesOf, type Answer, type Visitor } from './visitor.ts';
 

@@ -1,16 +1,12 @@
 // A real Chromium for tests, driven over its own protocol: opens pages, acts on them as a person does, and notes what
-// they load and complain of. Null path: it is not installed.
+// they load and complain of.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { WebSocket } from 'ws';
-
-/** Where it is installed. */
-export const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) => existsSync(path)) ?? null;
 
 /** A page. */
 export interface BrowserPage {
@@ -55,7 +51,7 @@ const flags = [
   '--window-size=1280,900',
 ];
 
-/** Starts a browser with one empty page. @param path {@link chromium} */
+/** Starts a browser with one empty page. @param path of chromium.ts */
 export async function openBrowser(path: string): Promise<BrowserPage> {
   const profile = await mkdtemp(join(tmpdir(), 'platform-browser-'));
   const child = spawn(path, [...flags, `--user-data-dir=${profile}`, 'about:blank'], {

@@ -1,15 +1,13 @@
 // The dashboard of a whole platform in a real Chromium: signed in, at any width, in any theme, judged by axe. For
 // test/browser/. Screenshots go to DASHBOARD_SHOTS, a folder outside of the repository, where that is set.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { chromium as engine, type Browser, type BrowserContext, type Page } from 'playwright-core';
 import { buildDashboardSite } from '#web/build/dashboard-site.ts';
+import { chromium } from '#cli/tasks/chromium.ts';
 import { eventually, startWholePlatform, type WholePlatform } from './whole-platform.ts';
-
-/** Where Chromium is; null: it is not installed. */
-export const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((file) => existsSync(file)) ?? null;
 
 /** Widths that every page is looked at in. */
 export const WIDTHS = [1440, 820, 390] as const;
