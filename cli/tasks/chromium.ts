@@ -1,8 +1,9 @@
-// Where Chromium is installed: without a window where Debian has that, which takes a good part less CPU than the one
-// with. Null: it is not installed.
+// Where Chromium is installed; null: it is not.
 import { existsSync } from 'node:fs';
 
-export const chromium =
-  ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) =>
-    existsSync(path),
-  ) ?? null;
+const firstOf = (...paths: readonly string[]): string | null => paths.find((path) => existsSync(path)) ?? null;
+
+/** As people have it. */
+export const chromium = firstOf('/usr/bin/chromium', '/usr/bin/chromium-browser');
+/** Without a window, where Debian has that: it takes a good part less CPU. */
+export const windowlessChromium = firstOf('/usr/bin/chromium-headless-shell') ?? chromium;

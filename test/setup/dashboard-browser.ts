@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { chromium as engine, type Browser, type BrowserContext, type Page } from 'playwright-core';
 import { buildDashboardSite } from '#web/build/dashboard-site.ts';
-import { chromium } from '#cli/tasks/chromium.ts';
+import { windowlessChromium } from '#cli/tasks/chromium.ts';
 import { eventually, startWholePlatform, type WholePlatform } from './whole-platform.ts';
 
 /** Widths that every page is looked at in. */
@@ -69,8 +69,11 @@ export async function openDashboardBrowser(
   origin: string,
   enter: (page: Page) => Promise<void> = () => Promise.resolve(),
 ): Promise<DashboardBrowser> {
-  assert.ok(chromium !== null, 'Chromium is not installed: apt-get install chromium');
-  const browser = await engine.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+  assert.ok(windowlessChromium !== null, 'Chromium is not installed: apt-get install chromium');
+  const browser = await engine.launch({
+    executablePath: windowlessChromium,
+    args: ['--no-sandbox', '--disable-dev-shm-usage'],
+  });
   const complaints: string[] = [];
   const hosts = new Set<string>();
   const contexts: BrowserContext[] = [];
