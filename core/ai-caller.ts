@@ -31,6 +31,19 @@ export interface AiCaller {
   readonly keyId?: string;
 }
 
+/** Somebody in `platform dev`: no organization and no plan bounds what they call. */
+export function devCaller(kind: 'dev' | 'sandbox', projectId: string): AiCaller {
+  return {
+    kind,
+    organizationId: LOCAL_ORGANIZATION,
+    projectId,
+    deploymentId: null,
+    branch: 'dev',
+    plan: 'free',
+    runId: null,
+  };
+}
+
 /** Of the header, which is base64. */
 const CHARACTERS_MAX = 8192;
 const NAME_CHARACTERS_MAX = 1024;

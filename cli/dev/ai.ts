@@ -1,7 +1,7 @@
 // The AI gateway of `platform dev`: that of the platform in this process, with accounts in memory, or the one that
 // PLATFORM_DEV_AI_URL names. commands/dev.ts opens it; it is loaded with the first call.
 import { randomBytes } from 'node:crypto';
-import type { AiCaller } from '#core/ai-caller.ts';
+import { devCaller } from '#core/ai-caller.ts';
 import type { Gateway } from '#control/gateway/contract.ts';
 import { hashOf, isSame, newToken } from '#core/ai-token.ts';
 import { aiSettingsFrom, type AiProvider, type AiSettings } from '#core/ai-settings.ts';
@@ -81,15 +81,7 @@ function openOwn({ environment, project, limits, log }: AiParts): SessionAi {
     ]);
     const table = operatorTable(isMock ? { ...settings, providers: [MOCK], auto: ['mock/echo'] } : settings);
     const outlet = openOutlet();
-    const withToken: AiCaller = {
-      kind: 'dev',
-      organizationId: 'local',
-      projectId: project,
-      deploymentId: null,
-      branch: 'dev',
-      plan: 'free',
-      runId: null,
-    };
+    const withToken = devCaller('dev', project);
     const hash = hashOf(token);
     const gateway = createGateway({
       ...createMemoryAccounts({ now: Date.now, limitsOf: () => [] }),

@@ -2,7 +2,7 @@
 // asks dev's own gateway. What the developer has of providers or of an organization stays in this process.
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import type { AiCaller } from '#core/ai-caller.ts';
+import { devCaller, type AiCaller } from '#core/ai-caller.ts';
 import { createMemoryAiTokens } from '../../sandbox/service/ai-tokens-memory.ts';
 import type { AiTokens } from '../../sandbox/service/ai-tokens.ts';
 import { answerWith } from '../dashboard/web-answer.ts';
@@ -30,15 +30,7 @@ export async function openSandboxAi(
   log: (level: 'warn', message: string) => void,
 ): Promise<SandboxAi> {
   const tokens = createMemoryAiTokens();
-  const caller: AiCaller = {
-    kind: 'sandbox',
-    organizationId: 'local',
-    projectId: project,
-    deploymentId: null,
-    branch: 'dev',
-    plan: 'free',
-    runId: null,
-  };
+  const caller = devCaller('sandbox', project);
   const server = createServer({ maxHeaderSize: HEADERS_BYTES_MAX, requestTimeout: 0 }, (request, response) => {
     request.on('error', () => {});
     response.on('error', () => {});

@@ -1,7 +1,6 @@
 // The sandboxes of a platform: made and woken with the first call, suspended, stopped and destroyed when nobody has
 // called for long enough. Used by the service's routes and by `platform dev`; rows say what is known, a backend has the
 // machines. Calls for one sandbox go one after the other here, and a lease keeps other replicas from it.
-import type { Duplex } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import { BUILD_RESOURCE, type SandboxPlace, type SandboxState } from '#core/sandbox/operations.ts';
 import {
@@ -17,6 +16,7 @@ import {
 import type { MachineSpec, SandboxBackend } from '../backend.ts';
 import { HeldElsewhere, type HeldSandbox, type Sandboxes } from '../sandboxes.ts';
 import type { AiAccess } from './ai-access.ts';
+import { connect, TRIES, type Reached } from './connection.ts';
 import { createCopies } from './copies.ts';
 import { repeat } from './repeat.ts';
 import { infoOf, type IdleTimes, type SandboxRow, type SandboxRows } from './rows.ts';
@@ -50,8 +50,6 @@ interface Entry {
   work: Promise<unknown>;
 }
 
-/** How often a machine that cannot be made is tried again within one call. */
-const TRIES = 2;
 /** How often sandboxes that run are looked at for a token that gets old. */
 const AI_LOOK_MS = 30_000;
 
@@ -78,6 +76,8 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
   const claims = new Map<string, Promise<Entry>>();
   let isClosed = false;
 
+  /** For a connection to one of them. */
+  const reached: Reached<Entry> = { backend, inTurn, wake };
   const nameOf = ({ project, resource, id }: SandboxPlace): string => `${project}/${resource}/${id}`;
   const specOf = ({ key, place, options }: Entry): MachineSpec => ({ key, place, options });
 
@@ -178,38 +178,6 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
     }
   }
 
-  /** Starts what does not run, also what ends as it is woken: it may have lost the service that it was attached to. */
-  async function connectAgain(entry: Entry): Promise<Duplex> {
-    for (let attempt = 1; ; attempt++) {
-      if (entry.destroyed.signal.aborted) throw new PlatformError('sandbox_destroyed', { id: entry.place.id });
-      if ((await backend.state(entry.key)) !== 'running') {
-        entry.state = 'error';
-        await wake(entry);
-      }
-      try {
-        return await backend.connect(entry.key);
-      } catch (error) {
-        if (attempt === TRIES || (await backend.state(entry.key)) === 'running') throw error;
-      }
-    }
-  }
-
-  /** A connection to its agent; a machine that was lost meanwhile is started again with its files. */
-  async function connect(entry: Entry): Promise<Duplex> {
-    let connection: Duplex;
-    try {
-      connection = await backend.connect(entry.key);
-    } catch {
-      connection = await inTurn(entry, () => connectAgain(entry));
-    }
-    const { signal } = entry.destroyed;
-    const end = (): void => void connection.destroy(new PlatformError('sandbox_destroyed', { id: entry.place.id }));
-    signal.addEventListener('abort', end);
-    connection.once('close', () => signal.removeEventListener('abort', end));
-    if (signal.aborted) end();
-    return connection;
-  }
-
   function check(options: SandboxOptions): void {
     const { machine } = options;
     if (options.ai === true && ai === null)
@@ -253,7 +221,7 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
       release();
       throw error;
     }
-    return { key: entry.key, connect: () => connect(entry), release };
+    return { key: entry.key, connect: () => connect(entry, reached), release };
   }
 
   /** For what needs the machine to be ours: `work` gets it in turn. */
