@@ -11,6 +11,12 @@ export interface WorkerText {
   readonly length: number;
 }
 
+/**
+ * The string of a whole bundle would be a large object on the engine's heap, and some of them cost it a collection of
+ * all: decoded in pieces, what is not needed any more is young.
+ */
+const PIECE_BYTES = 16 * 1024;
+
 /** @param content UTF-8. */
 export function toWorkerText(content: Buffer): WorkerText {
   if (isAscii(content)) {
@@ -18,9 +24,29 @@ export function toWorkerText(content: Buffer): WorkerText {
     new Uint8Array(bytes).set(content);
     return { bytes, isWide: false, length: content.byteLength };
   }
-  const text = content.toString('utf8');
-  const bytes = new SharedArrayBuffer(text.length * 2);
+  const pieces = piecesOf(content);
+  const length = pieces.reduce((sum, piece) => sum + (isAscii(piece) ? piece.length : textOf(piece).length), 0);
+  const bytes = new SharedArrayBuffer(length * 2);
+  const target = Buffer.from(bytes);
+  let at = 0;
   // All machines that isolates run on are little-endian.
-  Buffer.from(bytes).write(text, 'utf16le');
-  return { bytes, isWide: true, length: text.length };
+  for (const piece of pieces) at += target.write(textOf(piece), at, 'utf16le');
+  return { bytes, isWide: true, length };
+}
+
+/** Parts of a text, each of whole characters. */
+function piecesOf(content: Buffer): Buffer[] {
+  const pieces: Buffer[] = [];
+  for (let from = 0; from < content.length;) {
+    let to = Math.min(from + PIECE_BYTES, content.length);
+    // A character has at most three bytes after its first.
+    for (let back = 0; back < 3 && to < content.length && (content[to]! & 0xc0) === 0x80; back++) to--;
+    pieces.push(content.subarray(from, to));
+    from = to;
+  }
+  return pieces;
+}
+
+function textOf(piece: Buffer): string {
+  return isAscii(piece) ? piece.toString('latin1') : piece.toString('utf8');
 }

@@ -4,7 +4,7 @@
 // checked before it is used. It belongs to one project: what a broken-into isolate made of its own code is never given
 // to anybody else.
 import { createHash, randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readSync } from 'node:fs';
 import { readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -176,15 +176,16 @@ export class CompiledForms {
 
   async #store(name: string, stage: FormStage, form: ArrayBufferLike): Promise<void> {
     if (this.#closed) return;
-    const content = Buffer.concat([Buffer.from([formStages[stage].mark]), new Uint8Array(form)]);
-    const kept = toForm(content)!;
-    this.#keep(name, kept);
+    const bytes = new SharedArrayBuffer(form.byteLength);
+    const view = new Uint8Array(bytes);
+    view.set(new Uint8Array(form));
+    this.#keep(name, { bytes, stage });
     const file = join(this.#folder, name);
     const partial = `${file}.${randomBytes(4).toString('hex')}`;
-    const hash = createHash('sha256').update(content).digest();
-    await writeFile(partial, Buffer.concat([hash, content]), { mode: 0o600 });
+    const mark = Buffer.from([formStages[stage].mark]);
+    await writeFile(partial, Buffer.concat([hashOfForm(mark, view), mark, view]), { mode: 0o600 });
     await rename(partial, file);
-    this.#writtenBytes += content.byteLength;
+    this.#writtenBytes += form.byteLength;
     if (this.#writtenBytes > this.#options.limits.compiledFormsDiskBytesMax / 10) await this.#prune();
   }
 
@@ -216,24 +217,35 @@ export class CompiledForms {
   }
 }
 
-/** A file's form; null where there is none, or it is not what it was. */
+/**
+ * A file's form; null where there is none, or it is not what it was. It is read to where V8 takes it from: a megabyte
+ * is not copied once more.
+ */
 function readForm(file: string): CompiledForm | null {
-  let content: Buffer;
+  let descriptor: number;
   try {
-    content = readFileSync(file);
+    descriptor = openSync(file, 'r');
   } catch {
     return null;
   }
-  const marked = content.subarray(HASH_BYTES);
-  if (!createHash('sha256').update(marked).digest().equals(content.subarray(0, HASH_BYTES))) return null;
-  return toForm(marked);
+  try {
+    const head = Buffer.alloc(HASH_BYTES + 1);
+    const length = fstatSync(descriptor).size - head.length;
+    if (length < 1) return null;
+    const bytes = new SharedArrayBuffer(length);
+    const view = new Uint8Array(bytes);
+    if (readSync(descriptor, head) < head.length || readSync(descriptor, view) < length) return null;
+    const mark = head.subarray(HASH_BYTES);
+    const stage = STAGES.find((name) => formStages[name].mark === mark[0]);
+    if (stage === undefined || !hashOfForm(mark, view).equals(head.subarray(0, HASH_BYTES))) return null;
+    return { bytes, stage };
+  } catch {
+    return null;
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
-/** Of a mark and the bytes; null where it is neither. */
-function toForm(marked: Buffer): CompiledForm | null {
-  const stage = STAGES.find((name) => formStages[name].mark === marked[0]);
-  if (stage === undefined || marked.byteLength < 2) return null;
-  const bytes = new SharedArrayBuffer(marked.byteLength - 1);
-  new Uint8Array(bytes).set(marked.subarray(1));
-  return { bytes, stage };
+function hashOfForm(mark: Buffer, form: Uint8Array): Buffer {
+  return createHash('sha256').update(mark).update(form).digest();
 }

@@ -38,6 +38,8 @@ const IDLE_MS = 3000;
 /** One with so many uses would lose compiled code that cost more than that: it is left alone for longer. */
 const USES_HOT = 1000;
 const IDLE_HOT_MS = 60_000;
+/** Within so long of a start others may follow, which need that CPU more: all are left alone for longer. */
+const STARTS_MS = 1000;
 /** An isolate that holds less is not what makes an engine too large. */
 const HEAVY_BYTES = 16 * 1024 * 1024;
 
@@ -52,6 +54,8 @@ export class Pool {
   #memoryCheck: NodeJS.Timeout;
   #isChecking = false;
   #isTrimming = false;
+  /** When it last gave an isolate out. */
+  #tookAt = Number.NEGATIVE_INFINITY;
   #rss: () => number;
 
   constructor(parts: IsolateParts, limits: PoolLimits, rss: () => number = () => process.memoryUsage.rss()) {
@@ -79,6 +83,7 @@ export class Pool {
   take(tenant: Tenant): WorkerIsolate {
     this.#makeRoom();
     this.#tenants.add(tenant);
+    this.#tookAt = performance.now();
     this.#parts.counters.isolatesStarted++;
     const isolate = this.#blanks.pop() ?? new WorkerIsolate(this.#parts);
     isolate.conduct = tenant.conduct;
@@ -91,7 +96,7 @@ export class Pool {
     this.#tenants.delete(tenant);
   }
 
-  // A blank costs about a millisecond of the main thread: made when nothing else is waiting for it, one a turn.
+  // A blank costs one to nine milliseconds of the main thread: made when nothing else is waiting for it, one a turn.
   #refill(): void {
     if (this.#refilling || this.#closed || this.#blanks.length >= this.#limits.blanks) return;
     this.#refilling = true;
@@ -144,8 +149,9 @@ export class Pool {
     this.#isTrimming = true;
     for (const tenant of this.#tenants) {
       if (this.#closed || this.#parts.scheduler.waiting > 0) break;
+      const isLeftAlone = tenant.uses >= USES_HOT || now - this.#tookAt < STARTS_MS;
       const idleMs = now - tenant.lastUsedAt;
-      if (tenant.uses === 0 || idleMs < (tenant.uses < USES_HOT ? IDLE_MS : IDLE_HOT_MS) || !tenant.isIdle) continue;
+      if (tenant.uses === 0 || idleMs < (isLeftAlone ? IDLE_HOT_MS : IDLE_MS) || !tenant.isIdle) continue;
       await tenant.trim();
     }
     this.#isTrimming = false;

@@ -174,8 +174,8 @@ test('an idle isolate gives back what it does not need', async () => {
   await isolate.trim();
 });
 
-test('a pool asks each idle tenant once after its last request to give memory back, and one that much came to later', async () => {
-  const pool = new Pool(parts, { isolatesMax: 10, engineMemoryMb: 4096, blanks: 0 });
+/** A tenant of a pool that was last used at 1,000, and the names of those that were asked to give memory back. */
+function tenants(): { trimmed: string[]; tenant: (name: string, isIdle: boolean, used: number) => Tenant } {
   const trimmed: string[] = [];
   const tenant = (name: string, isIdle: boolean, used: number): Tenant => {
     let uses = used;
@@ -195,13 +195,20 @@ test('a pool asks each idle tenant once after its last request to give memory ba
       heldBytes: async () => 0,
     };
   };
-  const tenants = [
+  return { trimmed, tenant };
+}
+
+test('a pool asks each idle tenant once after its last request to give memory back, and one that much came to later', async (t) => {
+  t.mock.method(performance, 'now', () => 1000);
+  const pool = new Pool(parts, { isolatesMax: 10, engineMemoryMb: 4096, blanks: 0 });
+  const { trimmed, tenant } = tenants();
+  const all = [
     tenant('idle', true, 999),
     tenant('busy', false, 1),
     tenant('hot', true, 1000),
     tenant('unused', true, 0),
   ];
-  const isolates = tenants.map((each) => pool.take(each));
+  const isolates = all.map((each) => pool.take(each));
   await pool.trimIdle(3999);
   assert.deepEqual(trimmed, []);
   await pool.trimIdle(4000);
@@ -210,6 +217,25 @@ test('a pool asks each idle tenant once after its last request to give memory ba
   await pool.trimIdle(61_000);
   await pool.trimIdle(600_000);
   assert.deepEqual(trimmed, ['idle', 'hot']);
+  pool.close();
+  for (const isolate of isolates) isolate.dispose();
+});
+
+test('a pool leaves idle tenants alone while isolates start, but for a minute', async (t) => {
+  let now = 1000;
+  t.mock.method(performance, 'now', () => now);
+  const pool = new Pool(parts, { isolatesMax: 10, engineMemoryMb: 4096, blanks: 0 });
+  const { trimmed, tenant } = tenants();
+  const isolates = [pool.take(tenant('idle', true, 1))];
+  for (now = 10_000; now < 61_000; now += 999) {
+    isolates.push(pool.take(tenant('busy', false, 1)));
+    await pool.trimIdle();
+    isolates.pop()!.dispose();
+  }
+  assert.deepEqual(trimmed, []);
+  now = 61_000;
+  await pool.trimIdle();
+  assert.deepEqual(trimmed, ['idle']);
   pool.close();
   for (const isolate of isolates) isolate.dispose();
 });
