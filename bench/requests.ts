@@ -33,7 +33,7 @@ export const cpu: Column = ['CPU us', ({ cpuUs }) => cpuUs];
 export const p99: Column = ['p99 ms', ({ p99Ms }) => p99Ms];
 const joined: Column = ['entered together', (reading) => reading.joined];
 const bad: Column = ['failed', (reading) => reading.bad];
-const p50: Column = ['p50 ms', ({ p50Ms }) => p50Ms];
+export const p50: Column = ['p50 ms', ({ p50Ms }) => p50Ms];
 export const latencies: readonly Column[] = [p50, p99, bad, joined];
 export const perRequest: readonly Column[] = [cpu, ['requests/s', ({ perSecond }) => perSecond], ...latencies];
 

@@ -74,7 +74,7 @@ Written by \`${command} -- --save\`.
 - Load average before it began: ${load.toFixed(1)}
 
 \`\`\`
-${output.trim()}
+${output.replace(/^\n+|\s+$/g, '')}
 \`\`\`
 `;
 }
