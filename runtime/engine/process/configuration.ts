@@ -7,6 +7,7 @@ import { limitsFrom, type Limits } from '#core/limits.ts';
 import { migrationsExecutorFrom, type MigrationsExecutor } from '#core/migrations-executor.ts';
 import { parsePort } from '#core/parse-integer.ts';
 import { proxyProblem } from '../http/client-address.ts';
+import { isolatesThatFit, mappingsFor, mappingsMax } from '../isolates/memory-mappings.ts';
 
 /** A variable that cannot be used as it is: what, where and what to do. */
 export class ConfigurationError extends Error {}
@@ -61,8 +62,16 @@ export interface Supervision {
   readonly crashFd: number;
 }
 
-/** Reads the variables of docs/handler.md and docs/limits.md that concern an engine. @throws {ConfigurationError} */
-export function engineConfig(environment: Readonly<Record<string, string | undefined>>): EngineConfig {
+/**
+ * Reads the variables of docs/handler.md and docs/limits.md that concern an engine.
+ *
+ * @param mappings that the system gives a process; null: without a bound.
+ * @throws {ConfigurationError}
+ */
+export function engineConfig(
+  environment: Readonly<Record<string, string | undefined>>,
+  mappings: number | null = mappingsMax(),
+): EngineConfig {
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const folder = get('FS_PATH');
   if (folder === '')
@@ -98,6 +107,11 @@ export function engineConfig(environment: Readonly<Record<string, string | undef
       throw new ConfigurationError(`TRUSTED_PROXIES must be addresses and CIDR ranges, comma-separated: ${problem}`);
   }
   const limits = checked(() => limitsFrom(environment));
+  const { isolatesMax } = limits;
+  if (get('WORKER_ISOLATES_MAX') !== '' && mappings !== null && isolatesMax > isolatesThatFit(mappings))
+    throw new ConfigurationError(
+      `WORKER_ISOLATES_MAX is ${isolatesMax}, but the memory mappings of a process here (vm.max_map_count is ${mappings}) are enough for ${isolatesThatFit(mappings)} isolates: set it lower, or run \`sysctl -w vm.max_map_count=${mappingsFor(isolatesMax)}\` on the machine`,
+    );
   return {
     folder: resolve(folder),
     domains,
