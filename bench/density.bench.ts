@@ -1,6 +1,7 @@
 // How many deployments one engine holds: resident memory per idle worker at 1,000 live, hello and Hono + zod, beside
 // workerd's Worker Loader; then 10,000 routable deployments visited at random with 1,000 live. `npm run bench density`;
-// BENCH_LIVE and BENCH_DEPLOYMENTS make it smaller. Needs about 10 GB of memory.
+// BENCH_LIVE and BENCH_DEPLOYMENTS make it smaller or larger, BENCH_WORKERS=hello leaves Hono out. Needs about 10 GB of
+// memory.
 import { rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createSeededRandom } from '../test/setup/seeded-random.ts';
@@ -18,10 +19,11 @@ const AT_ATIME = 4;
 /** Between two looks at memory that may still fall, and how long it may take. */
 const [lookMs, lookMsMax] = [5000, 60_000];
 const aimMb: Readonly<Record<string, number>> = { hello: 1.5, 'hono-zod': 4 };
+const workers = process.env['BENCH_WORKERS']?.split(',') ?? Object.keys(aimMb);
 
 process.stdout.write(`about ${Math.round(live * 0.06 + deployments * 0.02)} s\n\n`);
 const rows: (string | number)[][] = [];
-for (const name of Object.keys(aimMb)) rows.push(...(await idleMemory(await bundleWorker(name))));
+for (const name of workers) rows.push(...(await idleMemory(await bundleWorker(name))));
 process.stdout.write(`${formatTable([`${live} live, idle`, 'MB each', 'aim', 'MB in all'], rows)}\n\n`);
 await randomVisits();
 

@@ -12,6 +12,7 @@ import { nodeFlags } from '../core/node-flags.mjs';
 import { publish } from '../deployments/publish.ts';
 import { parseProjectConfig } from '../core/config/project-config.ts';
 import { freePort } from '../test/setup/free-port.ts';
+import type { HeldBytes } from './count-entries.ts';
 import { atEnd, temporaryFolder } from './endings.ts';
 import type { Target } from './load.ts';
 
@@ -20,6 +21,8 @@ export type Scenario = 'hello' | 'json' | 'echo' | 'stream' | 'sse' | 'websocket
 
 /** A server that runs. */
 export interface Server extends Target {
+  /** What holds its memory; only of ours. */
+  readonly held?: () => Promise<HeldBytes>;
   stop(): Promise<void>;
 }
 
@@ -204,20 +207,26 @@ export async function startServer(name: string, host: string, target: string, la
     }
     await delay(20);
   }
-  const entries = counts === true ? { entries: () => askEntries(child) } : {};
-  return { name, pid: child.pid!, url, host, ...entries, stop: () => stopProcess(child) };
+  const own =
+    counts === true ? { entries: () => askEngine(child, 'entries'), held: () => askEngine(child, 'held') } : {};
+  return { name, pid: child.pid!, url, host, ...own, stop: () => stopProcess(child) };
 }
 
-/** The answer of count-entries.ts. */
-function askEntries(child: ChildProcess): Promise<number> {
+/** What count-entries.ts answers. */
+interface Counted {
+  readonly entries: number;
+  readonly held: HeldBytes;
+}
+
+function askEngine<K extends keyof Counted>(child: ChildProcess, what: K): Promise<Counted[K]> {
   return new Promise((resolve) => {
-    const heard = (message: { entries?: number }): void => {
-      if (message.entries === undefined) return;
+    const heard = (message: Partial<Counted>): void => {
+      if (message[what] === undefined) return;
       child.off('message', heard);
-      resolve(message.entries);
+      resolve(message[what]);
     };
     child.on('message', heard);
-    child.send('entries');
+    child.send(what);
   });
 }
 

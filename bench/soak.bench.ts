@@ -1,14 +1,14 @@
 // A long run: a million requests to four projects, one of which is deployed anew every second, and ten thousand
-// isolates that take each other's place. Errors, and how memory grows. `npm run bench soak`; BENCH_REQUESTS and
-// BENCH_REPLACEMENTS change the numbers.
+// isolates that take each other's place. Errors, and how memory grows, by what holds it. `npm run bench soak`;
+// BENCH_REQUESTS and BENCH_REPLACEMENTS change the numbers.
 import { spawn } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { missingWrk, parseWrk, residentBytes } from './load.ts';
 import { bundleWorker, names, publishCopies, publishCopy } from './deployments.ts';
 import { get, startEngine, type Server } from './servers.ts';
-import { digits, median, slope } from './statistics.ts';
+import { digits, formatTable, median, slope } from './statistics.ts';
 import { tally, visit } from './visits.ts';
 
 const requests = Number(process.env['BENCH_REQUESTS'] ?? 1e6);
@@ -33,7 +33,7 @@ async function redeployments(): Promise<void> {
   const engine = await startEngine('ours', folder, 'node', projects[0]!, '/', settings);
   const script = path.join(folder, 'projects.lua');
   writeFileSync(script, projectsScript());
-  const samples: [requests: number, bytes: number][] = [];
+  const samples: Sample[] = [];
   const seenMs: number[] = [];
   const errors: string[] = [];
   let [answered, bad, deploys, running] = [0, 0, 0, true];
@@ -53,7 +53,7 @@ async function redeployments(): Promise<void> {
         }
       }
       seenMs.push(performance.now() - began);
-      samples.push([answered, residentBytes(engine.pid)]);
+      samples.push(await look(engine, answered));
       await delay(Math.max(0, 1000 - (performance.now() - began)));
     }
   })();
@@ -79,28 +79,60 @@ async function replaced(): Promise<void> {
   const all = names('app', 2 * LIVE);
   const folder = await publishCopies(await bundleWorker('hello'), all);
   const engine = await startEngine('ours', folder, 'node', all[0]!, '/', settings);
-  const samples: [number, number][] = [];
+  const samples: Sample[] = [];
   const failures: string[] = [];
   let visited = 0;
   while (visited < replacements) {
     // Each is the one that was used longest ago, and so the one that has just gone.
     failures.push(...(await visit(engine.url, all, { atATime: 2 })).failures);
     visited += all.length;
-    samples.push([visited, residentBytes(engine.pid)]);
+    samples.push(await look(engine, visited));
   }
   process.stdout.write(`\n${visited} isolates in place of others, failed: ${tally(failures)}\n`);
   writeGrowth(samples, 'replacements', 1e4);
   await end(engine, folder);
 }
 
+/** Bytes by what holds them, after so many requests or replacements. */
+interface Sample {
+  readonly after: number;
+  readonly bytes: Readonly<Record<string, number>>;
+}
+
+async function look({ pid, held }: Server, after: number): Promise<Sample> {
+  const { heap, buffers, isolates } = await held!();
+  const files = fileBytes(pid);
+  const all = residentBytes(pid);
+  const rest = all - heap - buffers - isolates - files;
+  return {
+    after,
+    bytes: {
+      'heap of the engine': heap,
+      'buffers of the engine, code of workers': buffers,
+      'live isolates': isolates,
+      'files: programs and libraries': files,
+      'unexplained: malloc, stacks, spare isolates': rest,
+      'resident in all': all,
+    },
+  };
+}
+
+/** Resident pages of files that are mapped. */
+function fileBytes(pid: number): number {
+  const line = /^RssFile:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'));
+  return Number(line?.[1] ?? 0) * 1024;
+}
+
 /** The first third only fills caches and heaps. */
-function writeGrowth(samples: readonly (readonly [number, number])[], what: string, per: number): void {
+function writeGrowth(samples: readonly Sample[], what: string, per: number): void {
   const settled = samples.slice(Math.floor(samples.length / 3));
-  const [first, last] = [settled[0]![1] / 1e6, settled.at(-1)![1] / 1e6];
-  const growth = (slope(settled) * per) / 1e6;
-  process.stdout.write(
-    `resident memory: ${digits(first)} MB after a third, ${digits(last)} MB at the end, slope ${digits(growth)} MB per ${per} ${what}\n`,
-  );
+  const [first, last] = [settled[0]!.bytes, settled.at(-1)!.bytes];
+  const rows = Object.keys(first).map((name) => {
+    const growth = slope(settled.map(({ after, bytes }) => [after, bytes[name]!] as const)) * per;
+    return [name, first[name]! / 1e6, last[name]! / 1e6, growth / 1e6];
+  });
+  const head = ['memory', 'MB after a third', 'MB at the end', `slope, MB per ${per} ${what}`];
+  process.stdout.write(`${formatTable(head, rows)}\n`);
 }
 
 async function end(engine: Server, folder: string): Promise<void> {
