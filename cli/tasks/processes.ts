@@ -13,6 +13,10 @@ export interface Ended {
   readonly wallMs: number;
 }
 
+/** Programs that run: each is told of a SIGTERM, by one listener for all. */
+const running = new Set<() => void>();
+const tellAll = (): void => running.forEach((tell) => tell());
+
 /**
  * Runs a program in the checkout's folder until it ends; `show` passes its output through instead of keeping it,
  * `show` and `keep` do both. A SIGTERM is passed on, and ends this process once the program has ended.
@@ -36,16 +40,24 @@ export function runProgram(
       isTold = true;
       child.kill('SIGTERM');
     };
-    process.on('SIGTERM', passOn);
+    if (running.size === 0) process.on('SIGTERM', tellAll);
+    running.add(passOn);
     for (const stream of [child.stdout, child.stderr]) {
       stream?.on('data', (chunk: Buffer) => {
         output += chunk.toString();
         if (show) process.stdout.write(chunk);
       });
     }
-    child.on('error', reject);
+    const forget = (): void => {
+      running.delete(passOn);
+      if (running.size === 0) process.off('SIGTERM', tellAll);
+    };
+    child.on('error', (error) => {
+      forget();
+      reject(error);
+    });
     child.on('close', (code, signal) => {
-      process.off('SIGTERM', passOn);
+      forget();
       if (isTold) process.kill(process.pid, 'SIGTERM');
       resolve({ code: code ?? (signal === null ? 1 : 130), output, wallMs: performance.now() - began });
     });
