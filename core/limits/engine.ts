@@ -39,11 +39,7 @@ export const engineBounds = {
     256,
     'What an engine holds for one deployment outside of its isolates: compressors, streams, sockets, calls under way; events at most three quarters of it',
   ],
-  isolatesMax: [
-    'WORKER_ISOLATES_MAX',
-    1000,
-    'Live isolates in one engine; more than 3,000 need more memory mappings of Linux, and the refusal says how many',
-  ],
+  isolatesMax: ['WORKER_ISOLATES_MAX', 1000, 'Live isolates in one engine, at most 3072'],
   startupCpuMs: ['WORKER_STARTUP_CPU_LIMIT_MS', 5000, "CPU of a worker's top level; 0 turns it off", 0],
   startupWallMs: ['WORKER_STARTUP_WALL_LIMIT_MS', 10_000, 'How long a top-level `await` of a worker may take'],
   atomicsWaitMs: [

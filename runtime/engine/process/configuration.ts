@@ -7,7 +7,13 @@ import { limitsFrom, type Limits } from '#core/limits.ts';
 import { migrationsExecutorFrom, type MigrationsExecutor } from '#core/migrations-executor.ts';
 import { parsePort } from '#core/parse-integer.ts';
 import { proxyProblem } from '../http/client-address.ts';
-import { isolatesThatFit, mappingsFor, mappingsMax } from '../isolates/memory-mappings.ts';
+
+/**
+ * V8 13.6 has one table for the code of all functions in a process, and gives an isolate one of its 4,096 segments, or
+ * one for each 4,096 functions: without one left the process ends (seen at 4,060 hello workers). A quarter is for
+ * workers with many functions.
+ */
+const ISOLATES_MAX = 3072;
 
 /** A variable that cannot be used as it is: what, where and what to do. */
 export class ConfigurationError extends Error {}
@@ -62,16 +68,8 @@ export interface Supervision {
   readonly crashFd: number;
 }
 
-/**
- * Reads the variables of docs/handler.md and docs/limits.md that concern an engine.
- *
- * @param mappings that the system gives a process; null: without a bound.
- * @throws {ConfigurationError}
- */
-export function engineConfig(
-  environment: Readonly<Record<string, string | undefined>>,
-  mappings: number | null = mappingsMax(),
-): EngineConfig {
+/** Reads the variables of docs/handler.md and docs/limits.md that concern an engine. @throws {ConfigurationError} */
+export function engineConfig(environment: Readonly<Record<string, string | undefined>>): EngineConfig {
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const folder = get('FS_PATH');
   if (folder === '')
@@ -107,10 +105,9 @@ export function engineConfig(
       throw new ConfigurationError(`TRUSTED_PROXIES must be addresses and CIDR ranges, comma-separated: ${problem}`);
   }
   const limits = checked(() => limitsFrom(environment));
-  const { isolatesMax } = limits;
-  if (get('WORKER_ISOLATES_MAX') !== '' && mappings !== null && isolatesMax > isolatesThatFit(mappings))
+  if (limits.isolatesMax > ISOLATES_MAX)
     throw new ConfigurationError(
-      `WORKER_ISOLATES_MAX is ${isolatesMax}, but the memory mappings of a process here (vm.max_map_count is ${mappings}) are enough for ${isolatesThatFit(mappings)} isolates: set it lower, or run \`sysctl -w vm.max_map_count=${mappingsFor(isolatesMax)}\` on the machine`,
+      `WORKER_ISOLATES_MAX is ${limits.isolatesMax}, but V8 has room for ${ISOLATES_MAX} isolates in a process: set it lower, and HANDLER_PROCESSES higher`,
     );
   return {
     folder: resolve(folder),
