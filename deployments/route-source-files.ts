@@ -1,7 +1,7 @@
 // Route records from `<FS_PATH>/routes/*.json`, watched. A file that breaks keeps its last good version and is
 // reported. Only files that changed are read: of ten thousand, one deploy touches one.
 import { createHash } from 'node:crypto';
-import { watch } from 'node:fs';
+import { readFileSync, statSync, watch, type BigIntStats } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,12 +13,13 @@ import type { RouteProblem, RouteRecordChange, RouteSource } from './route-sourc
 const SETTLE_MS = 10;
 /**
  * A file system that does not report changes is still looked at: a file that is replaced, added or removed changes its
- * folder. Changes that were reported are known already: looking at a hundred thousand files takes a second.
+ * folder. Changes that were reported are known already: looking at a hundred thousand files takes seconds.
  */
 const POLL_MS = 2000;
 const REPORT_MS = 100;
-/** Every so many looks all files are looked at, for those that are written in place. */
-const FULL_EVERY = 15;
+/** Now and then all files are looked at, for those that are written in place: a hundredth of the time at most. */
+const FULL_MS = 30_000;
+const FULL_SHARE = 0.01;
 /** A file may change once more within the same tick of the file system's clock. */
 const STALE_MS = 1000;
 
@@ -47,14 +48,23 @@ export async function openRouteFiles(options: {
   let folderStamp = '';
   /** Something was reported since the last reading. */
   let isTold = false;
-  let polls = 0;
+  /** Something was ever reported: this file system does so. */
+  let reports = false;
+  let fullAt = 0;
+  let fullTookMs = 0;
   let closed = false;
+  /** Until then nobody is served, and a file is read in a fifth of the time where it may block. */
+  let isOpen = false;
 
   async function readAll(): Promise<RouteRecordChange[]> {
+    const began = performance.now();
     const { stamp, isYoung } = await stampOf(folder);
-    folderStamp = isYoung ? '' : stamp;
+    folderStamp = isYoung && !reports ? '' : stamp;
     const names = new Set((await readdir(folder)).filter((name) => name.endsWith('.json')));
-    return readNames([...names, ...[...files.keys()].filter((name) => !names.has(name))]);
+    const changes = await readNames([...names, ...[...files.keys()].filter((name) => !names.has(name))]);
+    fullAt = performance.now();
+    fullTookMs = fullAt - began;
+    return changes;
   }
 
   async function readNames(names: Iterable<string>): Promise<RouteRecordChange[]> {
@@ -84,10 +94,11 @@ export async function openRouteFiles(options: {
   async function readOne(name: string): Promise<boolean> {
     const before = files.get(name);
     try {
-      const { stamp: seen, isYoung } = await stampOf(join(folder, name));
+      const path = join(folder, name);
+      const { stamp: seen, isYoung } = isOpen ? await stampOf(path) : stampIn(statSync(path, { bigint: true }));
       const stamp = isYoung ? '' : seen;
       if (before !== undefined && stamp !== '' && stamp === before.stamp) return false;
-      const text = await readFile(join(folder, name), 'utf8');
+      const text = isOpen ? await readFile(path, 'utf8') : readFileSync(path, 'utf8');
       const same = before?.text === text;
       files.set(name, { stamp, text, record: same ? before.record : (parse(name, text) ?? before?.record ?? null) });
       return !same;
@@ -128,9 +139,7 @@ export async function openRouteFiles(options: {
   }
 
   async function look(): Promise<void> {
-    const isFull = ++polls % FULL_EVERY === 0;
-    const isKnown = async (): Promise<boolean> => (await stampOf(folder).catch(() => null))?.stamp === folderStamp;
-    if (!isFull) {
+    if (performance.now() - fullAt < Math.max(FULL_MS, fullTookMs / FULL_SHARE)) {
       if (await isKnown()) return;
       // It may be reported this very moment.
       await delay(REPORT_MS, undefined, { ref: false });
@@ -140,10 +149,18 @@ export async function openRouteFiles(options: {
     refresh();
   }
 
+  /** Where changes are reported, one is waited for as long as the folder is young: the next may have come already. */
+  async function isKnown(): Promise<boolean> {
+    const seen = await stampOf(folder).catch(() => null);
+    return seen?.stamp === folderStamp || (reports && seen?.isYoung === true);
+  }
+
   await readAll();
+  isOpen = true;
   let settling: NodeJS.Timeout | null = null;
   const watcher = watch(folder, (_event, name) => {
     isTold = true;
+    reports = true;
     if (name === null) next = null;
     else if (name.endsWith('.json')) next?.add(name);
     settling ??= setTimeout(() => {
@@ -174,6 +191,9 @@ export async function openRouteFiles(options: {
 
 /** Changes with the file, but for a change that comes while it is young. */
 async function stampOf(path: string): Promise<{ readonly stamp: string; readonly isYoung: boolean }> {
-  const { mtimeNs, size, ino } = await stat(path, { bigint: true });
+  return stampIn(await stat(path, { bigint: true }));
+}
+
+function stampIn({ mtimeNs, size, ino }: BigIntStats): { readonly stamp: string; readonly isYoung: boolean } {
   return { stamp: `${mtimeNs} ${size} ${ino}`, isYoung: Date.now() - Number(mtimeNs / 1_000_000n) < STALE_MS };
 }

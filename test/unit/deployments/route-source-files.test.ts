@@ -1,6 +1,7 @@
 // Route files: what is taken, what is refused, and that changes arrive.
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import fs, { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -112,4 +113,32 @@ test('a file that is written, replaced, broken or removed changes the routes, an
   await next;
   assert.deepEqual(source.routes, []);
   assert.deepEqual(said, [{ project: 'shop', record: null }]);
+});
+
+test('while one project deploys again and again, the files of the others are not looked at', async (t) => {
+  const folder = await folderWith(t, { 'shop.json': good('shop'), 'blog.json': good('blog') });
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const source = await openRouteFiles({ folder, onProblem: ({ reason }) => assert.fail(reason) });
+  t.after(() => source.close());
+  const stat = t.mock.method(fs, 'stat');
+  syncBuiltinESMExports();
+  let heard = Promise.withResolvers<void>();
+  source.onChange(() => heard.resolve());
+  for (let deploy = 1; deploy <= 30; deploy++) {
+    const file = join(folder, 'routes', 'shop.json');
+    heard = Promise.withResolvers();
+    await writeFile(`${file}.tmp`, good('shop', { vars: { N: String(deploy) } }));
+    await rename(`${file}.tmp`, file);
+    // It is looked whether something went unreported.
+    t.mock.timers.tick(2000);
+    await heard.promise;
+  }
+  const looked = stat.mock.calls.map((call) => String(call.arguments[0]));
+  stat.mock.restore();
+  syncBuiltinESMExports();
+  assert.equal(source.routes.find(({ project }) => project === 'shop')?.vars['N'], '30');
+  assert.deepEqual(
+    looked.filter((path) => path.endsWith('blog.json')),
+    [],
+  );
 });
