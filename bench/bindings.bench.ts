@@ -98,7 +98,7 @@ async function measure(server: Server, name: string, count: number, at: number):
   const before = isDelivered ? Number(await ask(server, '/delivered')) : 0;
   const cpuBefore = cpuMs(server.pid);
   const startedAt = performance.now();
-  const target = `/?op=${encodeURIComponent(name)}&n=${count / at}`;
+  const target = `/?op=${encodeURIComponent(name)}&n=${count / at}&all=${before + count}`;
   await Promise.all(Array.from({ length: at }, () => ask(server, target)));
   const latencyUs = ((performance.now() - startedAt) * 1000 * at) / count;
   const deadline = performance.now() + 30_000;

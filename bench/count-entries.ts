@@ -1,5 +1,7 @@
 // Loaded into an engine before its own code (`--import`): counts how often isolates are entered, adds up what holds
 // memory, and tells the bench when it asks over the process channel. The engine itself stays as it is.
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { WorkerIsolate } from '../runtime/engine/isolates/isolate.ts';
 
 /** Bytes by what holds them; what is resident beyond them is neither V8's nor a buffer's. */
@@ -27,7 +29,15 @@ WorkerIsolate.prototype.dispose = function (this: WorkerIsolate): void {
 process.on('message', (message) => {
   if (message === 'entries') process.send?.({ entries });
   if (message === 'held') void heldBytes().then((held) => process.send?.({ held }));
+  if (message === 'reached') process.send?.({ reached: reachedBytes() });
 });
+
+/** What the engine's own heap holds once it has been collected. */
+function reachedBytes(): number {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+  return process.memoryUsage().heapUsed;
+}
 
 async function heldBytes(): Promise<HeldBytes> {
   const { heapTotal, external } = process.memoryUsage();

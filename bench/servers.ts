@@ -21,8 +21,9 @@ export type Scenario = 'hello' | 'json' | 'echo' | 'stream' | 'sse' | 'websocket
 
 /** A server that runs. */
 export interface Server extends Target {
-  /** What holds its memory; only of ours. */
+  /** What holds its memory, and what of its own heap a collection leaves, in bytes; only of ours. */
   readonly held?: () => Promise<HeldBytes>;
+  readonly reached?: () => Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -207,8 +208,12 @@ export async function startServer(name: string, host: string, target: string, la
     }
     await delay(20);
   }
-  const own =
-    counts === true ? { entries: () => askEngine(child, 'entries'), held: () => askEngine(child, 'held') } : {};
+  const answers = {
+    entries: () => askEngine(child, 'entries'),
+    held: () => askEngine(child, 'held'),
+    reached: () => askEngine(child, 'reached'),
+  };
+  const own = counts === true ? answers : {};
   return { name, pid: child.pid!, url, host, ...own, stop: () => stopProcess(child) };
 }
 
@@ -216,6 +221,7 @@ export async function startServer(name: string, host: string, target: string, la
 interface Counted {
   readonly entries: number;
   readonly held: HeldBytes;
+  readonly reached: number;
 }
 
 function askEngine<K extends keyof Counted>(child: ChildProcess, what: K): Promise<Counted[K]> {

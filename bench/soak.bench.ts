@@ -57,11 +57,13 @@ async function redeployments(): Promise<void> {
       await delay(Math.max(0, 1000 - (performance.now() - began)));
     }
   })();
+  let third: number | null = null;
   while (answered < requests) {
     const printed = await wrk(['-t1', '-c32', '-d5s', '--latency', '-s', script, engine.url]);
     const reading = parseWrk(printed);
     answered += reading.requests;
     bad += reading.bad;
+    if (answered >= requests / 3) third ??= await engine.reached!();
   }
   running = false;
   await deploying;
@@ -72,6 +74,7 @@ async function redeployments(): Promise<void> {
     `deploy to first answer of the new version: median ${digits(median(seenMs))}, worst ${digits(Math.max(...seenMs))} ms\n`,
   );
   writeGrowth(samples, 'requests', 1e6);
+  await writeReached(engine, third!);
   await end(engine, folder);
 }
 
@@ -82,14 +85,17 @@ async function replaced(): Promise<void> {
   const samples: Sample[] = [];
   const failures: string[] = [];
   let visited = 0;
+  let third: number | null = null;
   while (visited < replacements) {
     // Each is the one that was used longest ago, and so the one that has just gone.
     failures.push(...(await visit(engine.url, all, { atATime: 2 })).failures);
     visited += all.length;
     samples.push(await look(engine, visited));
+    if (visited >= replacements / 3) third ??= await engine.reached!();
   }
   process.stdout.write(`\n${visited} isolates in place of others, failed: ${tally(failures)}\n`);
   writeGrowth(samples, 'replacements', 1e4);
+  await writeReached(engine, third!);
   await end(engine, folder);
 }
 
@@ -133,6 +139,14 @@ function writeGrowth(samples: readonly Sample[], what: string, per: number): voi
   });
   const head = ['memory', 'MB after a third', 'MB at the end', `slope, MB per ${per} ${what}`];
   process.stdout.write(`${formatTable(head, rows)}\n`);
+}
+
+/** What grows but goes when it is collected is no leak. */
+async function writeReached(engine: Server, third: number): Promise<void> {
+  const end = await engine.reached!();
+  process.stdout.write(
+    `of the heap of the engine a collection leaves ${digits(third / 1e6)} MB after a third, ${digits(end / 1e6)} MB at the end\n`,
+  );
 }
 
 async function end(engine: Server, folder: string): Promise<void> {

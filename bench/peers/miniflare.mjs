@@ -24,7 +24,7 @@ export class Orders extends WorkflowEntrypoint {
 
 export default {
   fetch: (request, env) => answer(request, env, run),
-  queue: async ({ messages }) => taken(messages.length),
+  queue: ({ messages }, env) => taken(messages, env),
 };`;
 
 const [, , folder, port] = process.argv;

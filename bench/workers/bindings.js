@@ -8,7 +8,7 @@ async function run({ ORDERS }) {
 
 export default {
   fetch: (request, env) => answer(request, env, run),
-  queue: async ({ messages }) => taken(messages.length),
+  queue: ({ messages }, env) => taken(messages, env),
   workflows: {
     orders: {
       async handler({ input, step }) {
