@@ -40,6 +40,8 @@ before(async () => {
     cpu: { http: all(1000), queue: all(400), timer: all(1200), cron: all(400), workflow: all(400) },
     startupCpuMs: 200,
     eventIsolateIdleMs: 200,
+    // To fill more takes longer than an event's CPU where memory is slow.
+    isolateMemoryMb: 32,
   });
 });
 after(() => handler.close());
