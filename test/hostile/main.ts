@@ -1,8 +1,8 @@
 // All attacks as a table: name, verdict, what the attacker got, what the victim saw. An attack that fails runs once
 // more with nothing beside it, one that fails by time alone twice, and says so: two attacks share the machine
 // otherwise. Where other programs, or other machines of its host, use much of it all the same, it waits for them and
-// runs again; a waiting time that was never seen without them is called `busy`: not judged. Exit code 1 when one fails
-// or is not judged.
+// runs again; a waiting time that was never seen without them is called `busy`: not judged. Where fresh memory is slow,
+// more waiting is allowed (test/setup/hostile.ts). Exit code 1 when one fails or is not judged.
 import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
