@@ -12,7 +12,7 @@ import { nodeFlags } from '../core/node-flags.mjs';
 import { publish } from '../deployments/publish.ts';
 import { parseProjectConfig } from '../core/config/project-config.ts';
 import { freePort } from '../test/setup/free-port.ts';
-import type { HeldBytes } from './count-entries.ts';
+import type { HeldBytes } from './engine-figures.ts';
 import { atEnd, temporaryFolder } from './endings.ts';
 import type { Target } from './load.ts';
 
@@ -71,7 +71,7 @@ export async function startEngine(
   target: string,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<Server> {
-  const counting = pathToFileURL(path.join(here, 'count-entries.ts')).href;
+  const counting = pathToFileURL(path.join(here, 'engine-figures.ts')).href;
   const words = [...nodeFlags, '--import', counting, path.join(here, '../runtime/engine/main.ts')];
   const environment = { ...settings, FS_PATH: folder, HANDLER_LISTENER: listener, HANDLER_DOMAIN: 'localhost' };
   const wrapped = listener === 'uws' ? [newGlibc, process.execPath, ...words] : [process.execPath, ...words];
@@ -178,7 +178,7 @@ type Launch = (port: number) => {
   readonly environment?: Readonly<Record<string, string>>;
   /** Folder that it starts in. */
   readonly cwd?: string;
-  /** It runs count-entries.ts. */
+  /** It runs engine-figures.ts. */
   readonly counts?: boolean;
 };
 
@@ -217,7 +217,7 @@ export async function startServer(name: string, host: string, target: string, la
   return { name, pid: child.pid!, url, host, ...own, stop: () => stopProcess(child) };
 }
 
-/** What count-entries.ts answers. */
+/** What engine-figures.ts answers. */
 interface Counted {
   readonly entries: number;
   readonly held: HeldBytes;

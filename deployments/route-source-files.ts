@@ -53,7 +53,7 @@ export async function openRouteFiles(options: {
   let fullAt = 0;
   let fullTookMs = 0;
   let closed = false;
-  /** Until then nobody is served, and a file is read in a fifth of the time where it may block. */
+  /** Until then nobody is served, and files are read with calls that block, which takes a quarter of the time. */
   let isOpen = false;
 
   async function readAll(): Promise<RouteRecordChange[]> {

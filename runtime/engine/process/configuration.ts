@@ -10,7 +10,7 @@ import { proxyProblem } from '../http/client-address.ts';
 
 /**
  * V8 13.6 has one table for the code of all functions in a process, and gives an isolate one of its 4,096 segments, or
- * one for each 4,096 functions: without one left the process ends (seen at 4,060 hello workers). A quarter is for
+ * one for each 4,096 functions: without one left the process ends (at about 4,060 hello workers). A quarter is for
  * workers with many functions.
  */
 const ISOLATES_MAX = 3072;

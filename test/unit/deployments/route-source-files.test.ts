@@ -122,6 +122,10 @@ test('while one project deploys again and again, the files of the others are not
   t.after(() => source.close());
   const stat = t.mock.method(fs, 'stat');
   syncBuiltinESMExports();
+  t.after(() => {
+    stat.mock.restore();
+    syncBuiltinESMExports();
+  });
   let heard = Promise.withResolvers<void>();
   source.onChange(() => heard.resolve());
   for (let deploy = 1; deploy <= 30; deploy++) {
@@ -134,8 +138,6 @@ test('while one project deploys again and again, the files of the others are not
     await heard.promise;
   }
   const looked = stat.mock.calls.map((call) => String(call.arguments[0]));
-  stat.mock.restore();
-  syncBuiltinESMExports();
   assert.equal(source.routes.find(({ project }) => project === 'shop')?.vars['N'], '30');
   assert.deepEqual(
     looked.filter((path) => path.endsWith('blog.json')),
