@@ -1,5 +1,5 @@
 // What the benches of bindings compare: our handler in production (supervisor, engine, broker, embedded Postgres,
-// database service), `platform dev`, and miniflare; each with its data on disk, and all its processes below one that
+// database service), `platform dev`, miniflare, and of queues graphile-worker; each with its data on disk, and all its processes below one that
 // can be asked for its CPU time.
 import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -58,6 +58,16 @@ export async function startMiniflare(name: string): Promise<Server | string> {
   const folder = temporaryFolder();
   const server = await startServer(name, 'localhost', '/up', (port) => ({
     words: [process.execPath, path.join(here, 'peers/miniflare.mjs'), folder, String(port)],
+  }));
+  return { ...server, stop: () => server.stop().then(() => rmSync(folder, { recursive: true, force: true })) };
+}
+
+/** A queue over an embedded Postgres of its own, with the settings that ours has. */
+export async function startGraphileWorker(name: string): Promise<Server | string> {
+  if (!existsSync(path.join(here, 'node_modules/graphile-worker'))) return notInstalled;
+  const folder = temporaryFolder();
+  const server = await startServer(name, 'localhost', '/up', (port) => ({
+    words: [process.execPath, path.join(here, 'peers/graphile-worker.mjs'), folder, String(port)],
   }));
   return { ...server, stop: () => server.stop().then(() => rmSync(folder, { recursive: true, force: true })) };
 }

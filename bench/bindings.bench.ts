@@ -2,7 +2,7 @@
 // that take part (engine, supervisor, broker, Postgres, database service; node and workerd of miniflare) and latency.
 // `npm run bench bindings`
 import { setTimeout as delay } from 'node:timers/promises';
-import { startDevelopment, startMiniflare, startProduction } from './bindings-platforms.ts';
+import { startDevelopment, startGraphileWorker, startMiniflare, startProduction } from './bindings-platforms.ts';
 import { cpuMs, rounds } from './load.ts';
 import { ask, type Server } from './servers.ts';
 import { digits, formatTable, median } from './statistics.ts';
@@ -10,6 +10,9 @@ import { digits, formatTable, median } from './statistics.ts';
 const seconds = Number(process.env['BENCH_SECONDS'] ?? 1);
 const picked = process.env['BENCH_OPERATIONS']?.split(',');
 const peer = 'miniflare';
+/** Its messages are on disk before a send returns, as ours are; those of miniflare lie in memory. */
+const durablePeer = 'graphile-worker';
+const ofDurablePeer = ['queue send', 'queue send and delivery'];
 
 /** Operations of one request in the first round, and the share of miniflare's CPU that ours may take. */
 const operations: Readonly<Record<string, { readonly first: number; readonly aim: number }>> = {
@@ -38,9 +41,10 @@ for (const start of [
   () => startProduction('handler'),
   () => startDevelopment('platform dev'),
   () => startMiniflare(peer),
+  () => startGraphileWorker(durablePeer),
 ]) {
   const server = await start();
-  if (typeof server === 'string') process.stdout.write(`${peer} is left out: ${server}\n`);
+  if (typeof server === 'string') process.stdout.write(`A peer is left out: ${server}\n`);
   else {
     servers.push(server);
     await ask(server, '/prepare');
@@ -50,6 +54,7 @@ process.stdout
   .write(`handler: supervisor, one engine over node:http, broker; db: SQLite behind the database service (WAL, synchronous=NORMAL), fs: files on disk, all else: embedded Postgres 18, synchronous_commit=on
 platform dev: db and state and queues and workflows: SQLite files (state, queues, workflows: synchronous=FULL), fs: files on disk
 ${peer}: its defaults with a persistence folder; queues lie in memory
+${durablePeer}: embedded Postgres 18, synchronous_commit=on; its tasks run in its own process, without isolates
 Medians of ${rounds} rounds of about ${seconds} s, in turn. CPU of all processes; latency of one operation while ${lanes.join(' or ')} go on at once.
 
 `);
@@ -63,11 +68,12 @@ try {
 }
 
 async function compare(name: string, first: number, aim: number, at: number): Promise<void> {
+  const measured = servers.filter((server) => server.name !== durablePeer || ofDurablePeer.includes(name));
   const readings = new Map<string, Reading[]>();
   const counts = new Map<string, number>();
   const failed = new Map<string, string>();
   for (let round = 0; round <= rounds; round++) {
-    for (const server of servers) {
+    for (const server of measured) {
       if (failed.has(server.name)) continue;
       const count = counts.get(server.name) ?? first * at;
       try {
@@ -82,13 +88,16 @@ async function compare(name: string, first: number, aim: number, at: number): Pr
   }
   const of = (server: string, key: keyof Reading): number =>
     median((readings.get(server) ?? []).map((reading) => reading[key]));
-  const rows = servers.map(({ name: server }) => {
+  const rows = measured.map(({ name: server }) => {
     const share = of(server, 'cpuUs') / of(peer, 'cpuUs');
-    const verdict = server === peer || !Number.isFinite(share) ? '' : share <= aim ? 'met' : 'missed';
+    const verdict =
+      [peer, durablePeer].includes(server) || !Number.isFinite(share) ? '' : share <= aim ? 'met' : 'missed';
     return [server, of(server, 'cpuUs'), of(server, 'latencyUs'), server === peer ? '' : digits(share), verdict];
   });
   const head = [`${name}, ${at} at once`, 'CPU us', 'latency us', `of ${peer}`, `aim ${digits(aim)}`];
   process.stdout.write(`${formatTable(head, rows)}\n`);
+  if (readings.has(durablePeer))
+    process.stdout.write(`  handler / ${durablePeer} = ${digits(of('handler', 'cpuUs') / of(durablePeer, 'cpuUs'))}\n`);
   for (const [server, reason] of failed) process.stdout.write(`  ${server} has no figure: ${reason.slice(0, 200)}\n`);
   process.stdout.write('\n');
 }

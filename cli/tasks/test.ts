@@ -22,6 +22,7 @@ export const elsewhere: Readonly<Record<string, string>> = {
   'test/hostile/builds/': 'npm test -- hostile/builds',
   'test/types/': 'npm run check',
 };
+const isElsewhere = (file: string): boolean => Object.keys(elsewhere).some((folder) => file.startsWith(folder));
 /** Many files wait for processes, sockets or timers: three for two cores keep both busy. */
 const concurrency = Math.ceil(availableParallelism() * 1.5);
 /** A file system in memory that Linux has. */
@@ -35,10 +36,9 @@ export async function run(words: readonly string[]): Promise<number> {
     cwd: root,
     exclude: ['test/fixtures/**', 'test/frameworks/apps/**', '**/node_modules/**'],
   }).sort();
-  const folders = Object.keys(elsewhere);
   const files =
     parts.length === 0
-      ? all.filter((file) => !folders.some((folder) => file.startsWith(folder)))
+      ? all.filter((file) => !isElsewhere(file))
       : all.filter((file) => parts.some((part) => file.includes(part)));
   if (files.length === 0) {
     process.stderr.write(`No test file has ${parts.map((part) => `"${part}"`).join(' or ')} in its path\n`);
@@ -71,7 +71,7 @@ export async function runTestFiles(files: readonly string[], options: readonly s
     (option) => !/^--(?:test-(?:reporter|concurrency)=|group-units$|always$)/.test(option),
   );
   const forRunner = options.filter((option) => !forNode.includes(option));
-  const temporary = temporaryFolder();
+  const temporary = files.some(isElsewhere) ? null : temporaryFolder();
   const env = temporary === null ? process.env : { ...process.env, TMPDIR: temporary };
   let code = 0;
   for (const [batch, many] of [[others, concurrency] as const, [hostile, 2] as const]) {
@@ -86,7 +86,8 @@ export async function runTestFiles(files: readonly string[], options: readonly s
 
 /**
  * A folder in memory for what tests write, where the machine has one with room and TMPDIR names no other: a hundred
- * small files cost a tenth there. Null: the system's own.
+ * small files cost a tenth there. Null: the system's own, which tests of other commands always have: they link to the
+ * checkout, and mount what they write.
  */
 function temporaryFolder(): string | null {
   if (process.env['TMPDIR'] !== undefined) return null;

@@ -65,7 +65,7 @@ for (const { who, uid, node, installed } of [
   },
   { who: 'a user, on Node 24', uid: isRoot ? 65_534 : null, node: node24, installed: true },
 ])
-  test(`the first project of ${who}`, { timeout: 400_000 }, async (t) => {
+  test(`the first project of ${who}`, { timeout: 900_000 }, async (t) => {
     const handlerPort = await freePort();
     const privatePort = await freePort();
     const devPort = await freePort();
@@ -170,7 +170,7 @@ for (const { who, uid, node, installed } of [
     assert.deepEqual(readdirSync(path.join(walk.home, '.platform/local')), []);
   });
 
-test('docs/getting-started.md and docs/tutorial.md do what they say', { timeout: 400_000 }, async (t) => {
+test('docs/getting-started.md and docs/tutorial.md do what they say', { timeout: 900_000 }, async (t) => {
   const ports = { 3000: await freePort(), 4000: await freePort(), 4001: await freePort() };
   const environment = { HANDLER_PORT: String(ports[4001]), HANDLER_PRIVATE_PORT: '0', HANDLER_PROCESSES: '1' };
   const walk = await startWalk({ uid: isRoot ? 65_534 : null, node: null, installed: true, environment });
