@@ -88,6 +88,21 @@ test('sandboxes are listed, found, suspended, resumed and destroyed', async () =
   );
 });
 
+test('the exposed ports of a sandbox are listed, and taken back', async () => {
+  const { url } = await ask('POST', '/sandboxes/BOX/other/ports', { port: 8080, name: 'shop window', auth: 'public' });
+  const page = await dashboard.visit(LIST);
+  await page.getByRole('button', { name: 'Ports of user-2' }).click();
+  await says(page, 'No exposed ports');
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Ports of other' }).click();
+  await page.getByRole('row', { name: /8080 shop window .* everybody/ }).waitFor();
+  assert.equal(await page.getByRole('link', { name: url }).getAttribute('href'), url);
+  await page.getByRole('button', { name: 'Take back 8080' }).click();
+  await page.getByRole('button', { name: 'Change production' }).click();
+  await says(page, 'No exposed ports');
+  assert.deepEqual((await ask('GET', '/sandboxes/BOX/other/ports')).items, []);
+});
+
 test('an owner chooses the build machine of the organization', async () => {
   const at = `/orgs/${organization.slug}/settings`;
   await dashboard.inspect('build-machine', at);

@@ -273,6 +273,19 @@ export const sandboxesQuery = (place: BindingPlace, prefix: string) =>
     refetchInterval: LIVE_MS,
   });
 
+export const sandboxPortsQuery = (place: BindingPlace, sandbox: string) =>
+  queryOptions({
+    queryKey: keyOf(place, 'sandbox', place.binding, sandbox, 'ports'),
+    queryFn: ({ signal }) =>
+      dataOf(
+        api.get('/projects/:id/sandboxes/:binding/:sandbox/ports', {
+          params: { id: place.id, binding: place.binding, sandbox },
+          query: branchOf(place),
+          signal,
+        }),
+      ),
+  });
+
 export const cacheQuery = (place: BindingPlace) =>
   queryOptions({
     queryKey: keyOf(place, 'cache', place.binding, 'keys'),

@@ -1,4 +1,5 @@
-// Sandboxes of a binding: what each is, and the calls that people make by hand: suspend, resume, destroy.
+// Sandboxes of a binding: what each is, and the calls that people make by hand: suspend, resume, destroy,
+// take a port back.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -16,6 +17,7 @@ import { AreaPage } from './binding-page.tsx';
 import { targetOf, useChanges } from './changes.tsx';
 import { sandboxKind, storageArea } from './kinds.ts';
 import { PrefixField } from './prefix-field.tsx';
+import { SandboxPorts } from './sandbox-ports.tsx';
 import styles from './storage.module.css';
 
 export function SandboxesPage() {
@@ -39,6 +41,7 @@ function Sandboxes({ place }: { readonly place: BindingPlace }) {
   const query = useInfiniteQuery(sandboxesQuery(place, prefix));
   const { change, isPending, question } = useChanges(place);
   const [destroyed, setDestroyed] = useState<string | null>(null);
+  const [visited, setVisited] = useState<string | null>(null);
   const one = (sandbox: string) => ({
     params: { id: place.id, binding: place.binding, sandbox },
     query: branchOf(place),
@@ -96,6 +99,9 @@ function Sandboxes({ place }: { readonly place: BindingPlace }) {
                 isFitted: true,
                 cell: ({ id, state }) => (
                   <span className={styles.buttons}>
+                    <Button size="small" aria-label={`Ports of ${id}`} onClick={() => setVisited(id)}>
+                      Ports
+                    </Button>
                     {state === 'running' ? (
                       <Button
                         size="small"
@@ -155,6 +161,13 @@ function Sandboxes({ place }: { readonly place: BindingPlace }) {
       >
         Its files and all that runs in it are deleted, of {targetOf(place)}. The next call for its id makes a new one.
       </Confirm>
+      <SandboxPorts
+        place={place}
+        sandbox={visited}
+        onClose={() => setVisited(null)}
+        change={change}
+        isPending={isPending}
+      />
       {question}
     </>
   );

@@ -1,0 +1,92 @@
+// The exposed ports of a sandbox, at the side: where each leads, who may come in, and the button that takes it back.
+import { useQuery } from '@tanstack/react-query';
+import { api, dataOf } from '../../api/client.ts';
+import { Button } from '../../components/button.tsx';
+import { Sheet } from '../../components/dialog.tsx';
+import { EmptyState } from '../../components/notice.tsx';
+import { Table } from '../../components/table.tsx';
+import { branchOf, sandboxPortsQuery, type BindingPlace } from '../../queries/resources.ts';
+import type { Change } from './changes.tsx';
+
+interface SandboxPortsProps {
+  readonly place: BindingPlace;
+  /** Null: none is shown. */
+  readonly sandbox: string | null;
+  readonly onClose: () => void;
+  readonly change: (change: Change) => void;
+  readonly isPending: boolean;
+}
+
+export function SandboxPorts({ place, sandbox, onClose, change, isPending }: SandboxPortsProps) {
+  const { data, error } = useQuery({ ...sandboxPortsQuery(place, sandbox ?? ''), enabled: sandbox !== null });
+  return (
+    <Sheet isOpen={sandbox !== null} onClose={onClose} title={`Exposed ports of ${sandbox ?? ''}`}>
+      {error !== null && <EmptyState title="The ports cannot be read">{error.message}</EmptyState>}
+      {data?.items.length === 0 && (
+        <EmptyState title="No exposed ports">
+          {`await env.${place.binding}.get('${sandbox}').exposePort(8080) in your worker gives one an address.`}
+        </EmptyState>
+      )}
+      {data !== undefined && data.items.length > 0 && (
+        <Table
+          label="Exposed ports"
+          rows={data.items}
+          rowKey={({ port }) => String(port)}
+          columns={[
+            {
+              id: 'port',
+              header: 'Port',
+              phone: 'first',
+              isFitted: true,
+              cell: ({ port, name }) => `${port} ${name ?? ''}`,
+            },
+            {
+              id: 'url',
+              header: 'Address',
+              cell: ({ url }) => (
+                <a href={url} rel="noreferrer" target="_blank">
+                  {url}
+                </a>
+              ),
+            },
+            {
+              id: 'auth',
+              header: 'Who may come',
+              isFitted: true,
+              cell: ({ auth }) => (auth === 'public' ? 'everybody' : 'who has its token'),
+            },
+            {
+              id: 'actions',
+              header: 'Actions',
+              isHeaderHidden: true,
+              isFitted: true,
+              cell: ({ port }) => (
+                <Button
+                  size="small"
+                  variant="danger"
+                  isPending={isPending}
+                  aria-label={`Take back ${port}`}
+                  onClick={() =>
+                    change({
+                      done: `Port ${port} leads nowhere any more`,
+                      failed: `Port ${port} was not taken back`,
+                      act: () =>
+                        dataOf(
+                          api.delete('/projects/:id/sandboxes/:binding/:sandbox/ports/:port', {
+                            params: { id: place.id, binding: place.binding, sandbox: sandbox!, port },
+                            query: branchOf(place),
+                          }),
+                        ),
+                    })
+                  }
+                >
+                  Take back
+                </Button>
+              ),
+            },
+          ]}
+        />
+      )}
+    </Sheet>
+  );
+}
