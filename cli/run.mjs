@@ -1,6 +1,6 @@
 #!/usr/bin/env -S node --
-// The launcher behind `platform` and every npm script: finds a Node 24, starts it with the flags of node-flags.mjs and
-// hands over. Plain JavaScript for Node >= 20, no dependency. A word that begins with `:` is a task of the repository
+// The launcher behind `platform` and every npm script: finds a Node 24, starts it, for what runs isolates with the flags
+// of node-flags.mjs, and hands over. Plain JavaScript for Node >= 20, no dependency. A word that begins with `:` is a task of the repository
 // (cli/tasks/). After `--` Node takes no word for a flag of its own: it would `--env-file`.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, statSync } from 'node:fs';
@@ -11,6 +11,8 @@ import { fileURLToPath } from 'node:url';
 import { nodeFlags } from '#core/node-flags.mjs';
 
 const self = fileURLToPath(import.meta.url);
+/** What runs isolates in its own process; tasks of the repository may. The others start in half the time without flags. */
+const flags = /^(?:dev|vite|:.*)$/.test(process.argv[2] ?? '') ? nodeFlags : [];
 /** A process that is killed keeps nothing: it writes what it compiled once it has started, which takes it a moment. */
 const KEEP_AFTER_MS = 5000;
 
@@ -20,7 +22,7 @@ if (process.env.npm_command === 'exec') {
   setInterval(() => process.ppid === ppid || process.kill(process.pid, 'SIGTERM'), 250).unref();
 }
 
-if (isNode24() && nodeFlags.every((flag) => process.execArgv.includes(flag))) {
+if (isNode24() && flags.every((flag) => process.execArgv.includes(flag))) {
   await handOver(process.argv.slice(2));
 } else {
   startAgain(findNode24());
@@ -58,7 +60,7 @@ function findNode24() {
  * when the launcher is gone, however it ended.
  */
 function startAgain(binary) {
-  const words = [...nodeFlags, '--', self, ...process.argv.slice(2)];
+  const words = [...flags, '--', self, ...process.argv.slice(2)];
   // Not over a channel to whoever started this one, which would be lost, nor where a loader of its own runs Node
   // (core/process/node-command.ts).
   if (process.execve !== undefined && process.channel === undefined && !/^ld[-.]/.test(path.basename(binary)))
@@ -107,7 +109,7 @@ async function handOver(words) {
   // `platform ... | head` closes the pipe early: that is no failure.
   process.stdout.on('error', (error) => process.exit(error.code === 'EPIPE' ? 0 : 1));
   const first = words[0] ?? '';
-  if (first === 'start' || first === 'dev' || first === 'vite') {
+  if (!first.startsWith(':')) {
     const kept = keepCompiled();
     // Its processes are the platform's own; those of the others run what a project has.
     if (first === 'start' && kept !== null) process.env.NODE_COMPILE_CACHE = kept;
