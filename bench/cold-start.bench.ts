@@ -15,7 +15,7 @@ const WARM_UPS = 20;
 const FIRSTS = 200;
 /** Live isolates where deployments come back: each visit finds that others took its place. */
 const LIVE = 20;
-const EVERY_MS = 20;
+const EVERY_MS = Number(process.env['BENCH_EVERY_MS'] ?? 20);
 
 /** What is aimed at: p50 in parts of workerd's, p99 in parts of one's own p50, and p50 in ms of one that comes back. */
 const P50_OF_WORKERD: Readonly<Record<string, number>> = { hello: 0.35, 'hono-zod': 0.4 };
