@@ -1,7 +1,7 @@
 #!/usr/bin/env -S node --
-// The launcher behind `platform` and every npm script: finds a Node 24, starts it, for what runs isolates with the flags
-// of node-flags.mjs, and hands over. Plain JavaScript for Node >= 20, no dependency. A word that begins with `:` is a task of the repository
-// (cli/tasks/). After `--` Node takes no word for a flag of its own: it would `--env-file`.
+// The launcher behind `platform` and every npm script: finds a Node 24, starts it, for what runs isolates with the
+// flags of node-flags.mjs, and hands over. Plain JavaScript for Node >= 20, no dependency. A word that begins with `:`
+// is a task of the repository (cli/tasks/). After `--` Node takes no word for a flag of its own: it would `--env-file`.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import nodeModule, { createRequire } from 'node:module';
@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { nodeFlags } from '#core/node-flags.mjs';
 
 const self = fileURLToPath(import.meta.url);
-/** What runs isolates in its own process; tasks of the repository may. The others start in half the time without flags. */
+/** For what runs isolates in its own process, and for tasks of the repository. The others start faster without. */
 const flags = /^(?:dev|vite|:.*)$/.test(process.argv[2] ?? '') ? nodeFlags : [];
 /** A process that is killed keeps nothing: it writes what it compiled once it has started, which takes it a moment. */
 const KEEP_AFTER_MS = 5000;
