@@ -53,21 +53,17 @@ export async function startDevelopment(name: string): Promise<Server> {
   return { ...server, stop: () => server.stop().then(() => rmSync(folder, { recursive: true, force: true })) };
 }
 
-export async function startMiniflare(name: string): Promise<Server | string> {
-  if (!existsSync(path.join(here, 'node_modules/miniflare'))) return notInstalled;
-  const folder = temporaryFolder();
-  const server = await startServer(name, 'localhost', '/up', (port) => ({
-    words: [process.execPath, path.join(here, 'peers/miniflare.mjs'), folder, String(port)],
-  }));
-  return { ...server, stop: () => server.stop().then(() => rmSync(folder, { recursive: true, force: true })) };
-}
+export const startMiniflare = (name: string): Promise<Server | string> => startInstalled(name, 'miniflare');
 
 /** A queue over an embedded Postgres of its own, with the settings that ours has. */
-export async function startGraphileWorker(name: string): Promise<Server | string> {
-  if (!existsSync(path.join(here, 'node_modules/graphile-worker'))) return notInstalled;
+export const startGraphileWorker = (name: string): Promise<Server | string> => startInstalled(name, 'graphile-worker');
+
+/** The program of that name in peers/, over a folder of its own. */
+async function startInstalled(name: string, library: string): Promise<Server | string> {
+  if (!existsSync(path.join(here, 'node_modules', library))) return notInstalled;
   const folder = temporaryFolder();
   const server = await startServer(name, 'localhost', '/up', (port) => ({
-    words: [process.execPath, path.join(here, 'peers/graphile-worker.mjs'), folder, String(port)],
+    words: [process.execPath, path.join(here, `peers/${library}.mjs`), folder, String(port)],
   }));
   return { ...server, stop: () => server.stop().then(() => rmSync(folder, { recursive: true, force: true })) };
 }

@@ -37,14 +37,14 @@ interface Reading {
 }
 
 const servers: Server[] = [];
-for (const start of [
-  () => startProduction('handler'),
-  () => startDevelopment('platform dev'),
-  () => startMiniflare(peer),
-  () => startGraphileWorker(durablePeer),
-]) {
-  const server = await start();
-  if (typeof server === 'string') process.stdout.write(`A peer is left out: ${server}\n`);
+for (const [name, start] of [
+  ['handler', startProduction],
+  ['platform dev', startDevelopment],
+  [peer, startMiniflare],
+  [durablePeer, startGraphileWorker],
+] as const) {
+  const server = await start(name);
+  if (typeof server === 'string') process.stdout.write(`${name} is left out: ${server}\n`);
   else {
     servers.push(server);
     await ask(server, '/prepare');

@@ -85,8 +85,8 @@ export async function runTestFiles(files: readonly string[], options: readonly s
 }
 
 /**
- * A folder in memory for what tests write, where the machine has one with room and TMPDIR names no other: a hundred
- * small files cost a tenth there. Null: the system's own, which tests of other commands always have: they link to the
+ * A folder in memory for what tests write, where the machine has one with room and TMPDIR names no other: making and
+ * removing small files takes a fifth there. Null: the system's own, which tests of other commands always have: they link to the
  * checkout, and mount what they write.
  */
 function temporaryFolder(): string | null {

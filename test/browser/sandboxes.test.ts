@@ -95,9 +95,9 @@ test('the exposed ports of a sandbox are listed, and taken back', async () => {
   await says(page, 'No exposed ports');
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'Ports of other' }).click();
-  await page.getByRole('row', { name: /8080 shop window .* everybody/ }).waitFor();
+  await page.getByRole('row', { name: /8080 shop window .* public/ }).waitFor();
   assert.equal(await page.getByRole('link', { name: url }).getAttribute('href'), url);
-  await page.getByRole('button', { name: 'Take back 8080' }).click();
+  await page.getByRole('button', { name: 'Unexpose 8080' }).click();
   await page.getByRole('button', { name: 'Change production' }).click();
   await says(page, 'No exposed ports');
   assert.deepEqual((await ask('GET', '/sandboxes/BOX/other/ports')).items, []);

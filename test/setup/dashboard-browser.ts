@@ -13,7 +13,7 @@ export type Theme = 'light' | 'dark';
 
 // Functions that run in the page see it by this name.
 // oxlint-disable-next-line typescript/no-explicit-any -- the tests have no types of browsers
-declare const document: any;
+declare const document: any, getComputedStyle: any;
 
 const HEIGHTS: Readonly<Record<number, number>> = { 1440: 900, 820: 1100, 390: 844 };
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -124,11 +124,13 @@ export async function openDashboardBrowser(
         const page = await visit(at, { width: widths[0]! });
         await ready?.(page);
         await settled(page);
+        const colors: Partial<Record<Theme, string>> = {};
         for (const width of widths) {
           await page.setViewportSize({ width, height: HEIGHTS[width]! });
           for (const theme of ['light', 'dark'] as const) {
             await page.emulateMedia({ colorScheme: theme });
             await drawn(page);
+            colors[theme] = await page.evaluate(() => getComputedStyle(document.body).color);
             await assertFits(page, `${name} at ${width}, ${theme}`);
             if (shots !== null) {
               mkdirSync(shots, { recursive: true });
@@ -137,6 +139,7 @@ export async function openDashboardBrowser(
             if (width !== 820) await assertAccessible(page, `${name} at ${width}, ${theme}`);
           }
         }
+        assert.notEqual(colors.light, colors.dark, `${name} looks the same in both themes`);
         await page.context().close();
       }
     },

@@ -50,6 +50,18 @@ test('a command that runs no isolate has no flags, and starts no second process'
   assert.deepEqual(JSON.parse(ended.stdout), [ended.pid, [], ['deploy', '--prod']]);
 });
 
+test('nobody hears that a module of Node which the program uses is experimental, but of other warnings', (t) => {
+  const launcher = installed(
+    t,
+    `export const run = async () => { await import('node:sqlite'); process.emitWarning('mind this'); return 0; };`,
+  );
+  for (const word of ['deploy', 'dev']) {
+    const { stderr } = spawnSync(process.execPath, [launcher, word], { encoding: 'utf8' });
+    assert.match(stderr, /mind this/);
+    assert.doesNotMatch(stderr, /ExperimentalWarning/);
+  }
+});
+
 test('--env-file is a flag of the command, not of Node', (t) => {
   const launcher = installed(t, `export const run = (words) => { console.log(JSON.stringify(words)); return 0; };`);
   chmodSync(launcher, 0o755);

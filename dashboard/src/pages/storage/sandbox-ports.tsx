@@ -1,9 +1,9 @@
-// The exposed ports of a sandbox, at the side: where each leads, who may come in, and the button that takes it back.
+// The exposed ports of a sandbox, at the side: where each leads, who has access, and the button that takes it back.
 import { useQuery } from '@tanstack/react-query';
 import { api, dataOf } from '../../api/client.ts';
 import { Button } from '../../components/button.tsx';
 import { Sheet } from '../../components/dialog.tsx';
-import { EmptyState } from '../../components/notice.tsx';
+import { EmptyState, ErrorState } from '../../components/notice.tsx';
 import { Table } from '../../components/table.tsx';
 import { branchOf, sandboxPortsQuery, type BindingPlace } from '../../queries/resources.ts';
 import type { Change } from './changes.tsx';
@@ -21,7 +21,7 @@ export function SandboxPorts({ place, sandbox, onClose, change, isPending }: San
   const { data, error } = useQuery({ ...sandboxPortsQuery(place, sandbox ?? ''), enabled: sandbox !== null });
   return (
     <Sheet isOpen={sandbox !== null} onClose={onClose} title={`Exposed ports of ${sandbox ?? ''}`}>
-      {error !== null && <EmptyState title="The ports cannot be read">{error.message}</EmptyState>}
+      {error !== null && <ErrorState title="The ports could not be read" error={error} />}
       {data?.items.length === 0 && (
         <EmptyState title="No exposed ports">
           {`await env.${place.binding}.get('${sandbox}').exposePort(8080) in your worker gives one an address.`}
@@ -51,9 +51,9 @@ export function SandboxPorts({ place, sandbox, onClose, change, isPending }: San
             },
             {
               id: 'auth',
-              header: 'Who may come',
+              header: 'Access',
               isFitted: true,
-              cell: ({ auth }) => (auth === 'public' ? 'everybody' : 'who has its token'),
+              cell: ({ auth }) => auth,
             },
             {
               id: 'actions',
@@ -65,11 +65,11 @@ export function SandboxPorts({ place, sandbox, onClose, change, isPending }: San
                   size="small"
                   variant="danger"
                   isPending={isPending}
-                  aria-label={`Take back ${port}`}
+                  aria-label={`Unexpose ${port}`}
                   onClick={() =>
                     change({
-                      done: `Port ${port} leads nowhere any more`,
-                      failed: `Port ${port} was not taken back`,
+                      done: `Port ${port} unexposed`,
+                      failed: `Port ${port} was not unexposed`,
                       act: () =>
                         dataOf(
                           api.delete('/projects/:id/sandboxes/:binding/:sandbox/ports/:port', {
@@ -80,7 +80,7 @@ export function SandboxPorts({ place, sandbox, onClose, change, isPending }: San
                     })
                   }
                 >
-                  Take back
+                  Unexpose
                 </Button>
               ),
             },

@@ -41,7 +41,7 @@ function Sandboxes({ place }: { readonly place: BindingPlace }) {
   const query = useInfiniteQuery(sandboxesQuery(place, prefix));
   const { change, isPending, question } = useChanges(place);
   const [destroyed, setDestroyed] = useState<string | null>(null);
-  const [visited, setVisited] = useState<string | null>(null);
+  const [portsOf, setPortsOf] = useState<string | null>(null);
   const one = (sandbox: string) => ({
     params: { id: place.id, binding: place.binding, sandbox },
     query: branchOf(place),
@@ -99,7 +99,7 @@ function Sandboxes({ place }: { readonly place: BindingPlace }) {
                 isFitted: true,
                 cell: ({ id, state }) => (
                   <span className={styles.buttons}>
-                    <Button size="small" aria-label={`Ports of ${id}`} onClick={() => setVisited(id)}>
+                    <Button size="small" aria-label={`Ports of ${id}`} onClick={() => setPortsOf(id)}>
                       Ports
                     </Button>
                     {state === 'running' ? (
@@ -163,8 +163,8 @@ function Sandboxes({ place }: { readonly place: BindingPlace }) {
       </Confirm>
       <SandboxPorts
         place={place}
-        sandbox={visited}
-        onClose={() => setVisited(null)}
+        sandbox={portsOf}
+        onClose={() => setPortsOf(null)}
         change={change}
         isPending={isPending}
       />
