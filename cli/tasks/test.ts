@@ -86,8 +86,8 @@ export async function runTestFiles(files: readonly string[], options: readonly s
 
 /**
  * A folder in memory for what tests write, where the machine has one with room and TMPDIR names no other: making and
- * removing small files takes a fifth there. Null: the system's own, which tests of other commands always have: they link to the
- * checkout, and mount what they write.
+ * removing small files takes a fifth there. Null: the system's own, which tests of other commands always have, since
+ * they link to the checkout and mount what they write.
  */
 function temporaryFolder(): string | null {
   if (process.env['TMPDIR'] !== undefined) return null;
