@@ -1,7 +1,6 @@
 // A route record as it comes from outside: checked completely before anything of it is used. The one validator:
 // engines, the broker and the command line read records through it.
-import { Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile, Type } from '#core/typebox/typebox.mjs';
 import type { RouteRecord } from '#core/manifest.ts';
 import { isArtifactId, isDeploymentId, isProjectName } from '#core/names.ts';
 import { plans } from '#core/plans.ts';

@@ -1,7 +1,7 @@
 // What the routes of this folder are given, and what each declares: that it reads or that it writes. Who may, and where
 // the answer comes from, is decided by whoever mounts them.
 import type { Readable } from 'node:stream';
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { readingOperations, type ResourceOperation, type ResourceOperations } from '#core/resource-call.ts';
 import type { SandboxRequest } from './sandbox-calls.ts';
 

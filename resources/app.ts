@@ -1,6 +1,6 @@
 // The routes over bindings as one typed app, for control/api/app.ts and the dashboard of `platform dev`. Who mounts it
 // puts `resources` into the state (access.ts).
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { branchQuery, reads, type ResourceState } from './access.ts';
 import { databases } from './databases.ts';

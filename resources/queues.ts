@@ -1,5 +1,5 @@
 // Queues: what waits in them, dead letters and why they are.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import {
   BindingName,

@@ -1,7 +1,7 @@
 // What the routes over sandboxes have together: how one is named, what it may be made of, how a call is passed on, and
 // its answer given. Used by sandboxes.ts and those beside it.
 import type { Readable } from 'node:stream';
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { BindingName, branchQuery, done, type ResourceAccess } from './access.ts';
 import type { SandboxRequest } from './sandbox-calls.ts';
 import { toWebStream } from './streamed.ts';

@@ -1,6 +1,6 @@
 // Copies of sandboxes from outside a worker: snapshots that are taken, listed and deleted, and forks.
 import { Readable } from 'node:stream';
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import type { SandboxSnapshot } from '#core/sandbox/operations.ts';
 import { platform } from '#packages/worker/index.ts';
 import { BindingName, branchQuery, Done, NullableText, reads, writes, type ResourceState } from './access.ts';

@@ -1,6 +1,6 @@
 // Ports of sandboxes that have an address, from outside a worker: given, listed, taken back. Who may only look is told
 // no token, with which a visitor may do what the server behind the port lets visitors do.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { BindingName, Done, NullableText, reads, writes, type ResourceState } from './access.ts';
 import { ask, branchOnly, end, ofOne, Sandbox, SandboxOptions } from './sandbox-asking.ts';

@@ -1,7 +1,7 @@
 // Sandboxes of a project from outside a worker: listed, called, suspended, destroyed. What a call takes the sandbox
 // itself checks; answers of its agent go on as bytes, unread: they are a tenant's word, of any size.
 import type { Readable } from 'node:stream';
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import type { SandboxInfo as Info } from '#core/sandbox/operations.ts';
 import { MACHINE_SIZES } from '#core/sandbox/options.ts';
 import { platform } from '#packages/worker/index.ts';

@@ -1,5 +1,5 @@
 // What the clock starts: timers that a worker set, schedules of platform.yaml.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import {
   BindingName,

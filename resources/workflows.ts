@@ -1,5 +1,5 @@
 // Workflows: runs with their steps and their log, and what steers one.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import {
   BindingName,

@@ -1,5 +1,5 @@
 // Limits of the AI gateway, as organizations set them for themselves, their projects and their keys.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import type { SetLimit } from '../gateway/accounts/accounts.ts';
 import { ApiError } from './errors.ts';
 

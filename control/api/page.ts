@@ -1,5 +1,5 @@
 // Pages of lists: an opaque cursor says where the next one begins, `{items, nextCursor}` is what every list answers.
-import Type, { type TSchema } from 'typebox';
+import Type, { type TSchema } from '#core/typebox/typebox.mjs';
 import { ApiError } from './errors.ts';
 
 const LIMIT_DEFAULT = 20;

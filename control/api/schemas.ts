@@ -1,5 +1,5 @@
 // Schemas that several resources of the API share.
-import Type, { type TSchema } from 'typebox';
+import Type, { type TSchema } from '#core/typebox/typebox.mjs';
 import { roles, tokenScopes } from '../access/permissions.ts';
 
 /** The schema, or null. */

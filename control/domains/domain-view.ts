@@ -1,6 +1,6 @@
 // A custom domain as the API shows it: what to make in the DNS, how its proof stands, and its certificate as the edge
 // has it. Called by the routes of domains.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { Id, nullable, Timestamp } from '../api/schemas.ts';
 import type { Parts } from '../parts.ts';
 import type { DomainRow } from '../records/domains.ts';

@@ -1,6 +1,6 @@
 // Where a drain sends lines: what of it is kept as it is, what is sealed, and what is wrong with it. Used by the routes
 // of drains, which take it, and deliver.ts, which sends to it.
-import Type, { type Static } from 'typebox';
+import Type, { type Static } from '#core/typebox/typebox.mjs';
 import { urlProblem } from '../outbound/post.ts';
 
 const HEADERS_MAX = 20;

@@ -1,7 +1,7 @@
 // What `AUTH_URL` answers under `/api/auth/`: sign-in, sign-out, and the pages on which somebody lets a command line
 // act for them. ui.ts passes the rest of `/api/` on; the dashboard is the web process's (web/).
 import { randomBytes } from 'node:crypto';
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { HttpError, middleware, platform } from '#packages/worker/index.ts';
 import { ApiError } from '../api/errors.ts';
 import type { Parts } from '../parts.ts';

@@ -1,6 +1,6 @@
 // What of stored lines, invocations and traces is asked for: the part of a query they share, checked, and as a
 // condition of SQL. Used by the files of this folder that read.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { invocationKinds } from '#core/plans.ts';
 import type { Sql } from '#postgres/sql.ts';
 import { ApiError } from '../api/errors.ts';

@@ -1,7 +1,6 @@
 // `manifest.json` of an artifact that comes from outside, checked completely: the engine and the broker trust the
 // manifests of our own builder. Called by receive-artifact.ts. Pure.
-import { Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile, Type } from '#core/typebox/typebox.mjs';
 import {
   DYNAMIC_REDIRECTS_MAX,
   HEADER_RULES_MAX,

@@ -1,7 +1,6 @@
 // What a backup says of itself: the first words of an archive, and the list of all that it holds. Whatever is read here
 // comes from outside and is checked completely. Pure.
-import { Type, type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile, type Static, Type } from '#core/typebox/typebox.mjs';
 import { isDatabaseName } from '#runtime/databases/protocol/database-name.ts';
 import { assetPathProblem } from '#deployments/archive/artifact-path.ts';
 import { BackupError } from './backup-error.ts';

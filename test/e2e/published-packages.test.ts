@@ -16,7 +16,8 @@ const isThere = existsSync(verdaccio);
 if (!isThere && process.env['REGISTRY_REQUIRED'] === '1')
   throw new Error('verdaccio is not installed in test/registry');
 
-describe('published packages', { skip: isThere ? false : 'run `npm ci` in test/registry first' }, () => {
+const skip = isThere ? false : 'run `npm ci` in test/registry first';
+describe('published packages', { skip, timeout: 600_000 }, () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'published-'));
   const home = path.join(folder, 'home');
   let registry = '';

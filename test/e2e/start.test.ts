@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -160,8 +160,9 @@ test(
   { skip: process.platform !== 'linux' && 'reads /proc' },
   async () => {
     assert.equal(await stop(running as ChildProcess), 0);
+    const root = join(import.meta.dirname, '../..');
     const npm = spawn('npm', ['start'], {
-      cwd: join(import.meta.dirname, '../..'),
+      cwd: root,
       env: environment(),
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -170,7 +171,7 @@ test(
     const below = processesBelow(npm.pid!);
     const direct = below.filter(({ parent }) => parent === npm.pid);
     assert.deepEqual(
-      direct.map(({ words }) => words.slice(-2)),
+      direct.map(({ words }) => [resolve(root, words.at(-2)!), words.at(-1)]),
       [[launcher, 'start']],
     );
     // npm says 143 for what ended by the signal, and what it ran ended in order.

@@ -171,10 +171,19 @@ export async function settled(page: Page): Promise<void> {
   await page.evaluate(() => document.fonts.ready.then(() => undefined));
 }
 
-/** What changed is on the screen. */
+/** What changed is on the screen, and every transition of it has ended. */
 async function drawn(page: Page): Promise<void> {
   await page.evaluate(
     `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))`,
+  );
+  // An element that is replaced on the way takes its transition with it.
+  await page.evaluate(
+    `Promise.allSettled(
+      document
+        .getAnimations()
+        .filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity)
+        .map(({ finished }) => finished),
+    ).then(() => undefined)`,
   );
 }
 

@@ -1,7 +1,6 @@
 // What stands beside the files of a built site: web/build/finish-site.ts writes it, serve-site.ts reads it. A file that
 // is not in it is not served.
-import Type, { type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
+import Type, { Compile, type Static } from '#core/typebox/typebox.mjs';
 
 const FileEntry = Type.Object({
   /** `Content-Type`. */

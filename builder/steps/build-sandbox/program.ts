@@ -25,7 +25,6 @@ const FOLDERS = ['builder', 'core', 'deployments/archive', 'packages'] as const;
 const PACKAGES = [
   'rolldown',
   'yaml',
-  'typebox',
   'mrmime',
   'jsonc-parser',
   'unenv',

@@ -1,5 +1,5 @@
 // The account that asks: who it is, and its sessions in browsers.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Actor } from '../../access/actor.ts';
 import { roles, tokenScopes } from '../../access/permissions.ts';

@@ -1,5 +1,5 @@
 // Where the parts of this platform are: what clients put into the commands and links that they show.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Parts } from '../../parts.ts';
 import type { RequestState } from '../app.ts';

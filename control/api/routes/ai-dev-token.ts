@@ -1,5 +1,5 @@
 // Tokens of the AI gateway for `platform dev`: what a developer's machine asks counts for an organization.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { statementsOf } from '#postgres/sql.ts';
 import { issueToken } from '../../gateway/accounts/postgres/tokens.ts';

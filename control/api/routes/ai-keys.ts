@@ -1,5 +1,5 @@
 // Keys of organizations for the AI gateway, for programs outside of workers: shown once, kept as SHA-256, revoked.
-import Type, { type Static } from 'typebox';
+import Type, { type Static } from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { statementsOf } from '#postgres/sql.ts';
 import type { SetLimit } from '../../gateway/accounts/accounts.ts';

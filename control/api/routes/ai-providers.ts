@@ -1,6 +1,6 @@
 // Providers of AI models that organizations bring, beside the operator's. Their keys are kept sealed and never shown
 // again.
-import Type, { type Static } from 'typebox';
+import Type, { type Static } from '#core/typebox/typebox.mjs';
 import { aiProviderKinds } from '#core/ai-settings.ts';
 import { seal } from '#core/encryption.ts';
 import { platform } from '#packages/worker/index.ts';

@@ -1,6 +1,6 @@
 // What organizations set of the AI gateway: names of models, what `auto` tries, limits of their own and of their
 // projects. The gateway hears of changes by triggers of the tables.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { SetLimit } from '../../gateway/accounts/accounts.ts';
 import type { Parts } from '../../parts.ts';

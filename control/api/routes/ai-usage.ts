@@ -1,5 +1,5 @@
 // What AI calls used: sums by model, project, deployment and time, and the calls themselves.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Parts } from '../../parts.ts';
 import {

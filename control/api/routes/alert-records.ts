@@ -1,6 +1,6 @@
 // Rules, channels and events of alerts, of a project or of the operator: their schemas and what is done with them. The
 // routes of alerts.ts say who may.
-import Type, { type Static } from 'typebox';
+import Type, { type Static } from '#core/typebox/typebox.mjs';
 import { seal } from '#core/encryption.ts';
 import { channelContext, channelKinds, NO_MAIL, type ChannelKind, type ChannelSecret } from '../../alerts/deliver.ts';
 import { writeEvent } from '../../alerts/evaluate.ts';

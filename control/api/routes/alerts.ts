@@ -1,6 +1,6 @@
 // Alerts of a project and of the operator: rules, channels, what fired and who was told. What is done is in
 // alert-records.ts; the two parts differ in who may, and in what a rule may watch.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Parts } from '../../parts.ts';
 import type { RequestState } from '../app.ts';

@@ -1,5 +1,5 @@
 // The audit log of an organization, the newest first.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Parts } from '../../parts.ts';
 import type { RequestState } from '../app.ts';

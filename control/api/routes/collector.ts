@@ -1,6 +1,6 @@
 // The collector of a project: where its spans go by OTLP beside the operator's. Header values are sealed, and never
 // told.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { seal } from '#core/encryption.ts';
 import { platform } from '#packages/worker/index.ts';
 import { urlProblem } from '../../outbound/post.ts';

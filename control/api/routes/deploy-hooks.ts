@@ -1,5 +1,5 @@
 // Deploy hooks: URLs whose POST builds and deploys a branch, for content systems and the like.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { isBranchName } from '#git/remote-url.ts';
 import { createDeployment } from '../../deployments/create-deployment.ts';

@@ -1,5 +1,5 @@
 // Deployments: listed, read, canceled, built again; and their build logs, as pages or as a stream.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { createDeployment } from '../../deployments/create-deployment.ts';
 import { redeploy } from '../../deployments/redeploy.ts';

@@ -1,6 +1,6 @@
 // Custom domains of projects: asked for, proved by a TXT record or a CNAME to the project's host, removed. What they
 // lead to is in the route record; their certificates are had by the edge (runtime/edge/), where there is one.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import type { Transaction } from '#postgres/sql.ts';
 import { platform } from '#packages/worker/index.ts';
 import type { Permission } from '../../access/permissions.ts';

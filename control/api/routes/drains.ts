@@ -1,6 +1,6 @@
 // Log drains of a project: where its lines are sent on, how that goes, and a try of it. Headers and keys are kept
 // sealed and never shown again.
-import Type, { type Static } from 'typebox';
+import Type, { type Static } from '#core/typebox/typebox.mjs';
 import { seal } from '#core/encryption.ts';
 import { invocationKinds } from '#core/plans.ts';
 import { platform } from '#packages/worker/index.ts';

@@ -1,6 +1,6 @@
 // The Git host: where it sends what happened, what a person may connect there, what the application lacks; and the
 // approval of what strangers propose.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { GitHostError } from '#git/host/connection.ts';
 import { readApp } from '#git/host/repositories.ts';

@@ -1,5 +1,5 @@
 // Whether the API and its database answer; for load balancers and `platform doctor`.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Parts } from '../../parts.ts';
 import type { RequestState } from '../app.ts';

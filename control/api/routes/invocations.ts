@@ -1,6 +1,6 @@
 // Requests and events of a project that have ended, as they are stored: searched, counted over time, and one with its
 // lines.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Parts } from '../../parts.ts';
 import {

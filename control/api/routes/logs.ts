@@ -1,5 +1,5 @@
 // What the workers of a project wrote, as it is stored: searched, counted over time, and followed as it comes.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Parts } from '../../parts.ts';
 import {

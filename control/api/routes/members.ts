@@ -1,5 +1,5 @@
 // Members of an organization, and invitations by login on the Git host.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Parts } from '../../parts.ts';
 import { newId } from '../../records/ids.ts';

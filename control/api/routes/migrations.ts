@@ -1,5 +1,5 @@
 // What became of a project's migrations, as the migrator wrote it down.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Parts } from '../../parts.ts';
 import { readMigrations, type AuditedMigration } from '../../records/migrations.ts';

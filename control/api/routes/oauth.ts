@@ -1,6 +1,6 @@
 // How a command line gets its token: RFC 6749 with PKCE, RFC 8628 and RFC 7009. Errors are those of OAuth, with our own
 // fields beside them. Pages are at the dashboard's address, where sessions are.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Parts } from '../../parts.ts';
 import { countAttempt } from '../../sign-in/attempts.ts';

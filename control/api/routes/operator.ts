@@ -1,5 +1,5 @@
 // What the operator of the installation asks for by the API.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { backupPlan, backupRuns, requestBackup } from '#core/process/backup-runs.ts';
 import { platform } from '#packages/worker/index.ts';
 import { checkHealth } from '../../operator/health.ts';

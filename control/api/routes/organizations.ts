@@ -1,5 +1,5 @@
 // Organizations: made, renamed, handed over, left, deleted.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { isProjectName } from '#core/names.ts';
 import { plans } from '#core/plans.ts';
 import { MACHINE_SIZES } from '#core/sandbox/options.ts';

@@ -1,5 +1,5 @@
 // Projects: listed, made, read, changed, deleted; and builds of a branch that somebody asks for.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { hashPreviewBypass, hashPreviewPassword } from '#core/preview-access.ts';
 import { platform } from '#packages/worker/index.ts';
 import { createProject } from '../../deployments/create-project.ts';

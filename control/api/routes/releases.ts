@@ -1,5 +1,5 @@
 // What production and branches lead to: promote, rollback, split, removal of branches, redeploy.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { rotateAiToken } from '../../deployments/ai-tokens.ts';
 import { removeBranch } from '../../deployments/branch-removal.ts';

@@ -1,5 +1,5 @@
 // Repositories of an organization, and the projects that are connected to them.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { isBranchName } from '#git/remote-url.ts';
 import { connectHosted, connectRemote } from '../../git-host/connect.ts';

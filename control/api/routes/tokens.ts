@@ -1,5 +1,5 @@
 // Tokens for programs: made with a scope, perhaps for one organization or project; shown once; revoked.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { tokenScopes } from '../../access/permissions.ts';
 import type { Parts } from '../../parts.ts';

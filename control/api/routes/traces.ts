@@ -1,5 +1,5 @@
 // Traces of a project, as they are stored: what began on the platform, and one with all of its spans and lines.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Parts } from '../../parts.ts';
 import { limitOf, positionOf, readWithin, storedPage, storedQuery, timeOf } from '../../telemetry/filter.ts';

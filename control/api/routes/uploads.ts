@@ -1,5 +1,5 @@
 // Artifacts that the command line uploads: announced, sent in pieces, deployed (control/deployments/uploads.ts).
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { addToUpload, beginUpload, deployUpload, readUpload, type Upload } from '../../deployments/uploads.ts';
 import type { Parts } from '../../parts.ts';

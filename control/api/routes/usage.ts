@@ -1,5 +1,5 @@
 // Usage: requests and CPU by project, kind of invocation, route and time, as engines have reported them; and plans.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { invocationKinds, plans as planNames, type Plan } from '#core/plans.ts';
 import { platform } from '#packages/worker/index.ts';
 import type { Parts } from '../../parts.ts';

@@ -1,5 +1,5 @@
 // Environment variables of a project. The value of a secret is taken and never given back.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Reached } from '../../access/access.ts';
 import { redeployOnVariables, type ChangedVariables } from '../../deployments/redeploy.ts';

@@ -1,5 +1,5 @@
 // Outbound webhooks of an organization: made with a secret that is shown once, tried, and their deliveries looked at.
-import Type from 'typebox';
+import Type from '#core/typebox/typebox.mjs';
 import { seal } from '#core/encryption.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import { platform } from '#packages/worker/index.ts';

@@ -1,7 +1,6 @@
 // The table of prices: a file that the operator edits, read again when it has changed.
 import { readFileSync, statSync } from 'node:fs';
-import { Compile } from 'typebox/compile';
-import Type from 'typebox';
+import Type, { Compile } from '#core/typebox/typebox.mjs';
 import type { GatewayParts, Price } from '../contract.ts';
 
 const LOOK_MS = 5000;

@@ -1,0 +1,41 @@
+// core/typebox/typebox.mjs is the installed TypeBox, and nothing loads that itself.
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { readImports } from '#cli/tasks/imports.ts';
+import { root } from '#cli/tasks/processes.ts';
+import { bundledTypebox, bundleTypebox } from '#cli/tasks/typebox.ts';
+import Type, { Compile } from '#core/typebox/typebox.mjs';
+
+test('the bundle is what the installed version gives', async () => {
+  assert.ok(
+    readFileSync(bundledTypebox, 'utf8') === (await bundleTypebox()),
+    'core/typebox/typebox.mjs is of another version: run node cli/run.mjs :typebox',
+  );
+});
+
+test('it checks, and says what is wrong', () => {
+  const check = Compile(Type.Object({ name: Type.String({ minLength: 2 }), at: Type.Optional(Type.Integer()) }));
+  assert.equal(check.Check({ name: 'Ada' }), true);
+  assert.equal(check.Check({ name: 'Ada', at: 1.5 }), false);
+  assert.deepEqual(
+    check.Errors({ name: 'A' }).map(({ instancePath, message }) => [instancePath, message]),
+    [['/name', 'must not have fewer than 2 characters']],
+  );
+});
+
+test('no module of the platform loads the 680 files of the package', () => {
+  const found = globSync(
+    ['{core,deployments,control,operations,resources,web,runtime,builder,git,postgres}/**/*.ts', 'cli/*/**/*.ts'],
+    {
+      cwd: root,
+      exclude: ['cli/tasks/**', '**/node_modules/**'],
+    },
+  ).filter((file) =>
+    readImports(file, readFileSync(path.join(root, file), 'utf8')).some(
+      ({ specifier, typeOnly }) => !typeOnly && /^typebox(?:\/|$)/.test(specifier),
+    ),
+  );
+  assert.deepEqual(found, []);
+});
