@@ -1,6 +1,6 @@
 // platform-workspace.yaml and the monorepo rules of docs/platform-yaml.md, over a list of paths and the texts that
 // matter. Called by the builder and `platform dev`, which do the reading. No I/O.
-import type { XStatic } from 'typebox/schema';
+import type { XStatic } from '../typebox/typebox.mjs';
 import { hasErrors, quoted, type Problem } from '../problem.ts';
 import { checkSource } from './schema-check.ts';
 import { readYaml } from './yaml-source.ts';

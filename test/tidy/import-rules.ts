@@ -284,8 +284,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   undici: ['runtime/', 'control/gateway/process/', 'control/process/'],
   citty: ['cli/', 'web/docs-site/'],
   pino: ['core/', 'runtime/', 'control/', 'builder/service/', 'web/'],
-  // Its types alone; what runs is core/typebox/typebox.mjs.
-  typebox: ['core/', 'packages/'],
+  typebox: ['core/typebox/'],
   croner: ['core/schedules/'],
   mrmime: ['builder/assets/', 'web/build/'],
   saxes: ['runtime/stores/'],

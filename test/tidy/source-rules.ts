@@ -7,6 +7,8 @@ const bannedWords = ['manager', 'helper', 'helpers', 'util', 'utils', 'common', 
 /** Names of web standards that hold a banned word. */
 const standardNames = ['form-data'];
 const LINES_MAX = 1000;
+/** A task writes them: nobody reads them from top to bottom. */
+const bundles = ['core/typebox/typebox.mjs'];
 /** The modules that may lie in the folder of a process itself, rather than in a folder of it. */
 const rootModules: Readonly<Record<string, readonly string[]>> = {
   runtime: [],
@@ -93,7 +95,7 @@ function moduleFindings(file: string, text: string): Finding[] {
   if (!file.endsWith('.test.ts') && !/^\s*(?:\/\/|\/\*)/.test(body))
     findings.push({ file, line: 1, message: 'does not open with a comment that says what it is' });
   const lines = text.split('\n').length;
-  if (lines > LINES_MAX)
+  if (lines > LINES_MAX && !bundles.includes(file))
     findings.push({ file, line: 0, message: `has ${lines} lines (${LINES_MAX} allowed): split it by concept` });
   if (!file.startsWith('packages/') && !file.endsWith('.js'))
     findings.push(
