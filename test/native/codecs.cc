@@ -17,6 +17,7 @@
 #include "../../runtime/engine/isolates/native/codecs/wasm-memory.h"
 #include "../../runtime/engine/isolates/native/guest/checked-numbers.h"
 #include "../../runtime/engine/isolates/native/guest/crash-format.h"
+#include "../../runtime/engine/isolates/native/guest/kept-blocks.h"
 #include "../../runtime/engine/isolates/native/guest/script-table.h"
 #include "../../runtime/engine/isolates/native/guest/shared-memories.h"
 
@@ -284,6 +285,60 @@ void Shared() {
   Expect(memories.Bytes() == bytes, "the sum of shared memories at the end");
 }
 
+// Memory that counts what is held of it.
+struct CountedMemory {
+  static inline size_t held = 0, taken = 0;
+  static uint8_t* Take(size_t size) {
+    held += size;
+    taken++;
+    return new uint8_t[size];
+  }
+  static void Give(native::Block block) {
+    held -= block.capacity;
+    delete[] block.bytes;
+  }
+};
+
+void Kept() {
+  using Blocks = native::KeptBlocks<CountedMemory>;
+  static Blocks blocks;
+  std::vector<native::Block> used;
+  size_t in_use = 0;
+  for (size_t left = Below(40); left > 0; left--) {
+    if (Below(2) || used.empty()) {
+      // Now and then one that is never kept.
+      size_t size = Below(500) == 0 ? Blocks::kBytesMax + 1 : 1 + Below(300000);
+      native::Block block = blocks.Take(size);
+      Expect(block.bytes != nullptr && block.capacity >= size, "a block has room");
+      Expect(block.capacity <= size + size / 8 + 2 * Blocks::kRound, "a block is not much larger");
+      block.bytes[0] = block.bytes[block.capacity - 1] = 1;
+      for (auto& other : used) Expect(other.bytes != block.bytes, "a block is used once at a time");
+      used.push_back(block);
+      in_use += block.capacity;
+    } else {
+      size_t at = Below(used.size());
+      in_use -= used[at].capacity;
+      blocks.Give(used[at]);
+      used.erase(used.begin() + static_cast<long>(at));
+    }
+    Expect(CountedMemory::held - in_use <= Blocks::kBytesMax, "no more is kept than may be");
+  }
+  for (auto& block : used) blocks.Give(block);
+  Expect(CountedMemory::held <= Blocks::kBytesMax, "no more is kept at the end than may be");
+  if (Below(4) == 0) {
+    blocks.FreeAll();
+    Expect(CountedMemory::held == 0, "nothing is kept when all is freed");
+  }
+  // What was given back last is what the next one gets.
+  native::Block block = blocks.Take(70000);
+  size_t taken = CountedMemory::taken;
+  uint8_t* bytes = block.bytes;
+  blocks.Give(block);
+  block = blocks.Take(70000);
+  Expect(block.bytes == bytes && CountedMemory::taken == taken, "a block is used again");
+  blocks.Give(block);
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -305,6 +360,7 @@ int main(int count, char** words) {
       Scripts();
       FreedPages();
       Shared();
+      if (round % 10 == 0) Kept();
     }
     clock_gettime(CLOCK_MONOTONIC, &now);
   } while (static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9 < until);

@@ -20,11 +20,11 @@ interface Machine {
 const sources: Record<string, readonly string[]> = { guest: filesIn('guest', /\.cc$/), snapshot: ['snapshot.cc'] };
 /** What a binary may need: functions of V8 and Node, `new` and `delete`, and those of libc that every libc has. */
 const provided = new RegExp(
-  '^(?:_ZNK?2v8|_ZN4node|uv_default_loop$|_Zn[aw]m|_Zd[al]Pv|_ZSt7nothrow$|_ZSt20__throw_length_errorPKc$|pthread_|mem(?:cmp|cpy|set)$|' +
+  '^(?:_ZNK?2v8|_ZN4node|uv_default_loop$|_Zn[aw]m|_Zd[al]Pv|_ZSt7nothrow$|_ZSt20__throw_length_errorPKc$|pthread_|mem(?:cmp|cpy|move|set)$|' +
     '(?:__tls_get_addr|__cxa_finalize|__gmon_start__|_ITM_(?:de)?registerTMCloneTable)$|' +
     // Of the library for C++ that Node itself is linked with on macOS, and of the system there.
     '_ZNK?St3__1(?:19__shared_weak_count|22__libcpp_verbose_abort)|(?:_tlv_bootstrap|bzero|dyld_stub_binder|thread_info)$|' +
-    '(?:clock_gettime|getentropy|madvise|nanosleep|raise|send|sigaction|strcmp|strncpy|sysconf)$)',
+    '(?:clock_gettime|getentropy|madvise|mmap|munmap|nanosleep|raise|send|sigaction|strcmp|strncpy|sysconf)$)',
 );
 const flags = ['-std=c++20', '-O3', '-fno-exceptions', '-fno-rtti', '-fno-threadsafe-statics', '-fvisibility=hidden'];
 const macFlags = ['-target', 'aarch64-macos.13.5'];

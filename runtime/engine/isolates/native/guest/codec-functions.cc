@@ -9,6 +9,7 @@
 #include "../codecs/url.h"
 #include "../codecs/utf8.h"
 #include "guest.h"
+#include "long-text.h"
 
 namespace native {
 
@@ -60,7 +61,12 @@ struct Bytes {
 void ReturnOneByte(const FunctionCallbackInfo<Value>& info, const uint8_t* bytes, size_t length) {
   Isolate* isolate = info.GetIsolate();
   Local<String> text;
-  if (length > kStringMax || !FitsOnHeap(isolate, length)) return ThrowNoMemory(isolate);
+  if (length > kStringMax) return ThrowNoMemory(isolate);
+  if (length >= kLongTextMin && NewLongText(GuestOf(info), bytes, length).ToLocal(&text)) {
+    info.GetReturnValue().Set(text);
+    return;
+  }
+  if (!FitsOnHeap(isolate, length)) return ThrowNoMemory(isolate);
   if (!String::NewFromOneByte(isolate, bytes, NewStringType::kNormal, static_cast<int>(length)).ToLocal(&text)) return;
   info.GetReturnValue().Set(text);
 }

@@ -1,6 +1,7 @@
 #include "memory.h"
 
 #include "guest.h"
+#include "long-text.h"
 
 namespace native {
 
@@ -68,6 +69,7 @@ MaybeLocal<ArrayBuffer> NewBuffer(Isolate* isolate, size_t size) {
 // Twice: V8 keeps the pages that the first collection empties.
 void Trim(const FunctionCallbackInfo<Value>& info) {
   for (int i = 0; i < 2; i++) CollectGarbage(info.GetIsolate());
+  FreeUnusedText();
 }
 
 }  // namespace native

@@ -14,7 +14,7 @@ const OF_MACOS = new Set(
     '__ZNKSt3__119__shared_weak_count13__get_deleterERKSt9type_info __ZNSt3__119__shared_weak_count14__release_weakEv ' +
     '__ZNSt3__119__shared_weak_countD2Ev __ZNSt3__122__libcpp_verbose_abortEPKcz __ZSt7nothrow __ZdaPv __ZdaPvm ' +
     '__ZdlPv __ZdlPvm __ZnamRKSt9nothrow_t __Znwm __ZnwmRKSt9nothrow_t __tlv_bootstrap _bzero _clock_gettime ' +
-    '_getentropy _madvise _memcmp _memcpy _nanosleep _pthread_cond_signal _pthread_cond_wait _pthread_create ' +
+    '_getentropy _madvise _memcmp _memcpy _memmove _mmap _munmap _nanosleep _pthread_cond_signal _pthread_cond_wait _pthread_create ' +
     '_pthread_detach _pthread_equal _pthread_mach_thread_np _pthread_mutex_lock _pthread_mutex_unlock _pthread_self ' +
     '_raise _send _sigaction _strcmp _strncpy _sysconf _thread_info _uv_default_loop dyld_stub_binder'
   ).split(' '),
@@ -158,6 +158,60 @@ test('utf8Decode agrees with TextDecoder on random bytes, well-formed and not', 
       `seed ${random.seed}: ${Buffer.from(view).toString('hex')}`,
     );
   }
+});
+
+/** An isolate with the functions of the native half as `native`. */
+function nativeContext(memoryLimit: number): ivm.Context {
+  const context = new ivm.Isolate({ memoryLimit }).createContextSync();
+  context.global.setSync('native', (loadNative().createSync(context) as ivm.Reference<object>).derefInto());
+  return context;
+}
+
+test('a long text of one byte a character is what a short one is', () => {
+  const context = nativeContext(64);
+  for (const length of [131071, 131072, 131073, 200_000, 1024 * 1024, 5_000_000]) {
+    const found = context.evalClosureSync(
+      `const bytes = new Uint8Array($0);
+      for (let at = 0; at < bytes.length; at++) bytes[at] = 32 + (at * 7 + (at >> 8)) % 90;
+      const text = native.utf8Decode(bytes);
+      // What is made of it has to last when it is gone, and its memory is used again.
+      const later = [text.slice(1000, 1100), text + '!', { [text.slice(0, 200)]: 1 }];
+      native.utf8Decode(bytes.fill(33));
+      let same = text.length === $0;
+      for (let at = 0; at < text.length; at += 997) same &&= text.charCodeAt(at) === 32 + (at * 7 + (at >> 8)) % 90;
+      const back = native.utf8Encode(text);
+      for (let at = 0; at < back.length; at += 991) same &&= back[at] === 32 + (at * 7 + (at >> 8)) % 90;
+      return JSON.stringify([same, back.length, later[0], later[1].length, Object.keys(later[2])[0].length, /!$/.test(later[1])]);`,
+      [length],
+    ) as string;
+    const slice = Array.from({ length: 100 }, (_, n) => 32 + (((n + 1000) * 7 + ((n + 1000) >> 8)) % 90));
+    assert.deepEqual(JSON.parse(found), [true, length, String.fromCharCode(...slice), length + 1, 200, true]);
+  }
+  // Latin-1 in two bytes each, a text of one byte a character too.
+  assert.equal(
+    context.evalClosureSync(
+      `const bytes = new Uint8Array(400000);
+      for (let at = 0; at < bytes.length; at += 2) { bytes[at] = 0xc3; bytes[at + 1] = 0xa9; }
+      return native.utf8Decode(bytes) === '\u00e9'.repeat(200000);`,
+    ),
+    true,
+  );
+  // Base64 of a long text comes as one.
+  const encoded = context.evalClosureSync(`return native.btoa('abc'.repeat(100000)) === 'YWJj'.repeat(100000);`);
+  assert.equal(encoded, true);
+});
+
+test('long texts that nobody holds are collected, and their memory is used again', async () => {
+  const context = nativeContext(128);
+  const decode = `const bytes = new Uint8Array(1024 * 1024).fill(97);
+    let length = 0;
+    for (let round = 0; round < $0; round++) length += native.utf8Decode(bytes).length;
+    return length;`;
+  await context.evalClosure(decode, [100]);
+  const before = process.memoryUsage.rss();
+  assert.equal(await context.evalClosure(decode, [2000]), 2000 * 1024 * 1024);
+  const grown = process.memoryUsage.rss() - before;
+  assert.ok(grown < 64 * 1024 * 1024, `2,000 texts of 1 MB took ${Math.round(grown / 1024 / 1024)} MB`);
 });
 
 test('every character is decoded and encoded at every place of a block', () => {
