@@ -9,6 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { build } from '../builder/build.ts';
 import { nodeFlags } from '../core/node-flags.mjs';
+import { engineProcessSettings } from '../runtime/supervisor/engines/environment.ts';
 import { publish } from '../deployments/publish.ts';
 import { parseProjectConfig } from '../core/config/project-config.ts';
 import { freePort } from '../test/setup/free-port.ts';
@@ -73,7 +74,13 @@ export async function startEngine(
 ): Promise<Server> {
   const counting = pathToFileURL(path.join(here, 'engine-figures.ts')).href;
   const words = [...nodeFlags, '--import', counting, path.join(here, '../runtime/engine/main.ts')];
-  const environment = { ...settings, FS_PATH: folder, HANDLER_LISTENER: listener, HANDLER_DOMAIN: 'localhost' };
+  const environment = {
+    ...engineProcessSettings,
+    ...settings,
+    FS_PATH: folder,
+    HANDLER_LISTENER: listener,
+    HANDLER_DOMAIN: 'localhost',
+  };
   const wrapped = listener === 'uws' ? [newGlibc, process.execPath, ...words] : [process.execPath, ...words];
   return startServer(name, `${project}.localhost`, target, (port) => ({
     words: wrapped,

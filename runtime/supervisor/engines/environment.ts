@@ -1,5 +1,6 @@
 // What of the operator's environment an engine gets: the settings it reads, and nothing else. An engine shares its
 // memory with hostile code, so keys and passwords of other services must not be in it.
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { limitVariables } from '#core/limits.ts';
 import { cacheFolder, openCacheFolder } from '#core/process/cache-folder.ts';
@@ -29,10 +30,18 @@ export function compileCache(environment: Readonly<Record<string, string | undef
 
 const names = new Set<string>([...system.split(' '), ...handler.split(' '), ...files.split(' '), ...limitVariables]);
 
+/** What an engine gets whatever the operator's environment says. */
+export const engineProcessSettings = {
+  // Node's thread pool: what workers may have of it (work/host-work.ts), and as much again for files and DNS.
+  UV_THREADPOOL_SIZE: '8',
+  // glibc gives each thread an arena of its own, up to eight a core: buffers of a worker that runs on one thread after
+  // the other then never get memory that was used a moment ago (docs/decisions/112-few-arenas.md).
+  MALLOC_ARENA_MAX: String(Math.max(1, Math.floor(availableParallelism() / 2))),
+} as const;
+
 /** The environment of an engine process. */
 export function engineEnvironment(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  // Node's thread pool: what workers may have of it (work/host-work.ts), and as much again for files and DNS.
-  const kept: Record<string, string> = { UV_THREADPOOL_SIZE: '8' };
+  const kept: Record<string, string> = { ...engineProcessSettings };
   for (const [name, value] of Object.entries(environment))
     if (value !== undefined && names.has(name)) kept[name] = value;
   return kept;

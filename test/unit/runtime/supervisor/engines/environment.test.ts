@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import { compileCache, engineEnvironment } from '#runtime/supervisor/engines/environment.ts';
 
@@ -24,6 +25,7 @@ test('an engine gets its settings, and no secret of another service', () => {
     PATH: '/bin',
     FS_PATH: '/srv',
     UV_THREADPOOL_SIZE: '8',
+    MALLOC_ARENA_MAX: String(Math.max(1, Math.floor(availableParallelism() / 2))),
     WORKER_CPU_LIMIT_MS_QUEUE_PRO: '5',
     WORKER_MEMORY_MB: '64',
     TRUSTED_PROXIES: '10.0.0.1',
