@@ -5,6 +5,9 @@ import { fileURLToPath } from 'node:url';
 /** The folder of the checkout. */
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
+/** Between the request to end and the kill. */
+const KILL_AFTER_MS = 30_000;
+
 /** How a child ended. */
 export interface Ended {
   readonly code: number;
@@ -19,12 +22,13 @@ const tellAll = (): void => running.forEach((tell) => tell());
 
 /**
  * Runs a program in the checkout's folder until it ends; `show` passes its output through instead of keeping it,
- * `show` and `keep` do both. A SIGTERM is passed on, and ends this process once the program has ended.
+ * `show` and `keep` do both. A SIGTERM is passed on, and ends this process once the program has ended. A program that
+ * takes longer than `msMax` is ended, with all that it started.
  */
 export function runProgram(
   program: string,
   args: readonly string[],
-  options: { show?: boolean; keep?: boolean; cwd?: string; env?: NodeJS.ProcessEnv } = {},
+  options: { show?: boolean; keep?: boolean; cwd?: string; env?: NodeJS.ProcessEnv; msMax?: number } = {},
 ): Promise<Ended> {
   const began = performance.now();
   const { show = false, keep = !show } = options;
@@ -33,8 +37,31 @@ export function runProgram(
       cwd: options.cwd ?? root,
       env: options.env ?? process.env,
       stdio: keep ? ['ignore', 'pipe', 'pipe'] : 'inherit',
+      // A group of its own can be ended as a whole.
+      detached: options.msMax !== undefined,
     });
     let output = '';
+    const timers: NodeJS.Timeout[] = [];
+    const endGroup = (signal: NodeJS.Signals): void => {
+      try {
+        process.kill(-child.pid!, signal);
+      } catch {
+        // All of it has ended.
+      }
+    };
+    if (options.msMax !== undefined)
+      timers.push(
+        setTimeout(() => {
+          output += `\n${program} ran for more than ${options.msMax! / 1000} s and was ended\n`;
+          endGroup('SIGTERM');
+        }, options.msMax),
+        setTimeout(() => {
+          endGroup('SIGKILL');
+          // What left the group may still hold the other ends.
+          child.stdout?.destroy();
+          child.stderr?.destroy();
+        }, options.msMax + KILL_AFTER_MS),
+      );
     let isTold = false;
     const passOn = (): void => {
       isTold = true;
@@ -49,6 +76,7 @@ export function runProgram(
       });
     }
     const forget = (): void => {
+      timers.forEach(clearTimeout);
       running.delete(passOn);
       if (running.size === 0) process.off('SIGTERM', tellAll);
     };

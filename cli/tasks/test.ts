@@ -1,108 +1,57 @@
-// `npm test`: every test file but those that other commands run, with the flags of the product. Words after it pick
-// files by a part of their path; words that begin with `--` go to node:test. Hostile tests run after the others, since
-// they starve the machine. Those that only send bytes do not.
-import { existsSync, globSync, mkdirSync, rmSync, statfsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
-import path from 'node:path';
-import { nodeFlags } from '#core/node-flags.mjs';
-import { root, runProgram } from './processes.ts';
+// `npm test`: the quick rung. `npm test -- NAME ...`: a suite of test/suites.ts, or the parts of it that the further
+// words name. `npm test -- names publish`: the files with one of these words in their path. `--changed [commit]`: the
+// files of the quick rung that the changes since that commit can reach. `--record` writes what they cost to
+// test/costs.json. Other words with `--` go to node:test.
+import { rungOf, suiteOf, suites } from '#test/suites.ts';
+import { changedFiles, reach } from './suites/reach.ts';
+import { runSuite } from './suites/run-suite.ts';
+import { allTestFiles, runTestFiles } from './suites/test-files.ts';
+import { usedSeconds } from './suites/measure-process.ts';
 import { recordTime } from './times.ts';
 
-/** Folders of tests that another command runs. */
-export const elsewhere: Readonly<Record<string, string>> = {
-  'test/e2e/': 'npm run test:e2e',
-  'test/browser/': 'npm run test:browser',
-  'test/edge/': 'npm run test:edge',
-  'test/durability/': 'npm run test:durability',
-  'test/compose/': 'npm run test:compose',
-  'test/sandbox/': 'npm run test:sandbox',
-  'test/upgrade/': 'npm run test:upgrade',
-  'test/frameworks/': 'npm run test:frameworks',
-  'test/hostile/builds/': 'npm test -- hostile/builds',
-  'test/types/': 'npm run check',
-};
-const isElsewhere = (file: string): boolean => Object.keys(elsewhere).some((folder) => file.startsWith(folder));
-/** Many files wait for processes, sockets or timers: three for two cores keep both busy. */
-const concurrency = Math.ceil(availableParallelism() * 1.5);
-/** A file system in memory that Linux has. */
-const MEMORY_FOLDER = '/dev/shm';
-const MEMORY_BYTES_MIN = 4 * 1024 ** 3;
-
-export async function run(words: readonly string[]): Promise<number> {
+export async function run(given: readonly string[]): Promise<number> {
+  if (given.includes('--record')) process.env['TEST_RECORD'] = '1';
+  const words = given.filter((word) => word !== '--record');
+  const suite = suiteOf(words[0] ?? '');
+  if (suite !== undefined) return (await runSuite(suite, words.slice(1))).code;
+  const changed = words.indexOf('--changed');
+  if (changed !== -1) return runChanged(words[changed + 1] ?? 'HEAD', words.slice(changed + 2));
   const options = words.filter((word) => word.startsWith('--'));
   const parts = words.filter((word) => !word.startsWith('--'));
-  const all = globSync('test/**/*.test.ts', {
-    cwd: root,
-    exclude: ['test/fixtures/**', 'test/frameworks/apps/**', '**/node_modules/**'],
-  }).sort();
-  const files =
-    parts.length === 0
-      ? all.filter((file) => !isElsewhere(file))
-      : all.filter((file) => parts.some((part) => file.includes(part)));
-  if (files.length === 0) {
-    process.stderr.write(`No test file has ${parts.map((part) => `"${part}"`).join(' or ')} in its path\n`);
+  return parts.length === 0 ? runQuick(options) : runNamed(parts, options);
+}
+
+async function runQuick(options: readonly string[]): Promise<number> {
+  process.stdout.write(`The quick rung. Slow suites: npm test -- ${suites.map(({ name }) => name).join(' | ')}\n`);
+  const code = await runTestFiles(quickFiles(), options);
+  process.stdout.write(`${(performance.now() / 1000) | 0} s, ${usedSeconds() | 0} s of CPU\n`);
+  if (code === 0 && process.env['TEST_ONLY'] === undefined) recordTime('npm test', performance.now());
+  return code;
+}
+
+async function runNamed(parts: readonly string[], options: readonly string[]): Promise<number> {
+  const files = allTestFiles().filter((file) => parts.some((part) => file.includes(part)));
+  if (files.length > 0) return runTestFiles(files, options);
+  process.stderr.write(
+    `No test file has ${parts.map((part) => `"${part}"`).join(' or ')} in its path, and no suite has that name: ${suites.map(({ name }) => name).join(', ')}\n`,
+  );
+  return 2;
+}
+
+async function runChanged(commit: string, options: readonly string[]): Promise<number> {
+  const changed = await changedFiles(commit);
+  if (changed === null) {
+    process.stderr.write(`npm test -- --changed: there is no commit ${commit} in this clone\n`);
     return 2;
   }
-  if (parts.length === 0) {
-    const others = Object.entries(elsewhere).map(([folder, command]) => `${folder} by ${command}`);
-    process.stdout.write(`Run elsewhere: ${others.join(', ')}, all attacks by npm run test:hostile\n`);
-  }
-  const code = await runTestFiles(files, parts.length === 0 ? [...options, '--group-units'] : options);
-  if (parts.length === 0 && code === 0 && process.env['TEST_ONLY'] === undefined)
-    recordTime('npm test', performance.now());
-  return code;
-}
-
-/** Runs files, hostile ones last. */
-export async function runTestFiles(files: readonly string[], options: readonly string[]): Promise<number> {
-  const hostile = files.filter((file) => /^test\/hostile\/(?!fuzz-)/.test(file));
-  const others = files.filter((file) => !hostile.includes(file));
-  // Node keeps what it compiled, types already erased, for the hundreds of processes of this run: 40% of the CPU of a
-  // test that starts a platform was spent on doing so again. Its own folder is emptied first: programs in temporary
-  // folders leave theirs behind.
-  const compiled = path.join(root, 'node_modules/.compiled');
-  if (process.env['NODE_COMPILE_CACHE'] === undefined) {
-    await rm(compiled, { recursive: true, force: true, maxRetries: 5 });
-    process.env['NODE_COMPILE_CACHE'] = compiled;
-  }
-  const runner = path.join(root, 'cli/tasks/run-tests.ts');
-  const forNode = options.filter(
-    (option) => !/^--(?:test-(?:reporter|concurrency)=|group-units$|always$)/.test(option),
+  const reached = reach(changed);
+  const quick = quickFiles().filter((file) => reached.distanceOf(file) !== null);
+  process.stdout.write(
+    `${changed.length} changed files reach ${quick.length} of the ${quickFiles().length} files of the quick rung\n${quick.map((file) => `  ${file}\n`).join('')}`,
   );
-  const forRunner = options.filter((option) => !forNode.includes(option));
-  const temporary = files.some(isElsewhere) ? null : temporaryFolder();
-  const env = temporary === null ? process.env : { ...process.env, TMPDIR: temporary };
-  let code = 0;
-  for (const [batch, many] of [[others, concurrency] as const, [hostile, 2] as const]) {
-    if (batch.length === 0) continue;
-    const args = [...nodeFlags, ...forNode, runner, `--test-concurrency=${many}`, ...forRunner, ...batch];
-    const ended = await runProgram(process.execPath, args, { show: true, env });
-    code ||= ended.code;
-  }
-  if (temporary !== null) await rm(temporary, { recursive: true, force: true, maxRetries: 5 });
-  return code;
+  return quick.length === 0 ? 0 : runTestFiles(quick, options);
 }
 
-/**
- * A folder in memory for what tests write, where the machine has one with room and TMPDIR names no other: making and
- * removing small files takes a fifth there. Null: the system's own, which tests of other commands always have, since
- * they link to the checkout and mount what they write.
- */
-function temporaryFolder(): string | null {
-  if (process.env['TMPDIR'] !== undefined) return null;
-  try {
-    // Of runs that were killed.
-    for (const name of globSync('tests-*', { cwd: MEMORY_FOLDER }))
-      if (!existsSync(`/proc/${name.slice('tests-'.length)}`))
-        rmSync(path.join(MEMORY_FOLDER, name), { recursive: true, force: true });
-    const { bavail, bsize } = statfsSync(MEMORY_FOLDER);
-    if (bavail * bsize < MEMORY_BYTES_MIN) return null;
-    // Paths of sockets are short.
-    const folder = path.join(MEMORY_FOLDER, `tests-${process.pid}`);
-    mkdirSync(folder, { recursive: true });
-    return folder;
-  } catch {
-    return null;
-  }
+function quickFiles(): readonly string[] {
+  return allTestFiles().filter((file) => rungOf(file) === 'quick');
 }

@@ -1,6 +1,6 @@
 // Builds and releases while the API, the builder, engines, Postgres, the broker and the database service are killed,
 // one a round: what was pushed is live at the end, nothing half-deployed is, and no line of a log is lost.
-// `npm run test:durability` asks for twenty rounds (DURABILITY_ROUNDS).
+// `npm test -- durability` asks for twenty rounds (DURABILITY_ROUNDS).
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

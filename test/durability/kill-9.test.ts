@@ -1,5 +1,5 @@
 // What was acknowledged is there after engines, Postgres, the broker and the database service were killed under load:
-// `npm run test:durability` asks for twenty rounds (DURABILITY_ROUNDS).
+// `npm test -- durability` asks for twenty rounds (DURABILITY_ROUNDS).
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { kinds, runDurability, type Account } from '#test/setup/durability.ts';

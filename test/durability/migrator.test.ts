@@ -1,5 +1,5 @@
 // The migrator of a whole platform is killed while it migrates, once a round and a little later each time: every
-// deployment ends as it should, each migration is in the database once and in the audit once. `npm run test:durability`
+// deployment ends as it should, each migration is in the database once and in the audit once. `npm test -- durability`
 // asks for twenty rounds (DURABILITY_ROUNDS).
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// `npm run test:frameworks`: runs the rows of the table one after the other, on one platform, and writes
-// docs/frameworks-table.md when all of them have been run. Called by cli/tasks/frameworks.ts.
+// `npm test -- frameworks`: runs the rows of the table one after the other, on one platform, and writes
+// docs/frameworks-table.md when all of them have been run. Called by cli/tasks/suites/frameworks.ts.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { root, runProgram } from '#cli/tasks/processes.ts';

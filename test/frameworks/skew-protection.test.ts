@@ -1,6 +1,6 @@
 // A page of a real framework that is left open in Chromium while another version goes live: its lazy script, its
 // function on the server and the data of its next page come from its own deployment, for as long as that is kept.
-// `npm run test:frameworks -- --skew`; installs from the registry.
+// `npm test -- frameworks --skew`; installs from the registry.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -32,7 +32,7 @@ export function tableOf(outcomes: readonly Outcome[], date: string): string {
   const heads = ['framework', 'kind', ...columns.map(([, title]) => title)];
   return `${[
     '# Table of frameworks',
-    `Written by \`npm run test:frameworks\` on ${date}, on Node ${process.versions.node} and ${availableParallelism()} processors: each row is a small app of that framework (\`test/frameworks/apps/\`), installed by its lockfile, run with \`platform dev\`, built with \`platform build\`, deployed with \`platform deploy\` to a platform of its own and visited there. What to do for a framework is in [Frameworks](frameworks.md).`,
+    `Written by \`npm test -- frameworks\` on ${date}, on Node ${process.versions.node} and ${availableParallelism()} processors: each row is a small app of that framework (\`test/frameworks/apps/\`), installed by its lockfile, run with \`platform dev\`, built with \`platform build\`, deployed with \`platform deploy\` to a platform of its own and visited there. What to do for a framework is in [Frameworks](frameworks.md).`,
     [
       `- **dev answers**: from \`platform dev\` to the first answer with the page; the pages of the next columns, up to 404, are then tried there too.`,
       `- **edit shown**: from the write of a file to the first answer that shows it, the median of three.`,

@@ -1,4 +1,4 @@
-// A handful of the attacks of attacks/, so that every run of the tests has some of each kind. `npm run test:hostile`
+// A handful of the attacks of attacks/, so that every run of the tests has some of each kind. `npm test -- hostile`
 // runs all of them and holds the victim's waiting times as well, which a busy test run does not.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,10 +1,10 @@
-// Started by `npm run test:sandbox`: for Docker and for podman an engine of its own, and the files of this folder over
+// Started by `npm test -- sandbox`: for Docker and for podman an engine of its own, and the files of this folder over
 // it. Says why where one cannot run; with CI=true that is a failure. `-- podman attacks` picks an engine and files.
 import { once } from 'node:events';
 import { globSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
-import { runTestFiles } from '#cli/tasks/test.ts';
+import { runTestFiles } from '#cli/tasks/suites/test-files.ts';
 import { root } from '#cli/tasks/processes.ts';
 import {
   noSandboxEngineReason,

@@ -1,5 +1,5 @@
 // Parts of the tests of the edge: an ACME authority (Caddy's own), and requests over TLS whose certificates are checked
-// against its root. Runs in the namespace of `npm run test:edge`, where names lead to this machine.
+// against its root. Runs in the namespace of `npm test -- edge`, where names lead to this machine.
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

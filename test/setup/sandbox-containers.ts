@@ -1,4 +1,4 @@
-// Sandboxes as containers of the engine that `npm run test:sandbox` started, and what they leave on the machine.
+// Sandboxes as containers of the engine that `npm test -- sandbox` started, and what they leave on the machine.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';

@@ -1,6 +1,7 @@
 // Rules about documents and comments: every path, link and command in them leads somewhere. Functions over texts; what
 // exists comes in. tidy.test.ts hands it the checkout. No I/O.
 import path from 'node:path';
+import { suiteOf, type Suite } from '#test/suites.ts';
 import { isOwnModule, type Sources } from '#cli/tasks/sources.ts';
 import { lineAt, type Finding } from './findings.ts';
 
@@ -129,22 +130,30 @@ function leadsSomewhere(file: string, text: string, exists: Exists): boolean {
   return bases.some((base) => ['', '.ts'].some((end) => exists(path.posix.join(base, text.replace(/\/$/, '') + end))));
 }
 
-/** Whether a word behind a command picks something, by command. */
-const picks: Readonly<Record<string, (word: string, sources: Sources, exists: Exists) => boolean>> = {
-  test: (word, sources) => Object.keys(sources).some((file) => file.endsWith('.test.ts') && file.includes(word)),
-  bench: (word, _sources, exists) => exists(`bench/*${word}*.bench.ts`),
-  'test:hostile': (word, sources, exists) =>
-    exists(`test/hostile/attacks/*${word}*.ts`) || (sources['test/setup/hostile.ts'] ?? '').includes(`'${word}'`),
-  'test:wpt': () => true,
-};
+/** Whether a word behind `npm test --` picks something: of a suite, where the first word names one. */
+function picksTests(word: string, suite: Suite | undefined, sources: Sources, exists: Exists): boolean {
+  const picksFile = (folder: string): boolean =>
+    Object.keys(sources).some((file) => file.startsWith(folder) && file.endsWith('.test.ts') && file.includes(word));
+  if (suite === undefined) return picksFile('test/');
+  if (suite.name === 'hostile' && exists(`test/hostile/attacks/*${word}*.ts`)) return true;
+  // These have their own names for what they run.
+  if (['wpt', 'frameworks', 'sandbox', 'native'].includes(suite.name)) return true;
+  return suite.parts?.includes(word) ?? picksFile(suite.folder);
+}
 
 function commandObjection(command: string, sources: Sources, exists: Exists): string | null {
-  const [, script = 'test', words = ''] = /^npm (?:run )?([\w:]+)(?: -- | )?(.*)$/.exec(command) ?? [];
+  const [, script = 'test', text = ''] = /^npm (?:run )?([\w:]+)(?: -- | )?(.*)$/.exec(command) ?? [];
   const { scripts = {} } = JSON.parse(sources['package.json'] ?? '{}') as { scripts?: Record<string, string> };
   if (scripts[script] === undefined && !['dev', 'build', 'types'].includes(script))
     return `names ${command}: there is no such script`;
-  for (const word of words.split(' ').filter((part) => /^\w/.test(part))) {
-    if (!(picks[script]?.(word, sources, exists) ?? true)) return `names ${command}: ${word} picks nothing`;
+  const words = text.split(' ').filter((part) => /^\w/.test(part));
+  const suite = script === 'test' ? suiteOf(words[0] ?? '') : undefined;
+  for (const word of suite === undefined ? words : words.slice(1)) {
+    const isThere =
+      script === 'bench'
+        ? exists(`bench/*${word}*.bench.ts`)
+        : script !== 'test' || picksTests(word, suite, sources, exists);
+    if (!isThere) return `names ${command}: ${word} picks nothing`;
   }
   return null;
 }

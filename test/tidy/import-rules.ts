@@ -244,6 +244,8 @@ const zones: readonly Zone[] = [
     // The typed client knows the API by its type; the Vite plugin says in types what it tells the engine.
     mayTypes: ['control/api/app.ts', 'packages/vite/messages.ts'],
   },
+  // What runs the tests reads their table.
+  { prefix: 'cli/tasks/', may: ['core/', 'cli/', 'builder/', 'dashboard/build/', 'web/', 'test/suites.ts'] },
   { prefix: 'web/', may: ['core/'] },
   // Only the process that builds loads these.
   { prefix: 'web/build/', may: ['core/', 'dashboard/build/', 'web/'] },

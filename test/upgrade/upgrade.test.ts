@@ -1,11 +1,11 @@
-// `npm run test:upgrade`: from the packed program of the last commit before `platform upgrade` existed to this one and
+// `npm test -- upgrade`: from the packed program of the last commit before `platform upgrade` existed to this one and
 // back, with npm.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { COMMIT_BEFORE } from '#cli/tasks/upgrade.ts';
+import { COMMIT_BEFORE } from '#cli/tasks/suites/upgrade.ts';
 import { packCommit, packThis, unpack, withMigration } from '#test/setup/packed.ts';
 import { openUpgradeFolder, type UpgradeFolder } from '#test/setup/upgrades.ts';
 

@@ -1,4 +1,4 @@
-// `npm run test:wpt`: the Web Platform Tests in isolates of the real engine beside Node's own globals, a row an area.
+// `npm test -- wpt`: the Web Platform Tests in isolates of the real engine beside Node's own globals, a row an area.
 // Words pick areas or files by a part of their path; `--update` writes the expectations, `--list` names what Node
 // passes and we do not, `--failures` all that we do not. Exits with 1 when a subtest that passed does not any more.
 import { cacheFolder } from '#core/process/cache-folder.ts';

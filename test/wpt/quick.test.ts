@@ -1,5 +1,5 @@
 // A quick subset of the Web Platform Tests in `npm test`: some areas, on our side beside the committed expectations.
-// All of them, on both sides: `npm run test:wpt`.
+// All of them, on both sides: `npm test -- wpt`.
 import { deepEqual } from 'node:assert/strict';
 import { test } from 'node:test';
 import { cacheFolder } from '#core/process/cache-folder.ts';
@@ -24,7 +24,7 @@ const quick = [
 test(
   'subtests of the platform tests that have passed still pass',
   {
-    skip: suite === null && 'the Web Platform Tests are not in the cache: `npm run test:wpt` fetches them',
+    skip: suite === null && 'the Web Platform Tests are not in the cache: `npm test -- wpt` fetches them',
     timeout: 150_000,
   },
   async () => {

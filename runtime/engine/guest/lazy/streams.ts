@@ -1,4 +1,4 @@
-// The streams classes, from web-streams-polyfill (figures against Node: bench/README.md, npm run test:wpt streams), and
+// The streams classes, from web-streams-polyfill (figures against Node: bench/README.md, npm test -- wpt streams), and
 // those built on them. A module of lazy.ts: two thirds of the guest's source, which a worker that answers with text
 // never needs.
 import * as polyfill from 'web-streams-polyfill';

@@ -1,10 +1,10 @@
-// `npm run test:native`: builds the native half's codecs with AddressSanitizer and UndefinedBehaviorSanitizer and
+// `npm test -- native`: builds the native half's codecs with AddressSanitizer and UndefinedBehaviorSanitizer and
 // fuzzes them; a number asks for that seed. Where no compiler is it says so: users load what is committed, and need
 // none.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { root, runProgram } from './processes.ts';
+import { root, runProgram } from '../processes.ts';
 
 const FUZZ_MS = 10_000;
 

@@ -1,0 +1,215 @@
+// What .ci/run does after `npm ci`, in the order of a newcomer: `npm test` with nothing installed, `npm run check`, the
+// first project by the lines of the README; then it installs Debian packages and runs parts of the slow suites, up to a
+// fixed cost: those that the change since CI_BASE (default: the last day) reaches, then share CI_SHARE of six (default:
+// by the commit's hash). A failed step runs once more; the end names each step that failed, also one that passed then.
+// `--plan` prints what it would run, with the sums of all shares, and runs nothing.
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { nodeFlags } from '#core/node-flags.mjs';
+import { rungOf, suites, type Suite } from '#test/suites.ts';
+import { root, runProgram } from './processes.ts';
+import { chooseParts, SHARES, type Choice, type Part } from './suites/choose.ts';
+import { costOf, readCosts, type Costs } from './suites/costs.ts';
+import { changedFiles, reach } from './suites/reach.ts';
+import { filesOf, missingPackages } from './suites/run-suite.ts';
+import { allTestFiles } from './suites/test-files.ts';
+import { recordTime } from './times.ts';
+
+/** CPU seconds of the slow suites in one submission: some ten minutes on two cores. */
+const BUDGET = 1000;
+/** A part of which nothing is known yet. */
+const UNKNOWN_COST = 100;
+/** A step that takes longer hangs. */
+const STEP_MS_MAX = 20 * 60_000;
+const FAILURE_LINES = 200;
+
+/** What runs as one command. */
+interface Step {
+  readonly name: string;
+  readonly program: string;
+  readonly words: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+export async function run(words: readonly string[]): Promise<number> {
+  const share = Number(process.env['CI_SHARE'] ?? Number.parseInt(headCommit().slice(0, 8), 16) % SHARES);
+  if (!Number.isInteger(share) || share < 0 || share >= SHARES) {
+    process.stderr.write(`CI_SHARE is one of 0 to ${SHARES - 1}, not ${process.env['CI_SHARE']}\n`);
+    return 2;
+  }
+  const base = process.env['CI_BASE'] ?? lastDay();
+  const changed = await changedFiles(base);
+  if (changed === null) {
+    process.stderr.write(`CI_BASE: there is no commit ${base} in this clone\n`);
+    return 2;
+  }
+  const parts = partsOf(readCosts(), changed);
+  const choice = chooseParts(parts, BUDGET, share);
+  process.stdout.write(plan(changed, base, parts, share, choice));
+  if (words.includes('--plan')) return 0;
+  const scratch = mkdtempSync(path.join(tmpdir(), 'platform-submission-'));
+  process.env['NODE_COMPILE_CACHE'] ??= path.join(scratch, 'compiled');
+  try {
+    return await runSteps(stepsOf(choice.chosen), scratch);
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+/** The parts of all slow suites, with what each costs here and how far it is from the change. */
+function partsOf(costs: Costs, changed: readonly string[]): readonly Part[] {
+  const reached = reach(changed);
+  const files = allTestFiles();
+  return suites.flatMap((suite): readonly Part[] => {
+    const { name, parts, covers = [], submission } = suite;
+    const share = submission?.share ?? 1;
+    if (parts !== undefined) {
+      const distance = reached.distanceOfFolder(suite.folder, covers);
+      return parts.map((part) => {
+        const cost = costs[`${name} ${part}`] ?? (costs[name] ?? UNKNOWN_COST * parts.length) / parts.length;
+        return { suite: name, name: part, cost: cost * share, distance };
+      });
+    }
+    const covered = changed.some((file) => covers.some((prefix) => file.startsWith(prefix))) ? 1 : null;
+    return filesOf(suite, files)
+      .filter((file) => rungOf(file) === name)
+      .map((file) => ({
+        suite: name,
+        name: path.basename(file, '.test.ts'),
+        cost: costOf(costs, file) * share,
+        distance: reached.distanceOf(file) ?? covered,
+      }));
+  });
+}
+
+function stepsOf(chosen: readonly Choice[]): readonly Step[] {
+  const npm = (name: string, ...words: readonly string[]): Step => ({ name, program: 'npm', words });
+  const slow = suites
+    .map((suite) => ({
+      suite,
+      names: chosen.filter(({ part }) => part.suite === suite.name).map(({ part }) => part.name),
+    }))
+    .filter(({ names }) => names.length > 0);
+  const packages = [...new Set(slow.flatMap(({ suite }) => missingPackages(suite)))];
+  return [
+    npm('npm test', 'test', '--silent'),
+    npm('npm run check', 'run', '--silent', 'check'),
+    npm('the first project of a new user', 'test', '--silent', '--', 'e2e', 'first-project'),
+    ...(packages.length === 0 ? [] : [installStep(packages)]),
+    ...slow.map(({ suite, names }) => suiteStep(suite, names)),
+  ];
+}
+
+function installStep(packages: readonly string[]): Step {
+  const install = 'apt-get update -qq && apt-get install -y -qq --no-install-recommends "$@" >/dev/null';
+  return {
+    name: `packages: ${packages.join(' ')}`,
+    program: 'sh',
+    words: ['-c', install, 'sh', ...packages],
+    environment: { DEBIAN_FRONTEND: 'noninteractive' },
+  };
+}
+
+function suiteStep({ name, parts: all, submission }: Suite, parts: readonly string[]): Step {
+  return {
+    name: `${name}: ${parts.join(' ')}`,
+    program: process.execPath,
+    words: [...nodeFlags, 'cli/run.mjs', ':test', name, ...(parts.length === all?.length ? [] : parts)],
+    ...(submission === undefined ? {} : { environment: submission.environment }),
+  };
+}
+
+/** Runs all steps; 1 where one failed twice. */
+async function runSteps(steps: readonly Step[], scratch: string): Promise<number> {
+  const failures: string[] = [];
+  const lines: string[] = [];
+  let code = 0;
+  for (const step of steps) {
+    const began = performance.now();
+    const seconds = (): string => `${((performance.now() - began) / 1000).toFixed(0)} s`;
+    const list = path.join(scratch, 'failed');
+    rmSync(list, { force: true });
+    let output = await attempt(step, { TEST_FAILURES: list });
+    let state = 'ok';
+    if (output !== null) {
+      failures.push(`\n=== FAILED at try 1: ${step.name}\n${output}`);
+      const only = isFilled(list) ? { TEST_ONLY: list } : {};
+      output = await attempt(step, only);
+      state = output === null ? 'ok at the second try' : 'FAILED';
+      if (output !== null) {
+        failures.push(`\n=== FAILED at try 2: ${step.name}\n${output}`);
+        code = 1;
+      }
+    }
+    lines.push(`${seconds().padStart(7)}  ${state}  ${step.name}`);
+    process.stdout.write(`=== ${state}, ${seconds()}\n`);
+  }
+  process.stdout.write(`${failures.join('')}\n${lines.join('\n')}\n`);
+  process.stdout.write(`${(performance.now() / 1000).toFixed(0)} s in all\n`);
+  if (code === 0) recordTime('.ci/run', performance.now());
+  return code;
+}
+
+/** Runs a step once; null when it passed, otherwise what it printed of its failures. */
+async function attempt(step: Step, environment: Readonly<Record<string, string>>): Promise<string | null> {
+  process.stdout.write(`\n=== ${step.name}\n`);
+  const ended = await runProgram(step.program, step.words, {
+    show: true,
+    keep: true,
+    msMax: STEP_MS_MAX,
+    env: { ...process.env, ...step.environment, ...environment },
+  });
+  if (ended.code === 0) return null;
+  const lines = ended.output.split('\n');
+  const list = lines.findIndex((line) => line.endsWith('failing tests:'));
+  return (list === -1 ? lines.slice(-60) : lines.slice(list, list + FAILURE_LINES)).join('\n');
+}
+
+function isFilled(file: string): boolean {
+  try {
+    return readFileSync(file, 'utf8').trim() !== '';
+  } catch {
+    return false;
+  }
+}
+
+function plan(
+  changed: readonly string[],
+  base: string,
+  parts: readonly Part[],
+  share: number,
+  { chosen, left }: { readonly chosen: readonly Choice[]; readonly left: readonly Choice[] },
+): string {
+  const row = ({ part, reason }: Choice): string =>
+    `${part.cost.toFixed(0).padStart(6)}  ${part.suite} ${part.name}: ${reason}\n`;
+  const sums = Array.from({ length: SHARES }, (_, at) => {
+    const sum = sumOf(chooseParts(parts, BUDGET, at).chosen);
+    return `share ${at}${at === share ? ' (this one)' : ''}: ${sum.toFixed(0)} s`;
+  });
+  return [
+    `${changed.length} files changed since ${base.slice(0, 12)}. CPU seconds of slow parts in a submission (at most ${BUDGET}): ${sums.join(', ')}\n`,
+    `\nRuns, ${sumOf(chosen).toFixed(0)} s:\n`,
+    ...chosen.map(row),
+    '\nLeft to `npm run test:all`:\n',
+    ...left.map(row),
+  ].join('');
+}
+
+function sumOf(choices: readonly Choice[]): number {
+  return choices.reduce((sum, { part }) => sum + part.cost, 0);
+}
+
+/** The newest commit that is older than a day; the first one where none is. */
+function lastDay(): string {
+  const git = (...words: string[]): string => execFileSync('git', words, { cwd: root, encoding: 'utf8' }).trim();
+  return (
+    git('rev-list', '-1', '--before=1 day ago', 'HEAD') ||
+    git('rev-list', '--max-parents=0', 'HEAD').split('\n').at(-1)!
+  );
+}
+
+function headCommit(): string {
+  return execFileSync('git', ['rev-parse', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim();
+}

@@ -1,0 +1,26 @@
+// `npm test -- edge`: certificates, domains and what Caddy does with requests (test/edge/), with the real Caddy and an
+// authority of our own, on ports 80 and 443 of a network namespace that nobody else sees. Words pick files.
+import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { root } from '../processes.ts';
+import { pickFiles, runTestFiles } from './test-files.ts';
+
+/** All lead to this machine: the authority looks for them there. */
+const NAMES =
+  'acme.test apps.test shop.apps.test blog.apps.test shop--main.apps.test www.shop.test shop.test next.shop.test one.test two.test three.test four.test wild.apps.test away.shop.test limited.shop.test clock.shop.test stranger.test shop.apps.example.net';
+
+export async function run(words: readonly string[]): Promise<number> {
+  const files = pickFiles(globSync('test/edge/*.test.ts', { cwd: root }).sort(), words);
+  const folder = mkdtempSync(path.join(tmpdir(), 'platform-edge-test-'));
+  const hosts = path.join(folder, 'hosts');
+  writeFileSync(hosts, `127.0.0.1 localhost ${NAMES}\n`, { mode: 0o644 });
+  try {
+    const isRoot = process.getuid?.() === 0;
+    const inside = 'ip link set lo up && mount --bind "$0" /etc/hosts && exec "$@"';
+    const flags = [isRoot ? '-mn' : '-Urmn', '--propagation', 'private'];
+    return await runTestFiles(files, ['--test-concurrency=1'], ['unshare', ...flags, 'sh', '-c', inside, hosts]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,19 @@
+// `npm test -- frameworks`: the table of frameworks (test/frameworks/main.ts) in a process with the flags of the
+// product. It installs from the registry. Words pick apps; `rows` is the whole table, of which FRAMEWORK_ROWS=today
+// takes three; `--skew` is no table, but pages of two frameworks that are left open across a deployment.
+import { nodeFlags } from '#core/node-flags.mjs';
+import { root, runProgram } from '../processes.ts';
+import { runTestFiles } from './test-files.ts';
+
+export async function run(words: readonly string[]): Promise<number> {
+  const apps = words.filter((word) => !['rows', '--skew'].includes(word));
+  let code = 0;
+  if (words.length === 0 || words.includes('rows') || apps.length > 0) {
+    const chosen = process.env['FRAMEWORK_ROWS'] === 'today' ? ['--today'] : apps;
+    const args = [...nodeFlags, 'test/frameworks/main.ts', ...chosen];
+    code = (await runProgram(process.execPath, args, { cwd: root, show: true })).code;
+  }
+  if (words.length === 0 || words.includes('--skew'))
+    code = (await runTestFiles(['test/frameworks/skew-protection.test.ts'], [])) || code;
+  return code;
+}

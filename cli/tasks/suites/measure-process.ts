@@ -1,0 +1,90 @@
+// Measures what a test process used: user and system time of itself and of all processes below it. run-files.ts has
+// each test process import this module. Linux only; elsewhere the time of the process alone.
+import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { root } from '../processes.ts';
+
+/** CPU seconds (user and system) of a test file, or of a process of several, by its path in the checkout. */
+export interface Measure {
+  readonly file: string;
+  readonly cpuSeconds: number;
+}
+
+/** Names the file that gets a line for each measure. */
+export const MEASURES_VARIABLE = 'TEST_MEASURES';
+/** Of the clock in /proc, on every Linux that Node runs on. */
+const TICKS_PER_SECOND = 100;
+
+const place = process.env[MEASURES_VARIABLE];
+// Only in the process of a test file, not in what it starts.
+delete process.env[MEASURES_VARIABLE];
+const entry = process.argv[1] ?? '';
+if (place !== undefined && /\.test\.m?[jt]s$/.test(entry))
+  process.on('exit', () => writeMeasure({ file: path.relative(root, entry), cpuSeconds: usedSeconds() }));
+
+/** Writes a measure for run-files.ts; nothing where nobody asked for it. */
+export function writeMeasure(measure: Measure): void {
+  if (place !== undefined) appendFileSync(place, `${JSON.stringify(measure)}\n`);
+}
+
+/** The measures of a run; none where no process wrote one. */
+export function readMeasures(file: string): readonly Measure[] {
+  try {
+    const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+    return lines.map((line) => JSON.parse(line) as Measure);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/** CPU seconds of this process, of its children that ended and of all that run below it now. */
+export function usedSeconds(): number {
+  const { user, system } = process.cpuUsage();
+  const own = (user + system) / 1e6;
+  if (process.platform !== 'linux') return own;
+  const all = new Map<number, { readonly parent: number; readonly own: number; readonly ended: number }>();
+  for (const name of readdirSync('/proc')) {
+    const fields = /^\d+$/.test(name) ? statOf(name) : null;
+    if (fields === null) continue;
+    const [parent, ...ticks] = [1, 11, 12, 13, 14].map((at) => Number(fields[at]));
+    const [userTicks, systemTicks, childUser, childSystem] = ticks.map((count) => count / TICKS_PER_SECOND);
+    all.set(Number(name), {
+      parent: parent!,
+      own: userTicks! + systemTicks!,
+      ended: childUser! + childSystem!,
+    });
+  }
+  let below = 0;
+  for (const [pid, one] of all) {
+    if (pid === process.pid) below += one.ended;
+    else if (isBelow(pid, (id) => all.get(id)?.parent)) below += one.own + one.ended;
+  }
+  return own + below;
+}
+
+/** CPU seconds of the whole machine since it started, without those that waited for disks. Linux only. */
+export function machineSeconds(): number {
+  const [user, nice, system, , , interrupts, softInterrupts] = readFileSync('/proc/stat', 'utf8')
+    .split('\n', 1)[0]!
+    .trim()
+    .split(/\s+/)
+    .slice(1)
+    .map(Number) as [number, number, number, number, number, number, number];
+  return (user + nice + system + interrupts + softInterrupts) / TICKS_PER_SECOND;
+}
+
+/** The fields of /proc/<pid>/stat behind the name, which may hold anything; null once the process has ended. */
+function statOf(pid: string): readonly string[] | null {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return text.slice(text.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return null;
+  }
+}
+
+function isBelow(pid: number, parentOf: (pid: number) => number | undefined): boolean {
+  for (let at = parentOf(pid); at !== undefined && at > 1; at = parentOf(at)) if (at === process.pid) return true;
+  return false;
+}

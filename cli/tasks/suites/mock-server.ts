@@ -1,0 +1,23 @@
+// `npm test -- mock-server`: the suites of bindings with workers in Node, whose bindings come from the mock server.
+import { allTestFiles, runTestFiles } from './test-files.ts';
+
+const SUITES = [
+  'contract/database-binding',
+  'contract/event-bindings',
+  'integration/state',
+  'integration/files',
+  'integration/large-files',
+  'integration/auth',
+  'integration/ai-socket',
+  'integration/cache-binding',
+];
+
+/** @param words options for node:test. */
+export function run(words: readonly string[]): Promise<number> {
+  process.env['TEST_BINDINGS'] = 'node';
+  const files = allTestFiles().filter((file) => SUITES.some((part) => file.includes(part)));
+  return runTestFiles(
+    files,
+    words.filter((word) => word.startsWith('--')),
+  );
+}

@@ -1,0 +1,89 @@
+// Runs one suite of the table (test/suites.ts), or a part of it: looks for what it needs, sets its variables, starts
+// its files or its own module, and measures what it cost.
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import type { Suite } from '#test/suites.ts';
+import { root, runProgram } from '../processes.ts';
+import { recordCosts } from './costs.ts';
+import { machineSeconds, usedSeconds } from './measure-process.ts';
+import { allTestFiles, pickFiles, runTestFiles } from './test-files.ts';
+
+/** How a suite ended. */
+export interface SuiteEnd {
+  readonly code: number;
+  /** User and system time of all its processes. */
+  readonly cpuSeconds: number;
+  readonly wallSeconds: number;
+}
+
+/**
+ * Runs a suite.
+ *
+ * @param words which of its parts or files, and options for node:test; none for all of it.
+ */
+export async function runSuite(suite: Suite, words: readonly string[]): Promise<SuiteEnd> {
+  const began = performance.now();
+  const clock = suite.measuresMachine === true ? machineSeconds : usedSeconds;
+  const before = clock();
+  const end = (code: number): SuiteEnd => ({
+    code,
+    cpuSeconds: clock() - before,
+    wallSeconds: (performance.now() - began) / 1000,
+  });
+  const missing = missingPackages(suite);
+  if (missing.length > 0) {
+    process.stderr.write(`npm test -- ${suite.name} needs packages: apt-get install ${missing.join(' ')}\n`);
+    return end(1);
+  }
+  for (const folder of suite.installs ?? []) {
+    const code = await install(folder);
+    if (code !== 0) return end(code);
+  }
+  for (const [name, value] of Object.entries(suite.environment ?? {})) process.env[name] ??= value;
+  const ended = end(suite.own === true ? await runOwn(suite, words) : await runFiles(suite, words));
+  const named = words.filter((word) => !word.startsWith('--'));
+  if (process.env['TEST_RECORD'] === '1' && ended.code === 0 && named.length <= 1)
+    recordCosts([{ file: [suite.name, ...named].join(' '), cpuSeconds: ended.cpuSeconds }]);
+  return ended;
+}
+
+/** The test files of a suite that are not another suite's. */
+export function filesOf(suite: Suite, files: readonly string[] = allTestFiles()): readonly string[] {
+  return files.filter((file) => file.startsWith(suite.folder));
+}
+
+/** The Debian packages that a suite needs and this machine lacks; none where there is no dpkg to ask. */
+export function missingPackages({ packages = [] }: Suite): readonly string[] {
+  return packages.filter((name) => {
+    const { status, stdout, error } = spawnSync('dpkg-query', ['-W', '-f=${Status}', name], { encoding: 'utf8' });
+    return error === undefined && (status !== 0 || !stdout.endsWith(' installed'));
+  });
+}
+
+async function install(folder: string): Promise<number> {
+  if (existsSync(path.join(root, folder, 'node_modules/.package-lock.json'))) return 0;
+  process.stdout.write(`npm ci in ${folder}\n`);
+  const { code, output } = await runProgram('npm', ['ci', '--no-audit', '--no-fund'], { cwd: path.join(root, folder) });
+  if (code !== 0) process.stderr.write(output);
+  return code;
+}
+
+async function runOwn(suite: Suite, words: readonly string[]): Promise<number> {
+  const module = (await import(`./${suite.name}.ts`)) as { run(words: readonly string[]): Promise<number> };
+  return module.run(words);
+}
+
+async function runFiles(suite: Suite, words: readonly string[]): Promise<number> {
+  const options = words.filter((word) => word.startsWith('--'));
+  const named = words.filter((word) => !word.startsWith('--'));
+  const all = filesOf(suite);
+  const files = pickFiles(all, named);
+  if (files.length === 0) {
+    process.stderr.write(
+      `No file of the suite ${suite.name} has ${named.join(' or ')} in its path: ${all.join(', ')}\n`,
+    );
+    return 2;
+  }
+  return runTestFiles(files, [`--test-concurrency=${suite.jobs ?? 2}`, ...options]);
+}

@@ -1,0 +1,21 @@
+// `npm test -- upgrade`: from the packed program of an earlier commit to this one and back, and upgrades and restores
+// that are killed (test/upgrade/). It installs from the registry.
+import { globSync } from 'node:fs';
+import { root, runProgram } from '../processes.ts';
+import { runTestFiles } from './test-files.ts';
+
+/** The end of the issue before the one that brought `platform upgrade`; test/upgrade/ packs it. */
+export const COMMIT_BEFORE = 'd7990f9';
+
+/** @param words which of its files; none for all. */
+export async function run(words: readonly string[]): Promise<number> {
+  const files = globSync('test/upgrade/*.test.ts', { cwd: root })
+    .sort()
+    .filter((file) => words.length === 0 || words.some((word) => file.includes(`/${word}.test.ts`)));
+  const { code } = await runProgram('git', ['cat-file', '-e', `${COMMIT_BEFORE}^{commit}`], { cwd: root });
+  if (code !== 0) {
+    process.stderr.write(`The suite upgrade needs commit ${COMMIT_BEFORE}: git fetch --unshallow\n`);
+    return 1;
+  }
+  return runTestFiles(files, ['--test-concurrency=1']);
+}

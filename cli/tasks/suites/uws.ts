@@ -1,0 +1,24 @@
+// `npm test -- uws`: the listener over uWebSockets.js, a package of bench/ that needs a newer C library than Debian 12
+// has: its contract, and workers served by it.
+import { nodeFlags } from '#core/node-flags.mjs';
+import { root, runProgram } from '../processes.ts';
+
+const WORKERS = ['worker-basics', 'request-bodies', 'streamed-responses', 'fetched-bodies', 'websocket', 'bad-workers'];
+
+/** @param words `contract` or `workers`; none for both. */
+export async function run(words: readonly string[]): Promise<number> {
+  const isChosen = (part: string): boolean => words.length === 0 || words.includes(part);
+  let code = 0;
+  if (isChosen('contract')) code = await overUws(['test/contract/listener-uws.test.ts'], { UWS_REQUIRED: '1' });
+  if (isChosen('workers'))
+    for (const part of WORKERS) code ||= await overUws([`test/integration/${part}.test.ts`], { TEST_LISTENER: 'uws' });
+  return code;
+}
+
+/** One file a process: those that it starts do not inherit the library. */
+async function overUws(files: readonly string[], environment: Readonly<Record<string, string>>): Promise<number> {
+  const flags = [...nodeFlags, '--no-warnings', '--test-reporter=spec', '--test-force-exit'];
+  const args = [process.execPath, ...flags, ...files];
+  const env = { ...process.env, ...environment };
+  return (await runProgram('.ci/with-new-glibc', args, { cwd: root, show: true, env })).code;
+}
