@@ -240,7 +240,8 @@ export const suites: readonly Suite[] = [
 /** Which rung runs a test file: `check` for those of `npm run check`, otherwise `quick` or the name of a suite. */
 export function rungOf(file: string): string {
   if (file === 'test/tidy.test.ts' || file.startsWith('test/types/')) return 'check';
-  const among = suites.filter(({ folder, own, parts }) => file.startsWith(folder) && !(own && parts !== undefined));
+  // Some suites run files of the quick rung in another way.
+  const among = suites.filter(({ folder }) => file.startsWith(folder) && !QUICK_FOLDERS.includes(folder));
   const suite = among.toSorted((a, b) => b.folder.length - a.folder.length)[0];
   if (suite !== undefined) return suite.name;
   return QUICK_FOLDERS.some((folder) => file.startsWith(folder)) ? 'quick' : 'none';

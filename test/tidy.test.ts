@@ -6,6 +6,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { readSources } from '#cli/tasks/sources.ts';
+import { costFindings } from './tidy/cost-rules.ts';
 import { commentFindings, documentFindings } from './tidy/document-rules.ts';
 import { importFindings } from './tidy/import-rules.ts';
 import { sourceFindings } from './tidy/source-rules.ts';
@@ -40,4 +41,8 @@ test('no word of the banned list is used', () => {
 
 test('every path, link and command in the documents leads somewhere', () => {
   expectNone(documentFindings(sources, exists));
+});
+
+test('the quick rung is cheap, and each test file is run by a command', () => {
+  expectNone(costFindings(sources));
 });

@@ -1,6 +1,6 @@
 // `node cli/run.mjs :faults`: plants small faults in product files, one at a time, and looks whether the tests that the
 // file reaches notice. `--seed=TEXT` (default: the commit) draws the faults, `--count=N` (12) says how many, `--only=N`
-// takes one of them, `--list` plants nothing, `--checkout=FOLDER` tries them on another checkout, with all the tests that
+// takes one of them, `--list` plants nothing, `--checkout=FOLDER` tries them on another checkout, with the tests that
 // its own `npm test` runs. Files are put back, also after Ctrl-C. Not packed.
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
