@@ -15,6 +15,11 @@ export interface Suite {
   readonly packages?: readonly string[];
   /** Folders with a package.json of their own whose dependencies it needs. */
   readonly installs?: readonly string[];
+  /**
+   * Modules of test/setup/: the suite runs the files of the quick rung that import one of them, and skip tests where
+   * what it needs is not installed.
+   */
+  readonly importing?: readonly string[];
   /** Started by a module of its own, cli/tasks/suites/<name>.ts, rather than as test files. */
   readonly own?: boolean;
   /**
@@ -130,6 +135,21 @@ export const suites: readonly Suite[] = [
     own: true,
     parts: ['all'],
     covers: ['runtime/engine/guest/'],
+  },
+  {
+    name: 'packages',
+    proves: 'Packages of npm that people use in workers, and clients of models, work unmodified.',
+    folder: 'test/integration/',
+    importing: ['packages', 'ai-clients', 'ai-models', 'mcp-servers'],
+    installs: ['test/packages'],
+  },
+  {
+    name: 'redis',
+    proves: 'The stores over a real Redis keep to the contract of their kind.',
+    folder: 'test/contract/',
+    importing: ['redis'],
+    packages: ['redis-server'],
+    covers: ['runtime/stores/cache-redis.ts', 'control/sign-in/session-store-redis.ts'],
   },
   {
     name: 'uws',

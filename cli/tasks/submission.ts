@@ -8,7 +8,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { nodeFlags } from '#core/node-flags.mjs';
-import { rungOf, suites, type Suite } from '#test/suites.ts';
+import { suites, type Suite } from '#test/suites.ts';
 import { root, runProgram } from './processes.ts';
 import { chooseParts, SHARES, type Choice, type Part } from './suites/choose.ts';
 import { costOf, readCosts, type Costs } from './suites/costs.ts';
@@ -73,14 +73,12 @@ function partsOf(costs: Costs, changed: readonly string[]): readonly Part[] {
       });
     }
     const covered = changed.some((file) => covers.some((prefix) => file.startsWith(prefix))) ? 1 : null;
-    return filesOf(suite, files)
-      .filter((file) => rungOf(file) === name)
-      .map((file) => ({
-        suite: name,
-        name: path.basename(file, '.test.ts'),
-        cost: costOf(costs, file) * share,
-        distance: reached.distanceOf(file) ?? covered,
-      }));
+    return filesOf(suite, files).map((file) => ({
+      suite: name,
+      name: path.basename(file, '.test.ts'),
+      cost: costOf(costs, file) * share,
+      distance: reached.distanceOf(file) ?? covered,
+    }));
   });
 }
 

@@ -1,9 +1,9 @@
 // Runs one suite of the table (test/suites.ts), or a part of it: looks for what it needs, sets its variables, starts
 // its files or its own module, and measures what it cost.
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Suite } from '#test/suites.ts';
+import { rungOf, type Suite } from '#test/suites.ts';
 import { root, runProgram } from '../processes.ts';
 import { recordCosts } from './costs.ts';
 import { machineSeconds, usedSeconds } from './measure-process.ts';
@@ -48,9 +48,11 @@ export async function runSuite(suite: Suite, words: readonly string[]): Promise<
   return ended;
 }
 
-/** The test files of a suite that are not another suite's. */
-export function filesOf(suite: Suite, files: readonly string[] = allTestFiles()): readonly string[] {
-  return files.filter((file) => file.startsWith(suite.folder));
+/** The test files that a suite runs. */
+export function filesOf({ name, importing }: Suite, files: readonly string[] = allTestFiles()): readonly string[] {
+  if (importing === undefined) return files.filter((file) => rungOf(file) === name);
+  const imports = new RegExp(`setup/(?:${importing.join('|')})\\.ts'`);
+  return files.filter((file) => rungOf(file) === 'quick' && imports.test(readFileSync(path.join(root, file), 'utf8')));
 }
 
 /** The Debian packages that a suite needs and this machine lacks; none where there is no dpkg to ask. */
