@@ -19,6 +19,8 @@ export default {
   },
 };`;
 const yaml = 'auth:\n  binding: PLATFORM_AUTH\n';
+/** Passwords that cost a hundredth: how dear one is, is the fact of a test of its own. */
+const cheap = { secret: Buffer.alloc(32, 9), passwordCost: 128 };
 
 let databases: TestDatabases;
 const work = new HostWork();
@@ -34,7 +36,7 @@ before(async () => {
   const users = createUsers({
     databases: databases.client,
     work,
-    secret: Buffer.alloc(32, 9),
+    ...cheap,
     protocol: 'http',
     deliversMail: false,
     sendMail: async (mail) => void mails.push(mail),
@@ -67,7 +69,7 @@ before(async () => {
   const withLetters = createUsers({
     databases: databases.client,
     work,
-    secret: Buffer.alloc(32, 9),
+    ...cheap,
     protocol: 'http',
     deliversMail: true,
     sendMail: (mail) => {
@@ -382,7 +384,7 @@ test('over https sessions have cookies that no other host can set, and only thes
   const users = createUsers({
     databases: databases.client,
     work,
-    secret: Buffer.alloc(32, 9),
+    ...cheap,
     protocol: 'https',
     deliversMail: false,
     sendMail: async () => {},
@@ -492,7 +494,7 @@ test('nothing of sign-in is printed past the log, and what goes wrong is in it w
       },
     },
     work,
-    secret: Buffer.alloc(32, 9),
+    ...cheap,
     protocol: 'http',
     deliversMail: false,
     sendMail: () => Promise.reject(new Error('no postman')),

@@ -52,7 +52,7 @@ export async function openAuth(
 }
 
 function optionsOf(
-  { databases, work, secret, deliversMail, sendMail, log }: UsersParts,
+  { databases, work, secret, deliversMail, sendMail, log, passwordCost }: UsersParts,
   { namespace, origin, askedAt = origin, vars }: AuthSite,
   queue: PasswordQueue,
 ): BetterAuthOptions {
@@ -86,7 +86,7 @@ function optionsOf(
     },
     emailAndPassword: {
       enabled: true,
-      password: createPasswords(work, queue),
+      password: createPasswords(work, queue, passwordCost),
       requireEmailVerification,
       revokeSessionsOnPasswordReset: true,
       onExistingUserSignUp: ({ user }) =>

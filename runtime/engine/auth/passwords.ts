@@ -7,8 +7,10 @@ import { callOfUsers } from '../bindings/auth.ts';
 import type { HostWork, WorkFor } from '../work/host-work.ts';
 import type { PasswordQueue } from './users.ts';
 
-const options = { N: 16384, r: 16, p: 1, length: 64, maxmem: 128 * 16384 * 16 * 2 };
-/** What one takes. */
+/** N of scrypt. */
+const COST = 16_384;
+const scrypt = { r: 16, p: 1, length: 64, maxmem: 128 * COST * 16 * 2 };
+/** What one takes at that cost. */
 const HASH_MS = 35;
 /** Passwords of one project that are hashed for requests: two to five seconds of waiting. */
 const WAITING_MAX = 50;
@@ -19,8 +21,12 @@ interface Passwords {
   verify(given: { readonly hash: string; readonly password: string }): Promise<boolean>;
 }
 
-/** @param queue of the project. */
-export function createPasswords(work: HostWork, queue: PasswordQueue): Passwords {
+/**
+ * @param queue of the project.
+ * @param cost N of scrypt.
+ */
+export function createPasswords(work: HostWork, queue: PasswordQueue, cost = COST): Passwords {
+  const options = { ...scrypt, N: cost };
   const requests: WorkFor = {
     owner: { isOver: false, reserveCpu() {}, settleCpu() {} },
     isolate: { memory: { whole: queue } },

@@ -27,6 +27,8 @@ export interface UsersParts {
   /** E-mails reach people: then addresses are confirmed by them, unless a project says otherwise. */
   readonly deliversMail: boolean;
   readonly log: (level: 'warn' | 'error', message: string) => void;
+  /** N of scrypt; better-auth's own by default. Tests hash many passwords, and have less. */
+  readonly passwordCost?: number;
 }
 
 /** An app as its visitors see it. */
