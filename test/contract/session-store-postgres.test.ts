@@ -1,12 +1,16 @@
 // The suite of session stores over Postgres.
-import { after } from 'node:test';
+import { after, before } from 'node:test';
 import { createPostgresSessions } from '#control/sign-in/session-store-postgres.ts';
-import { startControl } from '#test/setup/control.ts';
+import { startControl, type TestControl } from '#test/setup/control.ts';
 import { testSessionStore } from './session-store.ts';
 
-const control = await startControl();
+let control: TestControl;
+let accountId: string;
+before(async () => {
+  control = await startControl();
+  ({ accountId } = await control.account('bob'));
+});
 after(() => control.close());
-const { accountId } = await control.account('bob');
 
 testSessionStore('postgres', async () => ({
   store: createPostgresSessions(control.sql),

@@ -1,6 +1,6 @@
 // The suite of session stores over a real Redis, where there is one.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { openLog } from '#core/log/log.ts';
 import { openSignIn } from '#control/sign-in/open.ts';
 import { openRedisSessions } from '#control/sign-in/session-store-redis.ts';
@@ -8,7 +8,10 @@ import { noRedis, startRedis } from '#test/setup/redis.ts';
 import { testSessionStore } from './session-store.ts';
 
 if (noRedis === false) {
-  const redis = await startRedis();
+  let redis: Awaited<ReturnType<typeof startRedis>>;
+  before(async () => {
+    redis = await startRedis();
+  });
   after(() => redis.close());
   let cases = 0;
   testSessionStore('redis', async () => {

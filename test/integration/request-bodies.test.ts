@@ -1,11 +1,11 @@
+// Bodies of requests, by every way in which a worker reads them.
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
-import { after, test } from 'node:test';
-import { startHandler } from '#test/setup/handler.ts';
+import { after, before, test } from 'node:test';
+import { startHandler, type TestHandler, type TestResponse } from '#test/setup/handler.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 
-const handler = await startHandler({
-  app: `export default {
+const code = `export default {
   async fetch(request, env, context) {
     const { pathname } = new URL(request.url);
     const type = request.headers.get('content-type');
@@ -25,11 +25,15 @@ const handler = await startHandler({
       default: return new Response(String(request.body === null));
     }
   },
-};`,
+};`;
+
+let handler: TestHandler;
+before(async () => {
+  handler = await startHandler({ app: code });
 });
 after(() => handler.close());
 
-const post = (path: string, body: string | Uint8Array, type = 'text/plain'): ReturnType<typeof handler.fetch> =>
+const post = (path: string, body: string | Uint8Array, type = 'text/plain'): Promise<TestResponse> =>
   handler.fetch('app', path, { method: 'POST', body, headers: { 'content-type': type } });
 
 test('a body comes in byte for byte, whether it is text or not, however it is read', async () => {

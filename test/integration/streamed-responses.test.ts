@@ -1,8 +1,9 @@
+// Bodies of responses as streams: whole, in order, in time, and cancelled.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
-import { after, test } from 'node:test';
-import { notOverUws, startHandler } from '#test/setup/handler.ts';
+import { after, before, test } from 'node:test';
+import { notOverUws, startHandler, type TestHandler } from '#test/setup/handler.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 
 const code = `
@@ -128,7 +129,10 @@ export default {
   },
 };`;
 
-const handler = await startHandler({ app: code });
+let handler: TestHandler;
+before(async () => {
+  handler = await startHandler({ app: code });
+});
 after(() => handler.close());
 
 async function open(path: string): Promise<IncomingMessage> {

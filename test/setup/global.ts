@@ -1,15 +1,26 @@
 // Before and after a whole test run (`npm test`): one Postgres for all files, when one of them wants it.
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { startTestPostgres } from './postgres-server.ts';
 
 let server: { stop(): Promise<void> } | null = null;
 
 export async function globalSetup(): Promise<void> {
   const files = process.argv.filter((word) => word.endsWith('.test.ts'));
-  if (files.some((file) => /setup\/(?:events-)?postgres\.ts/.test(readFileSync(file, 'utf8'))))
-    server = await startTestPostgres();
+  if (files.some((file) => reachesPostgres(path.resolve(file), new Set()))) server = await startTestPostgres();
 }
 
 export async function globalTeardown(): Promise<void> {
   await server?.stop();
+}
+
+/** Whether a file imports postgres.ts of this folder, by way of others too: startControl opens a database. */
+function reachesPostgres(file: string, seen: Set<string>): boolean {
+  if (file === path.join(import.meta.dirname, 'postgres.ts')) return true;
+  if (seen.has(file) || !existsSync(file)) return false;
+  seen.add(file);
+  const imports = readFileSync(file, 'utf8').matchAll(/from '(#test\/setup|\.)\/([a-z0-9-]+\.ts)'/g);
+  return [...imports].some(([, folder, name]) =>
+    reachesPostgres(path.join(folder === '.' ? path.dirname(file) : import.meta.dirname, name!), seen),
+  );
 }

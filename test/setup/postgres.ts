@@ -10,20 +10,25 @@ let open = 0;
 let over = false;
 let ownServer: ReturnType<typeof startTestPostgres> | null = null;
 
-// This hook comes before those of the file, which close its databases: the last of them stops the server.
+// This hook comes before those of the file, which close its databases: the last of them stops the server. Where files
+// share a process, it is a hook of the first of them: the next one that wants a server starts another.
 after(async () => {
   over = true;
   await stopWhenDone();
 });
 
 async function stopWhenDone(): Promise<void> {
-  if (over && open === 0) await (await ownServer)?.stop();
+  if (!over || open > 0 || ownServer === null) return;
+  const server = ownServer;
+  ownServer = null;
+  for (const name of [ownerVariable, engineVariable]) delete process.env[name];
+  await (await server).stop();
 }
 
 /** A fresh migrated database, dropped by `close`. `engineUrl` is of the role that engines have. */
 export async function createTestDatabase(): Promise<{ url: string; engineUrl: string; close(): Promise<void> }> {
-  if (process.env[ownerVariable] === undefined || ownServer !== null) await (ownServer ??= startTestPostgres());
   open++;
+  if (process.env[ownerVariable] === undefined || ownServer !== null) await (ownServer ??= startTestPostgres());
   const server = process.env[ownerVariable]!;
   const name = `test_${process.pid}_${++databases}`;
   const maintenance = openPostgres({ url: urlOfDatabase(server, 'postgres'), name: 'test', connectionsMax: 1 });
