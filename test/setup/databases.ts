@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
+import { after, before, type TestContext } from 'node:test';
 import { type DatabaseLimits, defaultLimits } from '#core/limits.ts';
 import { ops } from '#runtime/databases/protocol/frames.ts';
 import { startDatabaseService, type DatabaseService, type TcpOptions } from '#runtime/databases/service/service.ts';
@@ -78,4 +78,43 @@ export async function ask(
 export async function query(client: DatabaseClient, sql: string, values: unknown[] = [], place = at): Promise<unknown> {
   const { e, r } = await ask(client, ops.query, [sql, values], place);
   return e ?? r;
+}
+
+/** A service that the tests of a file share, each with a namespace of its own. */
+export interface SharedDatabases {
+  /** What a test needs of it. @param namespace that no other test of the file names. */
+  of(namespace: string): Namespace;
+}
+
+interface Namespace extends Omit<TestDatabases, 'close'> {
+  /** Its database `main`. */
+  readonly at: typeof at;
+  /** Where its files are. */
+  readonly folder: string;
+  place(resource: string): typeof at;
+  /** As {@link ask}, of its database `main` where no other is named. */
+  ask(op: number, args: unknown, place?: typeof at, transaction?: number): Promise<Record<string, unknown>>;
+  query(sql: string, values?: unknown[], place?: typeof at): Promise<unknown>;
+}
+
+/** Starts a service before the tests of the file that calls this, and closes it after them. */
+export function shareDatabases(...options: Parameters<typeof startDatabases>): SharedDatabases {
+  let databases: TestDatabases;
+  before(async () => {
+    databases = await startDatabases(...options);
+  });
+  after(() => databases.close());
+  return {
+    of(namespace) {
+      const main = { namespace, resource: 'main' };
+      return {
+        ...databases,
+        at: main,
+        folder: join(databases.directory, namespace),
+        place: (resource) => ({ namespace, resource }),
+        ask: (op, args, place = main, transaction = 0) => ask(databases.client, op, args, place, transaction),
+        query: (sql, values = [], place = main) => query(databases.client, sql, values, place),
+      };
+    },
+  };
 }

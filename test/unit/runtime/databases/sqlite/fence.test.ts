@@ -9,7 +9,7 @@ import { SqlRefusal } from '#core/database-request.ts';
 import { Connection } from '#runtime/databases/sqlite/connection.ts';
 import { splitStatements } from '#runtime/databases/sqlite/sql-text.ts';
 import { toRefusal } from '#runtime/databases/sqlite/sqlite-errors.ts';
-import { createSeededRandom } from '#test/setup/seeded-random.ts';
+import { createSeededRandom, fuzzRounds } from '#test/setup/seeded-random.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'platform-test-'));
 let connection: Connection;
@@ -322,7 +322,7 @@ test('random SQL reaches nothing but its database', () => {
     }
     assert.equal(connection.inTransaction, false, message);
   };
-  for (let round = 0; round < 4000; round++) attempt(random.text(pieces, 8));
+  for (let round = 0; round < fuzzRounds(400); round++) attempt(random.text(pieces, 8));
   assert.deepEqual(
     readdirSync(folder).toSorted(),
     ['main.sqlite', 'main.sqlite-shm', 'main.sqlite-wal'],

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
 import { limitedChange, shapeOf, shapeSql } from '#runtime/databases/sqlite/limited-changes.ts';
-import { createSeededRandom } from '#test/setup/seeded-random.ts';
+import { createSeededRandom, fuzzRounds } from '#test/setup/seeded-random.ts';
 
 const tables = [
   'CREATE TABLE t (id INTEGER PRIMARY KEY, a, b)',
@@ -60,7 +60,7 @@ test('what they change, return and refuse is what SQLite changes, returns and re
   const random = createSeededRandom();
   t.diagnostic(`FUZZ_SEED=${random.seed}`);
   let accepted = 0;
-  for (let round = 0; round < 3000; round++) {
+  for (let round = 0; round < fuzzRounds(300); round++) {
     const { begin, target, set, where, returning, order, limit } = pieces;
     const change = random.pick(['UPDATE ', 'UPDATE OR IGNORE ', 'DELETE FROM ']);
     const words = [
@@ -89,7 +89,7 @@ test('what they change, return and refuse is what SQLite changes, returns and re
     assert.deepEqual(got, expected, `${table}\n${sql}`);
     if (expected !== null) accepted++;
   }
-  assert.ok(accepted > 200, String(accepted));
+  assert.ok(accepted > 20, String(accepted));
 });
 
 /** Rows that it returns and what is in the table afterwards; null when it is refused. */
