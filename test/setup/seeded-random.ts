@@ -1,4 +1,5 @@
 // Repeatable randomness for differential tests: the seed is printed with a failure and can be set with FUZZ_SEED.
+// FUZZ_TIMES=10 has each test try ten times as many inputs.
 
 export interface SeededRandom {
   readonly seed: number;
@@ -23,4 +24,9 @@ export function createSeededRandom(): SeededRandom {
     pick,
     text: (pieces, most) => Array.from({ length: 1 + below(most) }, () => pick(pieces)).join(''),
   };
+}
+
+/** How many inputs a test tries: so many in the quick rung, more in the suite `fuzz`. */
+export function fuzzRounds(quick: number): number {
+  return quick * Number(process.env['FUZZ_TIMES'] ?? 1);
 }

@@ -32,10 +32,13 @@ test('no module of the platform loads the 680 files of the package', () => {
       cwd: root,
       exclude: ['cli/tasks/**', '**/node_modules/**'],
     },
-  ).filter((file) =>
-    readImports(file, readFileSync(path.join(root, file), 'utf8')).some(
-      ({ specifier, typeOnly }) => !typeOnly && /^typebox(?:\/|$)/.test(specifier),
-    ),
-  );
+  ).filter((file) => {
+    const text = readFileSync(path.join(root, file), 'utf8');
+    // Few files hold the word, and parsing the others is the dear part.
+    return (
+      text.includes('typebox') &&
+      readImports(file, text).some(({ specifier, typeOnly }) => !typeOnly && /^typebox(?:\/|$)/.test(specifier))
+    );
+  });
   assert.deepEqual(found, []);
 });

@@ -473,15 +473,16 @@ test('a YAML syntax error has a place and hides what would follow from it', () =
 
 test('hostile files end in problems: nesting, aliases in aliases, many aliases, many keys', () => {
   const messages = (text: string) => parse(text).problems.map((problem) => problem.message);
-  assert.deepEqual(messages('['.repeat(60_000)), ['Values are nested too deeply']);
+  assert.deepEqual(messages('['.repeat(20_000)), ['Values are nested too deeply']);
   const bomb = `kind: &a [x, x]\nbuild: &b [*a, *a]\nout: &c [*b, *b]\nmain: [*c, *c]\n`;
   assert.equal(messages(bomb).length, 4);
   assert.deepEqual(messages('kind: &a [*a]'), ['kind must be one of static, ssr, dynamic, worker, not a list']);
   const many = `db:\n  A: &a users\n${Array.from({ length: 150 }, (_, index) => `  B${index}: *a\n`).join('')}`;
   assert.equal(messages(many)[0], 'More than 100 aliases');
-  const keys = Array.from({ length: 5000 }, (_, index) => `key${index}: 1\n`).join('');
-  assert.equal(messages(keys).length, 101);
-  assert.equal(messages(keys)[100], 'More than 100 problems; the others are left out');
+  const keys = Array.from({ length: 2000 }, (_, index) => `key${index}: 1\n`).join('');
+  const problems = messages(keys);
+  assert.equal(problems.length, 101);
+  assert.equal(problems[100], 'More than 100 problems; the others are left out');
 });
 
 test('a problem prints as file, line, column and message, with its hint below', () => {

@@ -7,7 +7,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import Database from 'better-sqlite3';
 import { openSqliteFile } from '#runtime/stores/sqlite-file.ts';
+import { fuzzRounds } from '#test/setup/seeded-random.ts';
 
 const isOpener = process.argv[2] === 'opener';
 
@@ -24,12 +26,28 @@ if (isOpener) {
   });
   process.send!('ready');
 } else {
-  test('four processes open two hundred new files at the same time', async () => {
+  test('a file whose lock SQLite does not wait for is tried again until it is free', async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'platform-test-'));
+    const other = new Database(join(folder, 'a.sqlite'));
+    other.exec('CREATE TABLE t (n INTEGER); BEGIN IMMEDIATE');
+    let tries = 0;
+    const { pragma } = Database.prototype;
+    t.mock.method(Database.prototype, 'pragma', function (this: Database.Database, ...given: [string]) {
+      if (++tries === 2) other.exec('COMMIT');
+      return pragma.apply(this, given);
+    });
+    const db = openSqliteFile(other.name);
+    assert.equal(tries, 2);
+    for (const each of [db, other]) each.close();
+    await rm(folder, { recursive: true });
+  });
+
+  test('four processes open new files at the same time', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'platform-test-'));
     const openers = Array.from({ length: 4 }, () => fork(import.meta.filename, ['opener']));
     await Promise.all(openers.map((opener) => once(opener, 'message')));
     const failures: unknown[] = [];
-    for (let n = 0; n < 200; n++) {
+    for (let n = 0; n < fuzzRounds(20); n++) {
       const answers = openers.map((opener) => once(opener, 'message'));
       for (const opener of openers) opener.send(join(folder, `${n}.sqlite`));
       for (const [answer] of await Promise.all(answers)) if (answer !== 'opened') failures.push(answer);

@@ -157,7 +157,7 @@ test('a Brotli decoder is counted as the window that its input asks for, and a s
     return codecBytes('brotliDecompress')(0, brotliCompressSync(Buffer.alloc(bytes, 'text'), { params })) - base;
   };
   for (const bits of [10, 14, 16, 17, 18, 22, 24])
-    assert.equal(ofWindow(bits, 20_000_000), 2 ** bits, `window ${bits}`);
+    assert.equal(ofWindow(bits, 2 ** bits + 1_000_000), 2 ** bits, `window ${bits}`);
   assert.equal(ofWindow(22, 10_000), 20_000);
   // The same as a stream whose end is not known.
   assert.equal(codecBytes('brotliDecompress')(0, new Uint8Array([0x0b])) - base, 2 ** 22);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isReport, type MetricsReport, type Sample } from '#runtime/engine/metrics/report.ts';
 import { MetricsTotals } from '#runtime/engine/metrics/totals.ts';
-import { createSeededRandom } from '#test/setup/seeded-random.ts';
+import { createSeededRandom, fuzzRounds } from '#test/setup/seeded-random.ts';
 
 const total = 'platform_entries_total';
 const own = 'platform_deployment_invocations_total';
@@ -80,7 +80,7 @@ test('what an engine sums as other by itself is other in the totals', () => {
 test('no total and no row goes backwards, whatever engines and deployments do', () => {
   const { seed, below } = createSeededRandom();
   const random = (): number => below(1000) / 1000;
-  for (let run = 0; run < 200; run++) {
+  for (let run = 0; run < fuzzRounds(20); run++) {
     const totals = new MetricsTotals({ deploymentsMax: 3 });
     const engines = new Map<string, Map<string, number>>();
     let last = new Map<string, number>();

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { RouteRecord } from '#core/manifest.ts';
 import { branchSlug } from '#core/names.ts';
 import { createRouteTable } from '#runtime/engine/router/route-table.ts';
-import { createSeededRandom } from '../../../../setup/seeded-random.ts';
+import { createSeededRandom, fuzzRounds } from '#test/setup/seeded-random.ts';
 
 const artifact = 'a'.repeat(64);
 
@@ -253,7 +253,7 @@ test('a table that was changed by project, many times over, answers as one that 
   const ids = ['d000000000001', 'd000000000002', 'd000000000003'];
   const current = new Map<string, RouteRecord>();
   const changed = createRouteTable(['localhost']);
-  for (let round = 0; round < 300; round++) {
+  for (let round = 0; round < fuzzRounds(30); round++) {
     const project = random.pick(names);
     const deployments = Object.fromEntries(
       ids

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { engineSecret } from '#runtime/supervisor/engines/engine-secret.ts';
+import { fuzzRounds } from '#test/setup/seeded-random.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'platform-secret-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -26,17 +27,20 @@ test('a file that a crash left empty is no secret: it is made anew', () => {
 });
 
 test('two that start on a folder that is not there yet have the same one', async () => {
-  // Both wait for the other before each folder, so that they come to it together.
+  // Both wait for the other before each folder, so that they come to it together: the first time without work, since
+  // one may start long after the other.
   const code = `const { workerData: { module, folder, rounds, meeting }, parentPort } = require('node:worker_threads');
     import(module).then(({ engineSecret }) => {
       const secrets = [];
       for (let round = 0; round < rounds; round++) {
-        for (Atomics.add(meeting, round, 1); Atomics.load(meeting, round) < 2;);
+        if (Atomics.add(meeting, round, 1) === 1) Atomics.notify(meeting, round);
+        else if (round === 0) Atomics.wait(meeting, round, 1);
+        while (Atomics.load(meeting, round) < 2);
         secrets.push(engineSecret({}, folder + '/' + round));
       }
       parentPort.postMessage(secrets);
     });`;
-  const rounds = 50;
+  const rounds = fuzzRounds(20);
   const meeting = new Int32Array(new SharedArrayBuffer(4 * rounds));
   const module = import.meta.resolve('#runtime/supervisor/engines/engine-secret.ts');
   const starter = async (): Promise<string[]> => {

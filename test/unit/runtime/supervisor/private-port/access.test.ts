@@ -6,7 +6,7 @@ import { connect, createServer as createSocketServer } from 'node:net';
 import { test } from 'node:test';
 import type { EngineState } from '#runtime/supervisor/private-port/state.ts';
 import { ask, codeOf, deliver, event, openEngine, openPort, TOKEN } from '#test/setup/private-port.ts';
-import { createSeededRandom } from '#test/setup/seeded-random.ts';
+import { createSeededRandom, fuzzRounds } from '#test/setup/seeded-random.ts';
 
 test('it is ready when an engine listens and nobody asked it to stop', async (t) => {
   const engines: EngineState[] = [];
@@ -82,7 +82,7 @@ test('raw bytes on the socket end with an answer or a cut, and the port goes on'
     'content-length: 5\r\n',
     'x'.repeat(50),
   ];
-  for (let run = 0; run < 100; run++) {
+  for (let run = 0; run < fuzzRounds(20); run++) {
     const socket = connect(port.port, '127.0.0.1');
     socket.on('error', () => {});
     socket.end(random.text(pieces, 8));

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { QuarantineState } from '#runtime/supervisor/private-port/state.ts';
 import { parseExposition } from '#test/setup/exposition-reader.ts';
 import { ask, codeOf, deliver, event, openEngine, openPort } from '#test/setup/private-port.ts';
-import { createSeededRandom } from '#test/setup/seeded-random.ts';
+import { createSeededRandom, fuzzRounds } from '#test/setup/seeded-random.ts';
 
 test('a delivery goes to a home of the deployment, and its answer comes back', async (t) => {
   const seen: string[] = [];
@@ -138,7 +138,7 @@ test('whatever a delivery holds, it is answered and never reaches an engine malf
     'é',
     '"',
   ];
-  for (let run = 0; run < 200; run++) {
+  for (let run = 0; run < fuzzRounds(20); run++) {
     const { status } = await deliver(port, random.text(pieces, 12));
     assert.ok(status === 400 || status === 200, `seed ${random.seed}: ${status}`);
   }

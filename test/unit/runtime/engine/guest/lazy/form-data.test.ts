@@ -4,7 +4,7 @@ import { Blob as GuestBlob, File as GuestFile } from '#runtime/engine/guest/web/
 import { FormData as GuestForm } from '#runtime/engine/guest/lazy/form-data.ts';
 import { Response as GuestResponse } from '#runtime/engine/guest/web/response.ts';
 import { connectGuestHost } from '#test/setup/guest-host.ts';
-import { createSeededRandom } from '#test/setup/seeded-random.ts';
+import { createSeededRandom, fuzzRounds } from '#test/setup/seeded-random.ts';
 
 connectGuestHost();
 
@@ -23,7 +23,7 @@ const pieces = ['a', 'name', ' ', '"', '\r\n', '\n', '\r', '\u00e9', '\u{1f4a9}'
 
 test('exchanges random forms with Node in both directions', async () => {
   const random = createSeededRandom();
-  for (let round = 0; round < 200; round++) {
+  for (let round = 0; round < fuzzRounds(20); round++) {
     const ours = new GuestForm();
     const theirs = new FormData();
     for (let index = random.below(5); index > 0; index--) {
