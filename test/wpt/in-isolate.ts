@@ -6,7 +6,7 @@ import { defaultLimits } from '#core/limits.ts';
 import { toWorkerText } from '#core/worker-text.ts';
 import { Deployment, type DeploymentParts } from '#runtime/engine/deployments/deployment.ts';
 import { createEngine } from '#runtime/engine/engine.ts';
-import { CHECK_MS } from '#runtime/engine/deployments/stuck-entry.ts';
+import { CHECK_MS } from '#runtime/engine/isolates/stuck-entry.ts';
 import type { Exchange } from '#runtime/engine/http/listener.ts';
 import { noServers } from '#runtime/engine/servers/server-link.ts';
 import type { WptCase } from './cases.ts';

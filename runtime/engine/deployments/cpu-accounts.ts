@@ -36,12 +36,6 @@ export class CpuAccounts implements CpuMeter {
     return this.#parts.limits.cpu[kind][this.#deployment.config.plan];
   }
 
-  /** Of a request, which timers and the like have as well, and of all that runs. */
-  *limitsMs(): Generator<number> {
-    yield this.#parts.limits.cpu.http[this.#deployment.config.plan];
-    for (const invocation of this.#running.values()) yield this.limitMs(invocation);
-  }
-
   /** Its share of an entry, unless it has a charge of its own for it. */
   chargeShare(invocation: AnyInvocation, shareMs: number): void {
     if (invocation.charged) return;

@@ -14,7 +14,6 @@ import { Dispatch, type DispatchedIsolate } from './dispatch.ts';
 import { deathOf, endOfEvent } from './isolate-death.ts';
 import { RunningInvocations } from './running-invocations.ts';
 import { StrayOwner } from './stray-owner.ts';
-import { checksUntilStuck } from './stuck-entry.ts';
 import { WorkerStart } from './worker-start.ts';
 
 const HANDLES_MAX = 1000;
@@ -220,12 +219,8 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
 
   /** Called often while entries run: notices an isolate that died without a word, and an entry that does not end. */
   checkAlive(): void {
-    this.#isolate.checkAlive(this.#checksMax);
+    this.#isolate.checkAlive();
   }
-
-  #checksMax = (): number =>
-    // The entry that starts it brings its first requests as well.
-    checksUntilStuck(this.#accounts.limitsMs(), this.isStarting ? this.#parts.limits.startupCpuMs : null);
 
   /** Ends what is over its wall limit. */
   checkWall(now: number): void {

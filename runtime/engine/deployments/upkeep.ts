@@ -2,8 +2,8 @@
 // and an engine that has more than it can serve. Started by handler.ts; nothing here runs on the path of a request.
 import type { Limits } from '#core/limits.ts';
 import type { Deployment } from './deployment.ts';
+import { CHECK_MS } from '../isolates/stuck-entry.ts';
 import { Shedder } from './shedding.ts';
-import { CHECK_MS } from './stuck-entry.ts';
 
 const WALL_MS = 1000;
 const SHED_MS = 250;

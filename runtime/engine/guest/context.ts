@@ -17,6 +17,8 @@ export interface Native {
    * 0: any.
    */
   stretch(ms: number): void;
+  /** Memory in which the host sees how the running entry fares (isolates/stuck-entry.ts). */
+  show(memory: SharedArrayBuffer): void;
   readonly run: unknown;
   /** Compiles a worker, runs its top level: `[state, error or specifier, line, column]` (native/guest/guest.cc). */
   load(

@@ -94,9 +94,11 @@ scope['connect'] = (
   callSync: typeof host.callSync,
   waiting: WaitingReference,
   limits: GuestLimits,
+  shown: SharedArrayBuffer,
 ) => {
   // No tenant may find it on its global object.
   delete scope['connect'];
+  native.show(shown);
   native.shareSource(scope['source']);
   delete scope['source'];
   connectContext(native);

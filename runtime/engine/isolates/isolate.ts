@@ -5,6 +5,7 @@ import type { WorkerText } from '#core/worker-text.ts';
 import { formStages, type CompiledForms, type FormStage } from './compiled-forms.ts';
 import type { Conduct, Enterable, EntryScheduler, EntryState } from './entry.ts';
 import type { Snapshot } from './snapshot.ts';
+import { StuckEntry } from './stuck-entry.ts';
 
 /** What an isolate is made of; shared by all of an engine. */
 export interface IsolateParts {
@@ -124,7 +125,9 @@ export class WorkerIsolate implements Enterable {
   #formStage: FormStage | null = null;
   #leaves = 0;
   #checkedLeaves = 0;
-  #checks = 0;
+  #stuck: StuckEntry;
+  /** Host calls that its thread waits for. */
+  #awaited = 0;
 
   constructor(parts: IsolateParts) {
     this.#parts = parts;
@@ -143,6 +146,7 @@ export class WorkerIsolate implements Enterable {
       (...parameters: unknown[]) => unknown
     >;
     const { streamWindowBytes, timersMax, atomicsWaitMs, logBytesMax } = parts.limits;
+    this.#stuck = new StuckEntry(atomicsWaitMs);
     const connection = connect.applySync(
       undefined,
       [
@@ -158,6 +162,7 @@ export class WorkerIsolate implements Enterable {
           memoryBytesMax: parts.limits.isolateMemoryMb * 1024 * 1024,
           snapshotKey: parts.snapshot.key,
         }).copyInto({ release: true }),
+        new ivm.ExternalCopy(this.#stuck.shown.buffer).copyInto({ release: true }),
       ],
       { result: { reference: true } },
     ) as unknown as ivm.Reference<Record<string, unknown>>;
@@ -272,9 +277,9 @@ export class WorkerIsolate implements Enterable {
     this.#events?.sync(name, args, part);
 
   #onWaiting = async (invocation: number, name: string, args: string, ...parts: Uint8Array[]): Promise<unknown> => {
+    this.#awaited++;
     const reply = await this.#events?.waiting(invocation, name, args, parts);
-    // Code that asks for something is not stuck, however long the host took for it.
-    this.#checks = 0;
+    this.#awaited--;
     // Parts go over with their memory: nobody else has them.
     const transferList = (reply?.parts ?? []).map(({ buffer }) => buffer);
     return new ivm.ExternalCopy(reply, { transferList }).copyInto({ release: true, transferIn: true });
@@ -282,17 +287,16 @@ export class WorkerIsolate implements Enterable {
 
   /**
    * Called now and then while an entry runs: an isolate over its memory limit ends without a word, and a loop over slow
-   * built-ins comes to no point where V8 would end it, for minutes. After `checksMax()` calls within one entry, asked
-   * only while one goes on, the entry counts as stuck.
+   * built-ins comes to no point where V8 would end it, for minutes.
    */
-  checkAlive(checksMax: () => number): void {
+  checkAlive(): void {
     if (this.#gone) return;
     if (this.#isolate.isDisposed) {
       this.#die('memory');
     } else if (this.entryState === 'idle' || this.entryState === 'ready' || this.#checkedLeaves !== this.#leaves) {
       this.#checkedLeaves = this.#leaves;
-      this.#checks = 0;
-    } else if (++this.#checks > checksMax()) {
+      this.#stuck.reset();
+    } else if (this.#stuck.check(this.#awaited > 0)) {
       // Its thread is lost until the loop ends, if it does.
       this.#parts.onParked(this.#owner);
       this.#die('stuck');

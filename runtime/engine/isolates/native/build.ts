@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { undefinedSymbols } from './mach-o.ts';
 
 const here = import.meta.dirname;
@@ -64,8 +64,10 @@ for (const name of filesIn('', /\.(?:cc|h)$/)) hash.update(readFileSync(join(her
 writeFileSync(join(here, 'prebuilt/source.sha256'), `${hash.digest('hex')}\n`);
 
 function linux(tools: string, more: readonly string[] = []): Machine {
+  // The watch thread runs until the process ends: `dlclose` must not unmap its code.
+  const kept = ['-Wl,-z,nodelete'];
   // The last one takes twice as long for SHA-512.
-  const all = [...flags, '-fPIC', '-shared', '-nodefaultlibs', '-fno-tree-slp-vectorize', ...more];
+  const all = [...flags, '-fPIC', '-shared', '-nodefaultlibs', ...kept, '-fno-tree-slp-vectorize', ...more];
   return {
     compile: (files, output) => {
       // Relative names, so that the output is the same wherever the repository lies.
@@ -90,7 +92,20 @@ function mac(): Machine {
           return object;
         });
         // As C, so that no library for C++ is linked: the process has one.
-        run('zig', ['cc', ...macFlags, '-shared', '-undefined', 'dynamic_lookup', '-s', ...objects, '-o', output]);
+        // A name without a folder, so that the output is the same wherever the repository lies.
+        const name = `-Wl,-install_name,${basename(output)}`;
+        run('zig', [
+          'cc',
+          ...macFlags,
+          '-shared',
+          '-undefined',
+          'dynamic_lookup',
+          '-s',
+          name,
+          ...objects,
+          '-o',
+          output,
+        ]);
       } finally {
         rmSync(folder, { recursive: true, force: true });
       }

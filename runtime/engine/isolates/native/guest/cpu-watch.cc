@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <new>
+#include <utility>
 
 #include "checked-numbers.h"
 #include "guest.h"
@@ -14,10 +15,14 @@ namespace {
 
 // How often, in CPU time, a running entry is sampled.
 constexpr int64_t kSampleNs = 5'000'000;
+// `charged_at` while nothing is charged.
+constexpr int64_t kNotCharged = INT64_MAX;
 // After how many samples without a running entry the watch waits for one.
 constexpr int kIdleSamplesMax = 100;
 // The limit of a flush. It runs the guest's own code only, but that calls built-ins that a tenant may have replaced.
 constexpr int64_t kFlushNs = 1'000'000'000;
+// Compiling is not charged, and nothing can end it. From here on it is overdue.
+constexpr int64_t kCompileNs = 10'000'000'000;
 // The limit of an entry for code without an account.
 constexpr int64_t kUnattributedNs = 500'000'000;
 
@@ -95,6 +100,22 @@ void ChargeTerminated(Guest* guest, int64_t now) {
   if (guest->cpu.breached.IsEmpty() && !Charge(guest, now)) BreachUnattributed(guest, used_ms, -1);
 }
 
+// From now on the CPU of the entry counts against it.
+void CountOverdue(CpuState& cpu, int64_t now) {
+  int64_t not_yet = 0;
+  cpu.overdue_from.compare_exchange_strong(not_yet, now);
+}
+
+void TellToEnd(Guest* guest, int64_t now) {
+  CountOverdue(guest->cpu, now);
+  guest->isolate->TerminateExecution();
+}
+
+void Publish(CpuState& cpu, ShownWord word, int64_t value) {
+  if (cpu.shown == nullptr) return;
+  cpu.shown[word].store(static_cast<int32_t>(value > INT32_MAX ? INT32_MAX : value), std::memory_order_release);
+}
+
 // Runs on the isolate's own thread, where V8 allows an interrupt. Charges the CPU since the last sample, and terminates
 // the entry where an account is over its limit.
 void Sample(Isolate* isolate, void* pointer) {
@@ -105,16 +126,16 @@ void Sample(Isolate* isolate, void* pointer) {
   if (cpu.flush_began_at != 0) {
     if (now - cpu.flush_began_at < kFlushNs) return;
     cpu.flush_timed_out = true;
-    isolate->TerminateExecution();
+    TellToEnd(guest, now);
     return;
   }
   HandleScope scope(isolate);
   if (ExceedsMemory(guest)) {
     guest->memory.exceeded = true;
-    isolate->TerminateExecution();
+    TellToEnd(guest, now);
     return;
   }
-  if (Charge(guest, now)) isolate->TerminateExecution();
+  if (Charge(guest, now)) TellToEnd(guest, now);
 }
 
 // Under the lock: one look at a running entry.
@@ -130,8 +151,12 @@ void Look(Guest* guest) {
   int64_t max = flush_began_at != 0 ? kFlushNs : cpu.uncharged_max.load();
   if (max > 0 && now - since > max) {
     cpu.terminated = true;
-    guest->isolate->TerminateExecution();
+    TellToEnd(guest, now);
   }
+  if (since == kNotCharged && now - cpu.entered_at > kCompileNs) CountOverdue(cpu, now);
+  int64_t overdue_from = cpu.overdue_from;
+  Publish(cpu, kShownUsedMs, (now - cpu.entered_at) / 1'000'000);
+  Publish(cpu, kShownOverdueMs, overdue_from == 0 ? 0 : (now - overdue_from) / 1'000'000);
   guest->isolate->RequestInterrupt(Sample, guest);
 }
 
@@ -187,6 +212,8 @@ int64_t Enter(Guest* guest) {
   CpuState& cpu = guest->cpu;
   int64_t now = ThreadCpuNs();
   cpu.charged_at = now;
+  cpu.entered_at = now;
+  cpu.overdue_from = 0;
   cpu.flush_began_at = 0;
   pthread_mutex_lock(&watch.lock);
   if (!cpu.running) {
@@ -194,6 +221,9 @@ int64_t Enter(Guest* guest) {
     cpu.thread = pthread_self();
     cpu.clock = OwnThreadClock();
     cpu.sampled_at = now;
+    Publish(cpu, kShownUsedMs, 0);
+    Publish(cpu, kShownOverdueMs, 0);
+    Publish(cpu, kShownThread, ThreadNumber(cpu.clock));
     cpu.previous = nullptr;
     cpu.next = watch.running;
     if (watch.running != nullptr) watch.running->cpu.previous = guest;
@@ -217,6 +247,7 @@ void Leave(Guest* guest) {
   pthread_mutex_lock(&watch.lock);
   if (cpu.running) {
     cpu.running = false;
+    Publish(cpu, kShownThread, 0);
     if (cpu.next != nullptr) cpu.next->cpu.previous = cpu.previous;
     if (cpu.previous != nullptr)
       cpu.previous->cpu.next = cpu.next;
@@ -226,9 +257,12 @@ void Leave(Guest* guest) {
   pthread_mutex_unlock(&watch.lock);
 }
 
-void PauseCharging(Guest* guest) { guest->cpu.charged_at = INT64_MAX; }
+void PauseCharging(Guest* guest) { guest->cpu.charged_at = kNotCharged; }
 
-void ResumeCharging(Guest* guest) { guest->cpu.charged_at = ThreadCpuNs(); }
+void ResumeCharging(Guest* guest) {
+  guest->cpu.charged_at = ThreadCpuNs();
+  guest->cpu.overdue_from = 0;
+}
 
 void BeginFlush(Guest* guest, int64_t now) {
   CpuState& cpu = guest->cpu;
@@ -240,6 +274,7 @@ void BeginFlush(Guest* guest, int64_t now) {
     pthread_mutex_unlock(&watch.lock);
   }
   if (cpu.terminated.exchange(false)) ChargeTerminated(guest, now);
+  cpu.overdue_from = 0;
   cpu.unattributed_ns = 0;
 }
 
@@ -269,6 +304,15 @@ const Guest* RunningOn(pthread_t thread) {
     if (pthread_equal(guest->cpu.thread, thread)) return guest;
   }
   return nullptr;
+}
+
+void Show(const FunctionCallbackInfo<Value>& info) {
+  CpuState& cpu = GuestOf(info)->cpu;
+  if (cpu.shown != nullptr || cpu.running || !info[0]->IsSharedArrayBuffer()) return;
+  std::shared_ptr<BackingStore> memory = info[0].As<SharedArrayBuffer>()->GetBackingStore();
+  if (memory->ByteLength() < kShownWords * sizeof(*cpu.shown)) return;
+  cpu.shown = static_cast<std::atomic<int32_t>*>(memory->Data());
+  cpu.shown_memory = std::move(memory);
 }
 
 void Stretch(const FunctionCallbackInfo<Value>& info) {

@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <memory>
 
 #include "thread-clock.h"
 
@@ -15,6 +16,11 @@ namespace native {
 using namespace v8;
 
 struct Guest;
+
+// The words that the host sees of a running entry: the number of its thread (0: no entry runs; below 0: threads have
+// none), the CPU ms of the entry, and those since it was told to end (0: it was not). isolates/stuck-entry.ts reads
+// them.
+enum ShownWord { kShownThread, kShownUsedMs, kShownOverdueMs, kShownWords };
 
 struct CpuState {
   // Under the watch's lock: links of the list of running entries, and what the watch reads and writes.
@@ -27,6 +33,11 @@ struct CpuState {
   std::atomic<int64_t> charged_at, flush_began_at;
   // After how much CPU time without a charge the watch itself terminates the entry; 0: never.
   std::atomic<int64_t> uncharged_max;
+  // CPU time of the thread when the entry began, and when it was told to end (0: it was not).
+  std::atomic<int64_t> entered_at, overdue_from;
+  // Each `ShownWord`, in memory that the host reads; null: nobody does.
+  std::atomic<int32_t>* shown;
+  std::shared_ptr<BackingStore> shown_memory;
   // The watch itself has terminated the entry.
   std::atomic<bool> terminated;
   // From here on only touched on the thread that runs the isolate.
@@ -66,6 +77,7 @@ MaybeLocal<Object> TakeBreached(Guest* guest);
 const Guest* RunningOn(pthread_t thread);
 
 // Functions of the guest, see guest.cc.
+void Show(const FunctionCallbackInfo<Value>& info);
 void Stretch(const FunctionCallbackInfo<Value>& info);
 
 }  // namespace native

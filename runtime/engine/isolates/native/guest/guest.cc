@@ -33,6 +33,9 @@ constexpr GuestFunction kFunctions[] = {
     {"checkpoint", Checkpoint},
 
     // cpu-watch.cc
+    // show(memory): a SharedArrayBuffer in which the host sees the running entry (`ShownWord`). Once, and not while an
+    // entry runs.
+    {"show", Show},
     // stretch(ms): after how much CPU without a point where V8 allows an interrupt an entry is terminated; 0: never.
     {"stretch", Stretch},
 
@@ -119,7 +122,9 @@ constexpr int kGuestField = 1;
 
 // The backing store goes with the context and its isolate. No handle may be touched any more, and none needs to be.
 void Release(void*, size_t, void* pointer) {
-  static_cast<Guest*>(pointer)->memory.shared.~SharedMemories();
+  auto* guest = static_cast<Guest*>(pointer);
+  guest->memory.shared.~SharedMemories();
+  guest->cpu.shown_memory.~shared_ptr();
   operator delete(pointer);
 }
 

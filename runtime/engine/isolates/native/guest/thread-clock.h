@@ -1,5 +1,5 @@
-// CPU time of threads, in nanoseconds: the calling thread's, and another one's by a clock that it has given. Calls the
-// system only.
+// CPU time of threads, in nanoseconds: the calling thread's, and another one's by a clock that it has given; and which
+// thread a clock is of. Calls the system only.
 #pragma once
 
 #include <pthread.h>
@@ -35,6 +35,9 @@ inline int64_t ReadThreadClock(ThreadClock clock) {
   return seconds * 1'000'000'000 + microseconds * 1000;
 }
 
+// The thread has no number by which the host could look at it.
+inline int32_t ThreadNumber(ThreadClock) { return -1; }
+
 #else
 
 using ThreadClock = clockid_t;
@@ -50,6 +53,9 @@ inline int64_t ReadThreadClock(ThreadClock clock) {
   clock_gettime(clock, &time);
   return time.tv_sec * 1'000'000'000LL + time.tv_nsec;
 }
+
+// Its id in /proc/self/task. The kernel makes the number of the clock of it: the complement, above three bits.
+inline int32_t ThreadNumber(ThreadClock clock) { return ~(clock >> 3); }
 
 #endif
 

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { test } from 'node:test';
 import ivm from 'isolated-vm';
 import { loadNative } from '#runtime/engine/isolates/native.ts';
+import { shownWords } from '#runtime/engine/isolates/stuck-entry.ts';
 import { createSeededRandom, fuzzRounds } from '#test/setup/seeded-random.ts';
 
 /** An isolate with the functions of the native half as `native`. */
@@ -345,4 +347,42 @@ test('a text whose encoding finds no memory is refused with a RangeError', async
     return 'all fitted';`,
   );
   assert.equal(said, 'RangeError: Array buffer allocation failed');
+});
+
+test('the host sees the thread of a running entry, its CPU, and the CPU after it was told to end', async () => {
+  const shown = new Int32Array(new SharedArrayBuffer(shownWords.count * 4));
+  const most = [0, 0, 0];
+  const context = nativeContext(32);
+  context.global.setSync('memory', new ivm.ExternalCopy(shown.buffer).copyInto());
+  // What it sees when it begins, and the limit of the account that has broken it.
+  async function run(code: string): Promise<unknown> {
+    let isOver = false;
+    const ran = context
+      .evalClosure(
+        `const words = new Int32Array(memory);
+        const seen = [];
+        native.show(memory);
+        native.bind(() => { seen.push(...words); ${code} }, (cpuMs, unchargedMs, breached) => seen.push(breached?.limit), () => {}, () => {});
+        native.stretch(30);
+        native.run();
+        return JSON.stringify(seen);`,
+      )
+      .finally(() => (isOver = true)) as Promise<string>;
+    while (!isOver) {
+      for (const [at, word] of shown.entries()) most[at] = Math.max(most[at]!, word);
+      await new Promise(setImmediate);
+    }
+    return JSON.parse(await ran);
+  }
+  // V8 lets nobody interrupt it, for 300 ms.
+  const seen = (await run('const list = []; list[2 ** 23] = 1; String(list);')) as number[];
+  const [thread] = seen;
+  if (process.platform === 'linux') assert.ok(existsSync(`/proc/self/task/${thread}`), String(thread));
+  else assert.equal(thread, -1);
+  // Below 0: V8 no longer says whose code it was.
+  assert.deepEqual(seen, [thread, 0, 0, -1]);
+  const [, usedMs, overdueMs] = most as [number, number, number];
+  assert.ok(overdueMs > 0 && overdueMs <= usedMs - 30, String(most));
+  assert.equal(shown[shownWords.thread], 0);
+  assert.deepEqual(await run(''), [thread, 0, 0, null]);
 });

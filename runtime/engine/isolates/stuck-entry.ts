@@ -1,0 +1,66 @@
+// Decides whether an entry is stuck, so that its isolate is abandoned with its thread. It measures the CPU of the thread
+// and not wall time, which passes on a busy machine while the thread waits for a processor. Used by isolate.ts at each
+// check of deployments/upkeep.ts; an entry that ends soon is not looked at.
+import { isThreadAsleep } from './thread-state.ts';
+
+/** Between two checks of what runs. */
+export const CHECK_MS = 50;
+/** CPU that an entry may use after it was told to end: some built-ins check for that only when they are done. */
+const OVERDUE_MS_MAX = 5000;
+/** An entry is looked at when it has lasted that long, since no thread uses CPU faster, and then this often. */
+const SUSPICIOUS_MS = OVERDUE_MS_MAX;
+const LOOK_MS = 500;
+/** How long its thread may sleep, in addition to the limit of `Atomics.wait`. */
+const ASLEEP_MS_MAX = 15_000;
+/** A sleeping thread that used this much CPU since the last look was awake in between. */
+const AWAKE_MS = LOOK_MS / 10;
+
+/** Words that the native watch writes while an entry runs: `ShownWord` of native/guest/cpu-watch.h. */
+export const shownWords = { thread: 0, usedMs: 1, overdueMs: 2, count: 3 } as const;
+
+/** The entries of one isolate. */
+export class StuckEntry {
+  /** `shownWords`, in memory that the native watch writes to. */
+  readonly shown = new Int32Array(new SharedArrayBuffer(shownWords.count * Int32Array.BYTES_PER_ELEMENT));
+  #asleepMsMax: number;
+  #isThreadAsleep: typeof isThreadAsleep;
+  #lastedMs = 0;
+  #asleepMs = 0;
+  #usedMs = 0;
+
+  constructor(atomicsWaitMs: number, isAsleep = isThreadAsleep) {
+    this.#asleepMsMax = ASLEEP_MS_MAX + atomicsWaitMs;
+    this.#isThreadAsleep = isAsleep;
+  }
+
+  /** No entry runs, or another one began since the last check. */
+  reset(): void {
+    this.#lastedMs = 0;
+    this.#asleepMs = 0;
+  }
+
+  /**
+   * One check of the running entry, `CHECK_MS` after the one before. Time in which the process was stopped does not
+   * count: nothing checked then.
+   *
+   * @param awaitsHost its thread sleeps until the host answers a call.
+   */
+  check(awaitsHost: boolean): boolean {
+    this.#lastedMs += CHECK_MS;
+    if (this.#lastedMs < SUSPICIOUS_MS || this.#lastedMs % LOOK_MS !== 0) return false;
+    const thread = Atomics.load(this.shown, shownWords.thread);
+    const usedMs = Atomics.load(this.shown, shownWords.usedMs);
+    const overdueMs = Atomics.load(this.shown, shownWords.overdueMs);
+    if (thread !== 0 && overdueMs > OVERDUE_MS_MAX) return true;
+    const isAsleep = !awaitsHost && this.#sleeps(thread, usedMs - this.#usedMs);
+    this.#asleepMs = isAsleep ? this.#asleepMs + LOOK_MS : 0;
+    this.#usedMs = usedMs;
+    return this.#asleepMs > this.#asleepMsMax;
+  }
+
+  /** Where the state of the thread is not known, a thread that used no CPU counts as asleep. */
+  #sleeps(thread: number, usedMs: number): boolean {
+    if (usedMs < 0 || usedMs >= AWAKE_MS) return false;
+    return (thread > 0 ? this.#isThreadAsleep(thread) : null) ?? usedMs === 0;
+  }
+}

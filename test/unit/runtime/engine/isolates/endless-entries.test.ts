@@ -1,0 +1,69 @@
+// What checks find of the entry of a real isolate. They are made as fast as possible and not every 50 ms, so that minutes
+// pass for them while its thread gets little CPU.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { defaultLimits } from '#core/limits.ts';
+import { cacheFolder } from '#core/process/cache-folder.ts';
+import { toWorkerText } from '#core/worker-text.ts';
+import { EngineMemory } from '#runtime/engine/bridge/host-memory.ts';
+import { HostRecords } from '#runtime/engine/bridge/host-records.ts';
+import { RecordReader, toGuest, toHost } from '#runtime/engine/bridge/protocol.ts';
+import { EntryScheduler } from '#runtime/engine/isolates/entry.ts';
+import { WorkerIsolate } from '#runtime/engine/isolates/isolate.ts';
+import { loadNative } from '#runtime/engine/isolates/native.ts';
+import { loadSnapshot } from '#runtime/engine/isolates/snapshot.ts';
+
+const CHECKS_A_TURN = 100;
+
+const parked: string[] = [];
+const parts = {
+  snapshot: await loadSnapshot(cacheFolder(process.env)),
+  native: loadNative(),
+  scheduler: new EntryScheduler({ runningMax: 2, defer: setImmediate }),
+  counters: { isolatesStarted: 0, isolatesEvicted: 0, entered: () => {} },
+  compiledForms: null,
+  limits: { ...defaultLimits, startupCpuMs: 300, atomicsWaitMs: 1000 },
+  onParked: (owner: string) => void parked.push(owner),
+};
+
+/** Checks the first entry of a worker from its first synchronous host call on, and says how it ends. */
+async function endOf(code: string): Promise<string> {
+  const isolate = new WorkerIsolate(parts);
+  const batch = new HostRecords(new EngineMemory(defaultLimits).open('p/d'));
+  batch.record(toGuest.start);
+  let hasBegun = false;
+  let end = '';
+  const text = toWorkerText(Buffer.from(code));
+  isolate.load({ text, hash: '', vars: {}, bindings: {}, cpuLimitMs: 100, owner: 'shop/d1' }, batch, {
+    left(meta, said, _shareMs, _cpuMs, bytes) {
+      const reader = new RecordReader(meta, said, bytes);
+      assert.equal(reader.next(), toHost.started);
+      end = reader.field();
+    },
+    sync() {
+      hasBegun = true;
+      return 'xn--bcher-kva.example';
+    },
+    waiting: () => assert.fail('it waits for nothing'),
+    died: (reason) => (end = reason),
+  });
+  isolate.request();
+  while (end === '') {
+    for (let count = 0; hasBegun && end === '' && count < CHECKS_A_TURN; count++) isolate.checkAlive();
+    await new Promise(setImmediate);
+  }
+  isolate.dispose();
+  return end;
+}
+
+const begin = `new URL('http://b\u00fccher.example');`;
+
+test('an endless loop is not stuck but ends with its CPU limit, however much time passes', async () => {
+  assert.equal(await endOf(`${begin} for (;;);`), 'cpu');
+  assert.deepEqual(parked, []);
+});
+
+test('an entry whose thread sleeps for that time is stuck', async () => {
+  assert.equal(await endOf(`${begin} Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);`), 'stuck');
+  assert.deepEqual(parked, ['shop/d1']);
+});
