@@ -3,7 +3,13 @@ import { once } from 'node:events';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 
 // Imported, it would load Node's HTTP client too.
-const { request } = process.getBuiltinModule('node:http');
+const { Agent, request } = process.getBuiltinModule('node:http');
+
+/**
+ * Node's own agent keeps a connection for a second less than the listener does: on a busy machine it sends on one that
+ * is being closed.
+ */
+const agent = new Agent({ keepAlive: true, timeout: 1000 });
 
 /** A response as tests look at it. */
 export interface TestResponse {
@@ -24,6 +30,7 @@ export interface TestRequest {
 /** One HTTP request to this machine with a Host header. */
 export async function send(port: number, host: string, path: string, options: TestRequest = {}): Promise<TestResponse> {
   const sent = request({
+    agent,
     host: '127.0.0.1',
     port,
     path,
