@@ -92,7 +92,7 @@ const GONE_MS = 5000;
 /** Folders that everybody may write to: cleared of a build's files where it sees them. */
 const SHARED = ['/tmp', '/var/tmp', '/dev/shm'] as const;
 const MEMORY_PART = 0.75;
-/** On which bubblewrap says what it made. */
+/** On which the fence says what it made. */
 const INFO_FD = 4;
 /** A variable that all processes of a build inherit. */
 const MARK = 'PLATFORM_BUILD';
@@ -202,7 +202,7 @@ export async function openSandbox(request: BuildRequest): Promise<Sandbox> {
         [passwd, '/etc/passwd'] as const,
         ...(command.readable ?? []),
       ],
-      ...(how.bwrap !== undefined && { infoFd: INFO_FD }),
+      ...(how.fence !== undefined && { infoFd: INFO_FD }),
     };
     const { outside, inside } =
       command.isOwn === true ? { outside: command.env, inside: [] } : fencedVariables(command.env);
@@ -217,7 +217,7 @@ export async function openSandbox(request: BuildRequest): Promise<Sandbox> {
         'pipe',
         'pipe',
         command.onReport === undefined ? 'ignore' : 'pipe',
-        how.bwrap === undefined ? 'ignore' : 'pipe',
+        how.fence === undefined ? 'ignore' : 'pipe',
       ],
     });
   }
@@ -300,7 +300,7 @@ export function foldersIn(workFolder: string): BuildFolders {
   };
 }
 
-/** Number of the process namespace that bubblewrap made; null: none. */
+/** Number of the process namespace that the fence made; null: none. */
 async function namespaceOf(child: ChildProcess): Promise<number | null> {
   const stream = child.stdio[INFO_FD] as Readable | null;
   if (stream === null) return null;

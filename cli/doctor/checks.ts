@@ -1,10 +1,10 @@
 // What `platform doctor` looks at on this machine: the programs it takes, memory, disk, ports, folders. Each check says
 // what it found, and what to do where that is not well.
 import { execFile } from 'node:child_process';
-import { existsSync, statfsSync, statSync, accessSync, constants } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, statfsSync, statSync, accessSync, constants } from 'node:fs';
 import { lookup } from 'node:dns/promises';
 import { createServer } from 'node:net';
-import { totalmem } from 'node:os';
+import { tmpdir, totalmem } from 'node:os';
 import { promisify } from 'node:util';
 import path from 'node:path';
 import { credentialsFile } from '../account/credentials.ts';
@@ -12,6 +12,8 @@ import { dataFolder, userFolder } from '../local/locations.ts';
 import type { LocalPlatform } from '../local/local-platform.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { formatBytes } from '../terminal/table.ts';
+import { nodeFolders } from '#core/process/confinement/command-line.ts';
+import { confinementOf } from '#core/process/confinement/confinement.ts';
 import { fail, ok, warn, type Finding } from '#operations/doctor/finding.ts';
 
 const GB = 1024 ** 3;
@@ -20,7 +22,7 @@ const DISK_BYTES_MIN = 10 * GB;
 const DISK_BYTES_FAIL = GB;
 const PROGRAM_MS_MAX = 5000;
 
-/** Node, Git, and what confines builds. */
+/** Node, Git, and what fences builds and servers for Node. */
 export async function checkPrograms(shell: Shell): Promise<Finding[]> {
   const [major = 0] = process.versions.node.split('.').map(Number);
   const node =
@@ -32,25 +34,43 @@ export async function checkPrograms(shell: Shell): Promise<Finding[]> {
           'Install Node 24, or the optional dependency that brings it: npm install --include=optional',
         );
   const git = await versionOf(shell, 'git', ['--version']);
-  const bwrap = await versionOf(shell, 'bwrap', ['--version']);
-  const isRoot = process.getuid?.() === 0;
   return [
     node,
     git === null
       ? fail('git', 'git is not installed', 'Install it: builds of repositories clone with it (apt-get install git)')
       : ok('git', git),
-    bwrap === null
-      ? warn(
-          'bwrap',
-          'bubblewrap is not installed',
-          [
-            // In containers they run in another one.
-            ...((shell.env['SSR_SOCKETS_DIR'] ?? '') === '' ? ['Servers of kind ssr are refused'] : []),
-            isRoot ? 'builds run under a user of their own alone' : 'only the first organization can build',
-          ].join(', and ') + ': install it (apt-get install bubblewrap)',
-        )
-      : ok('bwrap', bwrap),
+    await checkFence(shell),
   ];
+}
+
+/** By trying it: a program that is there may lack the right to. */
+async function checkFence(shell: Shell): Promise<Finding> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'platform-doctor-'));
+  try {
+    const { kind, reason, fence } = await confinementOf({
+      workFolders: folder,
+      privateFolders: [],
+      readable: nodeFolders(),
+      needs: process.execPath,
+      isOffline: true,
+      environment: shell.env,
+    });
+    if (kind === 'namespaces') {
+      const bubblewrap = await versionOf(shell, fence!, ['--version']);
+      return ok('fence', `Builds and servers run in namespaces, by ${bubblewrap ?? "the platform's own program"}`);
+    }
+    return warn(
+      'fence',
+      `Nothing makes namespaces. ${reason ?? ''}`.trim(),
+      [
+        // In containers they run in another one.
+        ...((shell.env['SSR_SOCKETS_DIR'] ?? '') === '' ? ['Servers for Node (kind: ssr) are refused'] : []),
+        kind === 'user' ? 'builds run under a user of their own alone' : 'only the first organization can build',
+      ].join(', and ') + '. docs/builds.md#what-a-build-can-reach says what they take.',
+    );
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 export async function versionOf(shell: Shell, program: string, words: readonly string[]): Promise<string | null> {

@@ -303,7 +303,7 @@ function shellCommand(start: string): string {
   return command === undefined || /^(?:cd|exec|set|export)\s/.test(command) ? start : `${variables}exec ${command}`;
 }
 
-/** Number of the process namespace that bubblewrap made; null: none. */
+/** Number of the process namespace that the fence made; null: none. */
 async function namespaceOf(child: ChildProcess): Promise<number | null> {
   let text = '';
   try {

@@ -168,17 +168,19 @@ export async function possibleWays(): Promise<readonly Way[]> {
   mkdirSync(join(folder, 'private'), { mode: 0o700 });
   const ways: Way[] = [];
   const wanted = [
-    ['user ids in namespaces', ['uid', 'namespaces', 'groups'], 'namespaces'],
-    ['user ids alone, watched', ['uid'], 'user'],
-    ['namespaces alone, watched', ['namespaces'], 'namespaces'],
+    ['user ids in namespaces', ['uid', 'namespaces', 'groups'], 'namespaces', null],
+    ['user ids alone, watched', ['uid'], 'user', null],
+    // By our own program, also where the first way takes bubblewrap.
+    ['namespaces alone, watched', ['namespaces'], 'namespaces', 'own'],
   ] as const;
-  for (const [name, tried, kind] of wanted) {
+  for (const [name, tried, kind, fence] of wanted) {
     const options = {
       workFolders: folder,
       privateFolders: [join(folder, 'private')],
       ways: tried,
       readable: ownFolders(),
       needs: CHILD,
+      environment: { ...process.env, ...(fence !== null && { PLATFORM_FENCE: fence }) },
     };
     const confinement = await confinementOf(options);
     const isIt = confinement.kind === kind && tried[0] === (confinement.firstUid == null ? 'namespaces' : 'uid');

@@ -111,6 +111,7 @@ export async function startPlatform(
       HOME: process.env['HOME'],
       PLATFORM_CACHE_DIR: process.env['PLATFORM_CACHE_DIR'],
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+      PLATFORM_FENCE: process.env['PLATFORM_FENCE'],
       FS_PATH: folder,
       HANDLER_PORT: '0',
       HANDLER_PRIVATE_PORT: '0',

@@ -142,6 +142,8 @@ const zones: readonly Zone[] = [
     may: ['core/sandbox/', 'core/errors.ts', 'runtime/sandbox/agent/'],
   },
   { prefix: 'runtime/sandbox/agent/', may: ['core/sandbox/', 'core/errors.ts'] },
+  // No part of the agent: developers run it.
+  { prefix: 'runtime/sandbox/agent/terminal/build.ts', may: ['core/process/static-program.ts'] },
   { prefix: 'runtime/edge/', may: ['core/', 'deployments/'] },
   {
     prefix: 'runtime/supervisor/',

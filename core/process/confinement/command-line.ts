@@ -21,7 +21,7 @@ export interface CommandBounds {
   readonly processesMax: number;
   /** Largest file that it can write. */
   readonly fileBytesMax: number;
-  /** File descriptor on which bubblewrap says what it made. */
+  /** File descriptor on which the fence says what it made. */
   readonly infoFd?: number;
   /** In namespaces: a network of its own that leads nowhere. */
   readonly isOffline?: boolean;
@@ -60,7 +60,7 @@ const SYSTEM = [
   '/nix/store',
 ] as const;
 
-/** Made first: a folder that bubblewrap makes by itself is closed to the build's user. */
+/** Made first: a folder that a fence makes by itself may be closed to the build's user. */
 const SYSTEM_PARENTS = ['/etc', '/etc/pki', '/etc/pki/tls', '/etc/ssl', '/nix'] as const;
 
 /** Politeness towards what serves requests on the same processors. */
@@ -80,7 +80,7 @@ export function confinedCommand(
   const uid = uidOf(confinement, bounds.slot);
   const words = [
     ...(bounds.groups.length === 0 ? [] : groupWords(bounds.groups)),
-    ...(confinement.bwrap == null ? [] : namespaceWords(confinement.bwrap, confinement.mayNest === true, uid, bounds)),
+    ...(confinement.fence == null ? [] : namespaceWords(confinement.fence, confinement.mayNest === true, uid, bounds)),
     ...(uid === null ? [] : userWords(uid)),
     ...(process.platform === 'linux' ? limitWords(countsAlone(confinement), bounds) : []),
     // Only now: as the user that may enter it.
@@ -109,10 +109,10 @@ function userWords(uid: number): string[] {
  * Whether the kernel counts a build's processes apart from the platform's: by its user, or in its user namespace, since
  * Linux 5.14.
  */
-function countsAlone({ firstUid, bwrap }: Confinement): boolean {
+function countsAlone({ firstUid, fence }: Confinement): boolean {
   if (firstUid != null) return true;
   const [major = 0, minor = 0] = release().split('.').map(Number);
-  return bwrap !== undefined && (major > 5 || (major === 5 && minor >= 14));
+  return fence !== undefined && (major > 5 || (major === 5 && minor >= 14));
 }
 
 function limitWords(isCounted: boolean, { processesMax, fileBytesMax, isServing }: CommandBounds): string[] {
@@ -121,18 +121,19 @@ function limitWords(isCounted: boolean, { processesMax, fileBytesMax, isServing 
   return [...nice, 'prlimit', '--core=0:0', `--fsize=${fileBytesMax}:${fileBytesMax}`, ...processes, '--'];
 }
 
-function namespaceWords(bwrap: string, mayNest: boolean, uid: number | null, bounds: CommandBounds): string[] {
-  const words = [bwrap, '--die-with-parent', '--unshare-pid', '--unshare-ipc', '--unshare-uts'];
+function namespaceWords(fence: string, mayNest: boolean, uid: number | null, bounds: CommandBounds): string[] {
+  const words = [fence, '--die-with-parent', '--unshare-pid', '--unshare-ipc', '--unshare-uts'];
   words.push('--hostname', bounds.hostname ?? 'build', '--unshare-cgroup-try', '--new-session');
   if (bounds.isOffline === true) words.push('--unshare-net');
   if (bounds.infoFd !== undefined) words.push('--info-fd', String(bounds.infoFd));
-  // As root the user is changed inside, by setpriv; bubblewrap takes every other right away.
+  // As root the user is changed inside, by setpriv; the fence takes every other right away.
+  words.push('--cap-drop', 'ALL');
   if (uid === null) words.push('--unshare-user', ...(mayNest ? [] : ['--disable-userns']));
-  else
-    words.push('--cap-drop', 'ALL', '--cap-add', 'CAP_SETUID', '--cap-add', 'CAP_SETGID', '--cap-add', 'CAP_SETPCAP');
+  else words.push('--cap-add', 'CAP_SETUID', '--cap-add', 'CAP_SETGID', '--cap-add', 'CAP_SETPCAP');
   for (const path of SYSTEM_PARENTS) words.push('--perms', '0755', '--dir', path);
   for (const path of SYSTEM) words.push('--ro-bind-try', path, path);
-  words.push('--proc', '/proc', '--dev', '/dev');
+  // Settings of the machine: without a user id of its own a program has the right to change them where we are root.
+  words.push('--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys', '--dev', '/dev');
   // A folder of the build, so that what it writes there is counted.
   for (const path of ['/tmp', '/dev/shm'])
     words.push(
@@ -148,7 +149,8 @@ function namespaceWords(bwrap: string, mayNest: boolean, uid: number | null, bou
   for (const path of new Set(around)) words.push('--perms', '0755', '--dir', path);
   for (const [from, to] of readable) words.push('--ro-bind', from, to);
   for (const path of bounds.writable) words.push('--bind', path, path);
-  words.push('--remount-ro', '/', '--chdir', '/', '--');
+  // Both lie in memory that nobody counts, and belong to the user where that is the platform's own.
+  words.push('--remount-ro', '/dev', '--remount-ro', '/', '--chdir', '/', '--');
   return words;
 }
 

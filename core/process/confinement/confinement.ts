@@ -1,12 +1,13 @@
 // How the code of strangers is kept from the platform and from its neighbours on this machine: by a user id of its own
-// (where we are root), by namespaces (bubblewrap), by both, or not at all. Found out by trying, never assumed.
+// (where we are root), by namespaces (bubblewrap, fence/), by both, or not at all. Found out by trying, never assumed.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { access, chmod, chown, constants, mkdtemp, realpath, rm } from 'node:fs/promises';
-import { delimiter, dirname, join } from 'node:path';
+import { basename, delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { nodeCommand } from '../node-command.ts';
 import { confinedCommand, uidOf } from './command-line.ts';
+import { ownFence } from './fence/program.ts';
 import type { Confinement } from './types.ts';
 
 /** No confinement at all. */
@@ -20,6 +21,10 @@ export const unconfined: Confinement = { kind: 'none', reason: null };
 const UIDS = { first: 1_900_000_000, each: 256, ranges: 50_000 } as const;
 /** For machines that know no more than 65,536 user ids. */
 const LOW_UID = 60_700;
+
+const BUBBLEWRAP = 'bwrap';
+/** Of tests: `own` leaves bubblewrap alone where it is, `bwrap` leaves ours. */
+const CHOICE = 'PLATFORM_FENCE';
 
 /** What a probe takes at most. */
 const PROBE_MS = 10_000;
@@ -57,23 +62,25 @@ export async function confinementOf(options: ProbeOptions): Promise<Confinement>
   if (process.platform !== 'linux') return { kind: 'none', reason: 'Builds can be confined on Linux only' };
   const reasons: string[] = [];
   const isRoot = process.getuid?.() === 0;
-  const bwrap = ways.includes('namespaces') ? await findProgram('bwrap', environment) : null;
-  if (ways.includes('namespaces') && bwrap === null)
-    reasons.push('bubblewrap is not installed (Debian, Ubuntu: apt-get install bubblewrap)');
+  const fences = ways.includes('namespaces') ? await fencesHere(environment) : [];
   if (!isRoot && ways.includes('uid'))
     reasons.push('The platform does not run as root, so that builds cannot have a user id of their own');
   const firstUid = ways.includes('uid') && isRoot ? await usableUid(options.workFolders, environment, reasons) : null;
   const withoutGroups = !ways.includes('groups');
   const reason = (): string | null => (reasons.length === 0 ? null : reasons.join('. '));
-  if (bwrap !== null) {
-    const spaces: Confinement = { kind: 'namespaces', reason: null, firstUid, bwrap, withoutGroups };
+  const problems: string[] = [];
+  for (const fence of fences) {
+    const spaces: Confinement = { kind: 'namespaces', reason: null, firstUid, fence, withoutGroups };
     const problem = await probe(spaces, options);
     if (problem === null) return { ...spaces, reason: reason() };
     const older = { ...spaces, mayNest: true };
     if (problem.includes('disable-userns') && (await probe(older, options)) === null)
       return { ...older, reason: reason() };
-    reasons.push(`Namespaces do not work here: ${problem}`);
+    problems.push(problem);
   }
+  if (problems.length > 0) reasons.unshift(`Namespaces do not work here: ${problems.join('; ')}`);
+  if (ways.includes('namespaces') && !fences.some((fence) => basename(fence) === BUBBLEWRAP))
+    reasons.unshift('bubblewrap is not installed (Debian, Ubuntu: apt-get install bubblewrap)');
   if (firstUid !== null) {
     const problem = await probe({ kind: 'user', reason: null, firstUid }, options);
     if (problem === null) return { kind: 'user', reason: reason(), firstUid, withoutGroups };
@@ -90,6 +97,18 @@ export function describeConfinement({ kind, reason, firstUid }: Confinement): st
     none: "Builds are not confined: only the first admin's organization can build",
   }[kind];
   return reason === null ? what : `${what}. ${reason}`;
+}
+
+/** Programs that make namespaces, the one to be tried first before the other. */
+async function fencesHere(environment: Readonly<Record<string, string | undefined>>): Promise<string[]> {
+  const found = {
+    bwrap: await findProgram(BUBBLEWRAP, environment),
+    own: await ownFence(),
+  };
+  const chosen = environment[CHOICE];
+  return Object.entries(found).flatMap(([name, file]) =>
+    file === null || (chosen !== undefined && chosen !== name) ? [] : [file],
+  );
 }
 
 /** The path of a program; null where there is none. */
@@ -158,7 +177,7 @@ async function probe(confinement: Confinement, options: ProbeOptions): Promise<s
     ].join('\n');
     const words = ['sh', '-c', script, 'sh', folder, node, needs];
     // Namespaces hide what is not in them; the folder of a build may itself lie in a private one.
-    const closed = privateFolders.filter((path) => confinement.bwrap == null || !isAround(path, folder));
+    const closed = privateFolders.filter((path) => confinement.fence == null || !isAround(path, folder));
     const { file, args } = confinedCommand(
       confinement,
       {

@@ -61,7 +61,7 @@ export function processesOf(entries: readonly ProcessEntry[], root: number, uid:
   return entries.filter((entry) => found.has(entry.id) && !entry.isDead);
 }
 
-/** Ids of the processes in a process namespace. @param inode its number, as bubblewrap says it */
+/** Ids of the processes in a process namespace. @param inode its number, as its fence says it */
 export async function processesInNamespace(entries: readonly ProcessEntry[], inode: number): Promise<number[]> {
   return filterProcesses(entries, async (id) => (await readlink(`/proc/${id}/ns/pid`)) === `pid:[${inode}]`);
 }

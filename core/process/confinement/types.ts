@@ -11,8 +11,8 @@ export interface Confinement {
   readonly reason: string | null;
   /** First of the user ids that they get, one a slot, in namespaces too; absent or null: the platform's own user. */
   readonly firstUid?: number | null;
-  /** Path of `bwrap`, of `namespaces`. */
-  readonly bwrap?: string;
+  /** Path of the program that makes `namespaces`: `bwrap`, or our own, which takes the same words. */
+  readonly fence?: string;
   /** They may make user namespaces of their own: this bubblewrap is too old to forbid it (before 0.8). */
   readonly mayNest?: boolean;
   /** Control groups are not tried: memory and processes are watched. */

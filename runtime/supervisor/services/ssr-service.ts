@@ -12,7 +12,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What the process gets of the operator's environment beside bounds. */
 const KEPT =
-  /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|COMPILE_CACHE)|LOG_LEVEL|LOG_FORMAT|NO_COLOR|FS_PATH|WORKER_(?:EGRESS_ALLOW|DNS_SERVERS))$/;
+  /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|COMPILE_CACHE)|PLATFORM_FENCE|LOG_LEVEL|LOG_FORMAT|NO_COLOR|FS_PATH|WORKER_(?:EGRESS_ALLOW|DNS_SERVERS))$/;
 
 /** More than its servers get to end. */
 const STOP_SPARE_MS = 5000;

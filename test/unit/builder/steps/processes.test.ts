@@ -64,7 +64,7 @@ test('processes of a build are those of its user, its group, and all that descen
 });
 
 test('the command line enters the group, then namespaces, then the user, then limits', () => {
-  const confinement = { kind: 'namespaces', reason: null, firstUid: 1_900_000_000, bwrap: '/usr/bin/bwrap' } as const;
+  const confinement = { kind: 'namespaces', reason: null, firstUid: 1_900_000_000, fence: '/usr/bin/bwrap' } as const;
   const { file, args } = confinedCommand(confinement, bounds, ['npm', 'ci']);
   const order = ['/usr/bin/bwrap', 'setpriv', 'nice', 'prlimit', 'npm'].map((word) => args.indexOf(word));
   assert.equal(file, 'sh');

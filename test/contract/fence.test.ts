@@ -1,0 +1,31 @@
+// Each program that makes namespaces on this machine, started as the platform starts it for this user; test/ssr/ has
+// the other way.
+import assert from 'node:assert/strict';
+import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
+import { test } from 'node:test';
+import { ownFence } from '#core/process/confinement/fence/program.ts';
+import { fenceSuites } from './fence.ts';
+
+await fenceSuites(process.getuid?.() === 0 ? 'with a user id of its own' : "as the platform's user");
+
+test('our own takes no word that it does not know, and says in a line what it cannot do', async (t) => {
+  const fence = await ownFence();
+  if (fence === null) return t.skip('there is none for this machine');
+  const wrong = [
+    ['--share-net', '--', 'true'],
+    ['--unshare-pid', '--cap-add', 'CAP_SYS_ADMIN', '--', 'true'],
+    ['--unshare-pid', '--unshare-user', '--cap-add', 'CAP_SETUID', '--', 'true'],
+    ['--unshare-pid', '--bind', '/usr'],
+    ['--unshare-pid', '--bind', '/usr', 'usr', '--', 'true'],
+    ['--unshare-pid', '--perms', '9', '--dir', '/x', '--', 'true'],
+    ['--unshare-pid', '--ro-bind', '/no/such/folder', '/x', '--', 'true'],
+    ['--unshare-pid'],
+    ['--', 'true'],
+    [],
+  ];
+  for (const words of wrong) {
+    const ended: SpawnSyncReturns<string> = spawnSync(fence, words, { encoding: 'utf8' });
+    assert.equal(ended.status, 1, words.join(' '));
+    assert.match(ended.stderr, /^fence: .+\n$/, words.join(' '));
+  }
+});
