@@ -3,8 +3,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { test } from 'node:test';
 import { openHostileServer } from '#test/setup/hostile-server.ts';
+import { serverFenceMissing, testsUnless } from '#test/setup/needs.ts';
+
+const { test } = testsUnless(await serverFenceMissing());
 
 /** Addresses of this machine that are not the loopback's: a server outside of its fence would reach them. */
 const own = Object.values(networkInterfaces())

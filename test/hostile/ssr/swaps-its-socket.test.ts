@@ -3,9 +3,11 @@ import { createServer } from 'node:http';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import { openHostileServer } from '#test/setup/hostile-server.ts';
+import { serverFenceMissing, testsUnless } from '#test/setup/needs.ts';
 import { until } from '#test/setup/until.ts';
+
+const { test } = testsUnless(await serverFenceMissing());
 
 test('a server that puts a link to a socket of the machine in the place of its own leads nobody there', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'victim-'));

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { openHostileServer } from '#test/setup/hostile-server.ts';
+import { serverFenceMissing, testsUnless } from '#test/setup/needs.ts';
+
+const { test } = testsUnless(await serverFenceMissing());
 
 const CALL = `
 const call = (body, headers) => new Promise((resolve, reject) => {

@@ -1,16 +1,49 @@
-// Requests to a server of an ssr project, over the whole platform.
+// Requests and events to a server of an ssr project, over the whole platform; test/ssr/ goes deeper.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { after, before, test } from 'node:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { WebSocket } from 'ws';
+import { deliver } from '#test/setup/events.ts';
+import { serverFenceMissing, testsUnless } from '#test/setup/needs.ts';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
 import { SSR, ssrApp } from '#test/setup/ssr-app.ts';
+import { until } from '#test/setup/until.ts';
+
+const { test, before, after } = testsUnless(await serverFenceMissing());
 
 const { request } = process.getBuiltinModule('node:http');
+
+const client = path.join(import.meta.dirname, '../../../packages/dev');
+const clientFiles = Object.fromEntries(
+  readdirSync(client)
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => [`client/${name}`, readFileSync(path.join(client, name), 'utf8')]),
+);
 
 /** Each route shows one thing. The WebSocket echo is written out: the test's server has no packages. */
 const ROUTES = `
 import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { createEventRoute } from './client/index.ts';
+const seen = [];
+const take = createEventRoute({
+  message: ({ payload }) => void seen.push(['message', payload]),
+  timer: ({ payload }) => void seen.push(['timer', payload]),
+  scheduled({ name }) {
+    seen.push(['scheduled', name]);
+    throw new Error('not today');
+  },
+  workflows: {
+    orders: async ({ input }) => void seen.push(['workflow', input]),
+  },
+});
+const route = async (request, response) => {
+  const { method, url, headers } = request;
+  const answer = await take(new Request('http://app' + url, { method, headers, body: Readable.toWeb(request), duplex: 'half' }));
+  response.writeHead(answer.status);
+  Readable.fromWeb(answer.body).pipe(response);
+};
 const call = (body, token = process.env.PLATFORM_MOCK_SERVER_TOKEN) =>
   new Promise((resolve, reject) => {
     const headers = { authorization: 'Bearer ' + token, 'content-type': 'application/json' };
@@ -24,6 +57,12 @@ const call = (body, token = process.env.PLATFORM_MOCK_SERVER_TOKEN) =>
   });
 let gone = 0;
 globalThis.routes = {
+  '/__platform/message': route,
+  '/__platform/timer': route,
+  '/__platform/scheduled': route,
+  '/__platform/workflow': route,
+  '/seen': (request, response) => response.end(JSON.stringify(seen)),
+  '/address': (request, response) => response.end(process.env.PLATFORM_APP_URL),
   '/slow': (request, response) => {
     response.write('first ');
     globalThis.release = () => response.end('second');
@@ -61,10 +100,22 @@ setImmediate(() =>
 );
 `;
 
+const thief = `export default {
+  async fetch(request) {
+    const { url, ...init } = await request.json();
+    const answer = await fetch(url, init);
+    return new Response(answer.status + ' ' + (await answer.text()));
+  },
+};`;
+
 let platform: TestPlatform;
 before(async () => {
-  platform = await startPlatform({}, { LOG_LEVEL: 'debug' });
-  await platform.deploy('app', '', `${SSR}cache:\n  KV: pages\n`, ssrApp(ROUTES));
+  platform = await startPlatform({}, { LOG_LEVEL: 'debug', HANDLER_SPARES: '0' });
+  await platform.deploy('app', '', `${SSR}cache:\n  KV: pages\nqueue: { JOBS: jobs }\n`, {
+    ...ssrApp(ROUTES),
+    ...clientFiles,
+  });
+  await platform.deploy('thief', thief, '');
   await platform.answers('app', 'hello from a server');
 });
 after(() => platform.close());
@@ -156,4 +207,49 @@ test('a connection that it cuts is 502, without what it was', async () => {
     error: 'The server of this deployment cut the connection',
     code: 'server_lost',
   });
+});
+
+test('messages, timers, schedules and runs of workflows come to the route of the server, and what it throws is told', async () => {
+  assert.equal(await deliver(platform, 'app', 'queue', 'one'), 'ok');
+  assert.equal(await deliver(platform, 'app', 'timer', 'two'), 'ok');
+  assert.equal(await deliver(platform, 'app', 'cron', 'three'), 'worker_threw');
+  assert.equal(await deliver(platform, 'app', 'workflow', 'four'), 'ok');
+  assert.deepEqual((await platform.fetch('app', '/seen')).json(), [
+    ['message', 'one'],
+    ['timer', 'two'],
+    ['scheduled', 'three'],
+    ['workflow', 'four'],
+  ]);
+});
+
+test('neither a visitor nor a worker of another project gets events in, or reaches the server past its gates', async () => {
+  const visitor = await platform.fetch('app', '/__platform/message', { method: 'POST', body: '{}' });
+  assert.deepEqual([visitor.status, visitor.text], [401, '{"error":"This route is for the platform alone"}']);
+  const { text: url } = await platform.fetch('app', '/address');
+  assert.match(url, /^http:\/\/d[0-9a-z]+\.app\.app\.platform\.internal$/);
+  for (const init of [
+    { url: `${url}/seen` },
+    { url: `${url}/__platform/message`, method: 'POST', body: '{}' },
+    { url: `${url}/__platform/../seen`, headers: { authorization: 'Bearer x' } },
+    { url: 'http://nobody.app.platform.internal/__platform/message', headers: { authorization: 'Bearer x' } },
+  ]) {
+    const { text } = await platform.fetch('thief', '/', { method: 'POST', body: JSON.stringify(init) });
+    assert.match(text, /^404 .*No deployment/s, init.url);
+  }
+  assert.equal(((await platform.fetch('app', '/seen')).json() as unknown[]).length, 4);
+});
+
+test('one that ends at its start is left alone for a while, and visitors hear when to come again', async () => {
+  await platform.deploy('broken', '', SSR, ssrApp(`throw new Error('no database');`));
+  const { status, headers, text } = await until(async () => {
+    const answer = await platform.fetch('broken');
+    return answer.status === 404 ? null : answer;
+  });
+  assert.equal(status, 503);
+  assert.equal((JSON.parse(text) as Record<string, unknown>)['code'], 'server_start_failed');
+  assert.ok(Number(headers['retry-after']) >= 1);
+  await platform.logged(({ msg }) => /^Server not started: .*exit code 1.*Error: no database/.test(String(msg)));
+  await until(async () =>
+    /^platform_server_starts_total\{.*outcome="failed".*\} 1$/m.test((await platform.ask('/metrics')).text),
+  );
 });

@@ -6,12 +6,15 @@ import { once } from 'node:events';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import type { TestContext } from 'node:test';
 import { nodeFlags } from '#core/node-flags.mjs';
+import { serverFenceMissing, testsUnless } from '#test/setup/needs.ts';
 import { startPlatform } from '#test/setup/platform.ts';
 import { bindingCall, runningApp } from '#test/setup/hostile-server.ts';
 import { SSR } from '#test/setup/ssr-app.ts';
 import { until } from '#test/setup/until.ts';
+
+const { test } = testsUnless(await serverFenceMissing());
 
 async function sharedFolder(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'platform-ssr-'));
@@ -20,11 +23,12 @@ async function sharedFolder(t: TestContext): Promise<string> {
 }
 
 function startServers(t: TestContext, data: string, sockets: string): { stop: () => Promise<void> } {
-  const child: ChildProcess = fork(join(import.meta.dirname, '../../../runtime/supervisor/main.ts'), {
+  const child: ChildProcess = fork(join(import.meta.dirname, '../../runtime/supervisor/main.ts'), {
     execArgv: [...nodeFlags],
     env: {
       PATH: process.env['PATH'],
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+      PLATFORM_FENCE: process.env['PLATFORM_FENCE'],
       FS_PATH: data,
       PLATFORM_PARTS: 'servers',
       SSR_SOCKETS_DIR: sockets,

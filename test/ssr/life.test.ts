@@ -1,9 +1,12 @@
 // When a server of an ssr project runs, and what becomes of one that does not behave.
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import type { TestContext } from 'node:test';
+import { serverFenceMissing, testsUnless } from '#test/setup/needs.ts';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
 import { SSR, ssrApp } from '#test/setup/ssr-app.ts';
 import { until } from '#test/setup/until.ts';
+
+const { test } = testsUnless(await serverFenceMissing());
 
 /** A platform with the project `app`; `code` stands before its server listens. */
 async function open(

@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import type { RouteRecord } from '#core/manifest.ts';
+import { serverFenceMissing, testsUnless } from '#test/setup/needs.ts';
 import { startPlatform } from '#test/setup/platform.ts';
 import { SSR, ssrApp } from '#test/setup/ssr-app.ts';
 import { until } from '#test/setup/until.ts';
+
+const { test } = testsUnless(await serverFenceMissing());
 
 const BEGAN = `globalThis.routes = { '/began': (_, response) => response.end(String(began)) }; const began = process.hrtime.bigint();`;
 
