@@ -86,6 +86,12 @@ export const suites: readonly Suite[] = [
     folder: 'test/dev/',
   },
   {
+    name: 'machines',
+    proves: 'Sandboxes over a hosted provider and several replicas of their service keep to the contract.',
+    folder: 'test/machines/',
+    covers: ['runtime/sandbox/'],
+  },
+  {
     name: 'ssr',
     proves: 'Servers for Node are fenced, start, serve, receive events and end.',
     folder: 'test/ssr/',

@@ -1,6 +1,6 @@
 // What every backend that knows of an AI gateway has to do: commands in its sandboxes reach the real gateway with a
-// token in a file, which the service replaces while they run and ends when they do not. sandbox-ai-hosted.test.ts and
-// test/sandbox/ run it.
+// token in a file, which the service replaces while they run and ends when they do not. sandbox-ai-local.test.ts,
+// test/machines and test/sandbox run it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openPostgres } from '#postgres/connection.ts';

@@ -84,6 +84,15 @@ export function askerOf(backend: SandboxBackend, key: string): Asker {
   };
 }
 
+/**
+ * The seconds of a `sleep` by which its process is found: nobody else's has them. Machines of some kinds see all
+ * processes of the computer, also those that another file has started of the same tests at the same time.
+ */
+export const ownSeconds = (nth: number): string => String(nth * 10_000_000 + process.pid);
+
+/** A pattern that finds a text in command lines, but not in that of whoever looks for it. */
+export const patternOf = (text: string): string => `[${text[0]}]${text.slice(1)}`;
+
 /** What there is of a stream of events up to one that is wanted. */
 export async function until(events: AsyncGenerator<Fields>, wanted: (event: Fields) => boolean): Promise<Fields[]> {
   const seen: Fields[] = [];

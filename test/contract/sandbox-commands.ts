@@ -2,10 +2,13 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { freePort } from '#test/setup/free-port.ts';
-import { textOf, until, type Asker, type Fields, type Started } from './sandbox-asker.ts';
+import { ownSeconds, patternOf, textOf, until, type Asker, type Fields, type Started } from './sandbox-asker.ts';
 
-/** @param box the machine that all of them use. */
-export function testCommands(box: () => Asker): void {
+/**
+ * @param box the machine that all of them use.
+ * @param streamedBytes of an output that is more than an answer holds.
+ */
+export function testCommands(box: () => Asker, streamedBytes: number): void {
   it('runs a command and says what it wrote, and how it ended', async () => {
     const result = await box().exec('echo out; echo err >&2; exit 3');
     assert.deepEqual(
@@ -53,9 +56,10 @@ export function testCommands(box: () => Asker): void {
   });
 
   it('ends a command at its time limit with all that it started, and says so', async () => {
-    const result = await box().exec('echo begun; trap "" TERM; setsid sleep 4711 & sleep 4711', { timeoutMs: 400 });
+    const sleep = `sleep ${ownSeconds(1)}`;
+    const result = await box().exec(`echo begun; trap "" TERM; setsid ${sleep} & ${sleep}`, { timeoutMs: 400 });
     assert.deepEqual([result.timedOut, result.exitCode, result.success, result.stdout], [true, 124, false, 'begun\n']);
-    assert.equal((await box().exec('pgrep -f "sleep 471[1]" || echo none')).stdout, 'none\n');
+    assert.equal((await box().exec(`pgrep -f "${patternOf(sleep)}" || echo none`)).stdout, 'none\n');
   });
 
   it('refuses more than ten minutes, with a hint to processes', async () => {
@@ -82,7 +86,7 @@ export function testCommands(box: () => Asker): void {
   });
 
   it('keeps the first 10 MiB of an output and says that there was more', async () => {
-    const result = await box().exec('head -c 30000000 /dev/zero | tr "\\0" x; echo end >&2');
+    const result = await box().exec('head -c 11000000 /dev/zero | tr "\\0" x; echo end >&2');
     assert.deepEqual([result.stdout.length, result.truncated, result.stderr], [10_485_760, true, 'end\n']);
   });
 
@@ -110,11 +114,11 @@ export function testCommands(box: () => Asker): void {
 
   it('streams more output than it could hold', async () => {
     const events = box().events('execStream', {
-      command: 'yes | head -c 100000000; echo x',
+      command: `yes | head -c ${streamedBytes}; echo x`,
     });
     let bytes = 0;
     for await (const event of events) bytes += String(event['data'] ?? '').length;
-    assert.equal(bytes, 100_000_002);
+    assert.equal(bytes, streamedBytes + 2);
   });
 
   it('keeps variables for later commands and processes', async () => {
@@ -163,13 +167,14 @@ export function testCommands(box: () => Asker): void {
   });
 
   it('kills a process that ignores the signal to end', async () => {
+    const sleep = `sleep ${ownSeconds(2)}`;
     const { id } = await box().ask<Started>('startProcess', {
-      command: 'trap "" TERM; echo deaf; while :; do sleep 4715; done',
+      command: `trap "" TERM; echo deaf; while :; do ${sleep}; done`,
     });
     await until(box().events('streamProcessLogs', { id }), ({ type }) => type === 'stdout');
     await box().ask('killProcess', { id });
     assert.equal((await box().ask<Started>('getProcess', { id })).exitCode, 137);
-    assert.equal((await box().exec('pgrep -f "sleep 471[5]" || echo none')).stdout, 'none\n');
+    assert.equal((await box().exec(`pgrep -f "${patternOf(sleep)}" || echo none`)).stdout, 'none\n');
   });
 
   it('follows the output of a process to its end, and forgets the beginning of a long one', async () => {

@@ -10,7 +10,7 @@ import {
   terminalFrames,
   type TerminalExit,
 } from '#core/sandbox/terminal-frames.ts';
-import type { Asker, Fields } from './sandbox-asker.ts';
+import { ownSeconds, patternOf, type Asker, type Fields } from './sandbox-asker.ts';
 
 interface Opened {
   type(text: string): void;
@@ -84,8 +84,8 @@ async function open(box: Asker, fields: Fields): Promise<Opened> {
 /** @param box the machine that all of them use. */
 export function testTerminals(box: () => Asker): void {
   /** Resolves when no process has this in its command line; images need not have pgrep. */
-  const ended = async (pattern: string): Promise<void> => {
-    const look = `while grep -qas '${pattern}' /proc/[0-9]*/cmdline; do sleep 0.05; done; echo ended`;
+  const ended = async (text: string): Promise<void> => {
+    const look = `while grep -qas '${patternOf(text)}' /proc/[0-9]*/cmdline; do sleep 0.05; done; echo ended`;
     assert.equal((await box().exec(look)).stdout, 'ended\n');
   };
 
@@ -118,21 +118,23 @@ export function testTerminals(box: () => Asker): void {
   });
 
   it('has a program wait for whoever does not read, and ends it with its caller', async () => {
-    const count = 'n=0; p=$(printf %4000s); while :; do n=$((n+1)); echo $n > count; echo "line $n of 4723$p"; done';
-    const terminal = await open(box(), { command: ['sh', '-c', count, 'terminal-4723'] });
+    const count = 'n=0; p=$(printf %4000s); while :; do n=$((n+1)); echo $n > count; echo "line $n of many$p"; done';
+    const name = `terminal-${ownSeconds(4)}`;
+    const terminal = await open(box(), { command: ['sh', '-c', count, name] });
     await terminal.until('line 10 of');
     const still = 'until a=$(cat count); sleep 0.3; test -n "$a" && test "$a" = "$(cat count)"; do :; done; echo waits';
     assert.equal((await box().exec(still)).stdout, 'waits\n');
     terminal.hangUp();
-    await ended('472[3]');
+    await ended(name);
   });
 
   it('kills what ignores that its caller has gone, with all that it started', async () => {
-    const stubborn = 'trap "" HUP TERM INT; setsid sleep 4724 & sleep 4725 & echo begun; while :; do sleep 4726; done';
+    const [one, two, three] = [5, 6, 7].map(ownSeconds) as [string, string, string];
+    const stubborn = `trap "" HUP TERM INT; setsid sleep ${one} & sleep ${two} & echo begun; while :; do sleep ${three}; done`;
     const terminal = await open(box(), { command: stubborn });
     await terminal.until('begun');
     terminal.hangUp();
-    await ended('472[456]');
+    for (const seconds of [one, two, three]) await ended(seconds);
   });
 
   it('refuses terminals that there cannot be, and ends one whose caller sends what is no frame', async () => {
@@ -144,24 +146,26 @@ export function testTerminals(box: () => Asker): void {
       [{ cwd: 'no-such-folder' }, 'file_not_found', /no-such-folder/],
     ] as const)
       await assert.rejects(open(box(), fields), { code, message });
+    const seconds = ownSeconds(8);
     for (const spoil of [(one: Opened) => one.garble(), (one: Opened) => one.resize(7, 0)]) {
-      const terminal = await open(box(), { command: 'echo begun; exec sleep 4727' });
+      const terminal = await open(box(), { command: `echo begun; exec sleep ${seconds}` });
       await terminal.until('begun');
       spoil(terminal);
       await assert.rejects(terminal.rest());
     }
-    await ended('472[7]');
+    await ended(seconds);
   });
 
   it('has a bound on how many there are at a time', async () => {
     const opened: Opened[] = [];
+    const seconds = ownSeconds(9);
     await assert.rejects(
       async () => {
-        for (let count = 0; count < 21; count++) opened.push(await open(box(), { command: 'exec sleep 4728' }));
+        for (let count = 0; count < 21; count++) opened.push(await open(box(), { command: `exec sleep ${seconds}` }));
       },
       { code: 'sandbox_limit', message: /One more terminal at a time would exceed 20/ },
     );
     for (const one of opened) one.hangUp();
-    await ended('472[8]');
+    await ended(seconds);
   });
 }

@@ -1,11 +1,11 @@
 // What every backend of sandboxes has to do, method by method, over a real machine: sandbox-local.test.ts runs it, and
-// each further backend by a file of its own.
+// each further backend by a file of its own in test/machines and test/sandbox.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { NO_OPTIONS, type SandboxOptions } from '#core/sandbox/options.ts';
 import type { MachineSpec, SandboxBackend } from '#runtime/sandbox/backend.ts';
-import { askerOf, type Asker, type Started } from './sandbox-asker.ts';
+import { askerOf, ownSeconds, patternOf, type Asker, type Started } from './sandbox-asker.ts';
 import { testCommands } from './sandbox-commands.ts';
 import { testFiles } from './sandbox-files.ts';
 import { testOptions, type Offers } from './sandbox-options.ts';
@@ -35,7 +35,18 @@ function seeded(seed: number): () => number {
   };
 }
 
-export function testSandboxBackend(name: string, open: () => Promise<OfferedCase>): void {
+/**
+ * @param streamedBytes of an output: by default, as much as shows that an answer does not hold it.
+ * @param garbageRounds connections on which garbage comes.
+ */
+export function testSandboxBackend(
+  name: string,
+  open: () => Promise<OfferedCase>,
+  {
+    streamedBytes = 12_000_000,
+    garbageRounds = 100,
+  }: { readonly streamedBytes?: number; readonly garbageRounds?: number } = {},
+): void {
   describe(`sandboxes of ${name}`, { concurrency: false }, () => {
     let opened: OfferedCase;
     let backend: SandboxBackend;
@@ -74,7 +85,7 @@ export function testSandboxBackend(name: string, open: () => Promise<OfferedCase
       await opened.close();
     });
 
-    testCommands(() => box);
+    testCommands(() => box, streamedBytes);
     testFiles(() => box);
     testTerminals(() => box);
     testOptions(() => opened, withMachine);
@@ -86,7 +97,7 @@ export function testSandboxBackend(name: string, open: () => Promise<OfferedCase
         'POST /exec HTTP/1.1\r\nhost: a\r\n',
         'POST /writeFile HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n',
       ];
-      for (let round = 0; round < 100; round++) {
+      for (let round = 0; round < garbageRounds; round++) {
         const connection = await backend.connect(key);
         connection.on('error', () => {});
         const closed = new Promise((resolve) => void connection.once('close', resolve));
@@ -98,8 +109,24 @@ export function testSandboxBackend(name: string, open: () => Promise<OfferedCase
       assert.equal((await box.exec('echo well')).stdout, 'well\n');
     });
 
-    it('stands still while it is suspended, and goes on as it was', () =>
-      withMachine(async (own, spec) => {
+    describe('one that lives and ends', { concurrency: false }, () => {
+      let spec: MachineSpec;
+      let own: Asker;
+      before(async () => {
+        spec = specOf(newKey());
+        await backend.create(spec);
+        own = askerOf(backend, spec.key);
+      });
+      after(() => backend.destroy(spec.key));
+
+      it('shares no file and no variable with another', async () => {
+        await box.write('mine.txt', 'mine');
+        assert.deepEqual(await own.ask('exists', { path: 'mine.txt' }), { exists: false });
+        await box.ask('setEnvVars', { variables: { MINE: 'yes' } });
+        assert.equal((await own.exec('echo [$MINE]')).stdout, '[]\n');
+      });
+
+      it('stands still while it is suspended, and goes on as it was', async () => {
         await own.ask('setEnvVars', { variables: { KEPT: 'yes' } });
         await own.ask('startProcess', { command: 'exec sleep 4716', processId: 'still' });
         await backend.suspend(spec.key);
@@ -108,39 +135,30 @@ export function testSandboxBackend(name: string, open: () => Promise<OfferedCase
         assert.equal(await backend.state(spec.key), 'running');
         assert.equal((await own.exec('echo $KEPT')).stdout, 'yes\n');
         assert.equal((await own.ask<Started>('getProcess', { id: 'still' })).status, 'running');
-      }));
+      });
 
-    it('keeps its files when it is stopped, and no process', () =>
-      withMachine(async (own, spec) => {
+      it('keeps its files when it is stopped, and no process', async () => {
         await own.write('kept.txt', 'here');
-        await own.ask('startProcess', { command: 'exec sleep 4717' });
+        const sleep = `sleep ${ownSeconds(3)}`;
+        await own.ask('startProcess', { command: `exec ${sleep}` });
         await backend.stop(spec.key);
         assert.equal(await backend.state(spec.key), 'stopped');
         await assert.rejects(async () => own.exec('true'), { code: 'sandbox_lost' });
         await backend.resume(spec);
         assert.equal(await own.read('kept.txt'), 'here');
         assert.deepEqual(await own.ask('listProcesses'), []);
-        assert.equal((await own.exec('pgrep -f "sleep 471[7]" || echo none')).stdout, 'none\n');
-      }));
+        assert.equal((await own.exec(`pgrep -f "${patternOf(sleep)}" || echo none`)).stdout, 'none\n');
+      });
 
-    it('is gone when it is destroyed, and its name may be used again', () =>
-      withMachine(async (own, spec) => {
-        await own.write('old.txt', 'x');
+      it('is gone when it is destroyed, and its name may be used again', async () => {
         assert.ok((await backend.keys()).includes(spec.key));
         await backend.destroy(spec.key);
         await backend.destroy(spec.key);
         assert.equal(await backend.state(spec.key), 'absent');
         assert.ok(!(await backend.keys()).includes(spec.key));
         await backend.create(spec);
-        assert.deepEqual(await own.ask('exists', { path: 'old.txt' }), { exists: false });
-      }));
-
-    it('keeps sandboxes apart', () =>
-      withMachine(async (other) => {
-        await box.write('mine.txt', 'mine');
-        assert.deepEqual(await other.ask('exists', { path: 'mine.txt' }), { exists: false });
-        await box.ask('setEnvVars', { variables: { MINE: 'yes' } });
-        assert.equal((await other.exec('echo [$MINE]')).stdout, '[]\n');
-      }));
+        assert.deepEqual(await own.ask('exists', { path: 'kept.txt' }), { exists: false });
+      });
+    });
   });
 }

@@ -100,7 +100,10 @@ before(async () => {
   service.on('request', routes).on('upgrade', routes.upgrade);
   await new Promise<void>((resolve) => void service.listen(0, '127.0.0.1', resolve));
   const address = service.address() as AddressInfo;
-  platform = await startPlatform({}, { SANDBOX_URL: `http://127.0.0.1:${address.port}`, SANDBOX_AUTH_TOKEN: TOKEN });
+  platform = await startPlatform(
+    {},
+    { SANDBOX_URL: `http://127.0.0.1:${address.port}`, SANDBOX_AUTH_TOKEN: TOKEN, HANDLER_SPARES: '0' },
+  );
   await platform.deploy('shop', worker, 'sandbox:\n  BOX: boxes\n');
   await until(async () => (await run('return 1;')) === 1);
   port = await freePort();

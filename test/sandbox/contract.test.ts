@@ -10,7 +10,8 @@ import { engineName, machine, openTestContainerCase, openTestContainers } from '
 const noLookup: LookupFunction = (_name, _options, done) =>
   done(Object.assign(new Error('no name'), { code: 'ENOTFOUND' }), []);
 
-testSandboxBackend(`containers of ${engineName}`, () => openTestContainerCase());
+// The agent has little memory in a container.
+testSandboxBackend(`containers of ${engineName}`, () => openTestContainerCase(), { streamedBytes: 100_000_000 });
 testSandboxBackend(`containers of ${engineName}, without disks`, () => openTestContainerCase({ diskMb: 0 }));
 
 test(`an image that may be asked for and that ${engineName} cannot get is said, by name`, async () => {

@@ -13,6 +13,7 @@ import { parseProjectConfig, type ProjectConfig } from '#core/config/project-con
 import type { RequestRecord } from '#runtime/engine/deployments/deployment.ts';
 import type { AuthRoutes } from '#runtime/engine/auth/routes.ts';
 import type { AiAddress } from '#runtime/engine/bindings/ai-transport.ts';
+import type { SandboxTransport } from '#runtime/engine/bindings/sandbox-transport.ts';
 import { noStores, type BindingStores } from '#runtime/engine/bindings/bindings.ts';
 import { createEngine, type Engine } from '#runtime/engine/engine.ts';
 import { createHandler, type Handler } from '#runtime/engine/handler.ts';
@@ -94,6 +95,7 @@ export async function startHandler(
     readonly authRoutes?: AuthRoutes;
     readonly publicPort?: number;
     readonly ai?: AiAddress;
+    readonly sandboxes?: SandboxTransport;
     readonly egress?: EgressPolicy;
     /** Whether fetches to `<name>.localhost` without a port stay inside. */
     readonly staysInside?: boolean;
@@ -141,6 +143,7 @@ export async function startHandler(
     limits,
     egress: options.egress ?? { loopback: true, private: false },
     ...(options.ai === undefined ? {} : { ai: options.ai }),
+    ...(options.sandboxes === undefined ? {} : { sandboxes: options.sandboxes }),
     ...(options.staysInside === true && {
       ownHosts: createOwnHosts({
         has: ({ hostname, port }) => port === '' && table.find(hostname) !== null,

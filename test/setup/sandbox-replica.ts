@@ -1,10 +1,11 @@
 // A replica of the sandbox service over Postgres, whose machines are processes of this machine; and calls of it.
 import { createServer, request, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer as createSocketServer, type AddressInfo, type Socket } from 'node:net';
 import { once } from 'node:events';
+import type { TestContext } from 'node:test';
 import { text } from 'node:stream/consumers';
 import { createBearerCheck } from '#core/process/bearer.ts';
-import { openPostgres } from '#postgres/connection.ts';
+import { openPostgres, type Postgres } from '#postgres/connection.ts';
 import { createLocalBackend } from '#runtime/sandbox/backends/local/local.ts';
 import { createExposedPorts } from '#runtime/sandbox/exposed-ports.ts';
 import { createSandboxRoutes } from '#runtime/sandbox/routes.ts';
@@ -127,4 +128,30 @@ export async function startReplica(given: {
       await sandboxes.close();
     },
   };
+}
+
+/** A sandbox whose row says that another replica has it, for an hour. */
+export async function heldBy(sql: Postgres, owner: string, id: string): Promise<void> {
+  await sql.all(
+    `INSERT INTO sandbox.sandbox (key, project, resource, id, provider, state, owner, lease_until)
+     VALUES ($1, 'shop', 'boxes', $1, 'local', 'creating', $2, now() + interval '1 hour')`,
+    id,
+    owner,
+  );
+}
+
+/** A program in place of a replica. */
+export async function openOther(
+  t: TestContext,
+  answer: (socket: Socket) => void,
+): Promise<{ owner: string; hits: number }> {
+  const server = createSocketServer((socket) => {
+    other.hits++;
+    socket.on('error', () => {});
+    answer(socket);
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const other = { owner: `other http://127.0.0.1:${(server.address() as AddressInfo).port}`, hits: 0 };
+  t.after(() => void server.close());
+  return other;
 }

@@ -84,7 +84,12 @@ export function createLocalBackend(parts: LocalParts): SandboxBackend {
     const [program, ...flags] = nodeCommand();
     const agent = spawn(program!, [...flags, MAIN, socket, JSON.stringify(settings)], {
       cwd: workspaceOf(key),
-      env: { PATH: environment['PATH'] ?? '' },
+      // Of its own: what it hands to commands is in the settings.
+      env: Object.fromEntries(
+        ['PATH', 'NODE_COMPILE_CACHE'].flatMap((name) =>
+          environment[name] === undefined ? [] : [[name, environment[name]]],
+        ),
+      ),
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     agent.stdin!.on('error', () => {});

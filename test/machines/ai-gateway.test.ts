@@ -1,6 +1,6 @@
 // The AI gateway from machines of a hosted provider: from its double, which reaches the gateway of the test.
+import { testSandboxAi } from '#test/contract/sandbox-ai.ts';
 import { openDoubledBackend, startHostedProvider } from '#test/setup/hosted-provider.ts';
-import { testSandboxAi } from './sandbox-ai.ts';
 
 testSandboxAi('a hosted provider', async (aiUrl) => {
   const provider = await startHostedProvider();

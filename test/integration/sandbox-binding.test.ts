@@ -1,46 +1,47 @@
-// Sandboxes from inside a worker, in `platform dev`: the binding, the engine, the service's routes and an agent.
+// Sandboxes from inside a worker: the binding, an engine, the service's routes and an agent, over processes of this
+// machine. test/dev and test/machines have them under `platform dev` and under a supervisor.
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { createSandboxTransport } from '#runtime/engine/bindings/sandbox-transport.ts';
 import { freePort } from '#test/setup/free-port.ts';
-import { runChild } from '#test/setup/node-program.ts';
-import { startDev, type TestDev } from '#test/setup/dev.ts';
-import { send } from '#test/setup/send.ts';
+import { startHandler, type TestHandler } from '#test/setup/handler.ts';
+import { startTestSandboxService, type TestSandboxService } from '#test/setup/sandbox-service.ts';
 
 const worker = `
 const seen = (stream) => new Response(stream).text().then((text) =>
   text.trim().split('\\n\\n').map((line) => JSON.parse(line.slice('data: '.length))));
 export default {
-  async fetch(request, { BOX, OTHER }) {
-    const run = new Function('BOX', 'OTHER', 'seen', 'return (async () => {' + (await request.text()) + '})()');
-    try { return Response.json((await run(BOX, OTHER, seen)) ?? null); }
+  async fetch(request, env) {
+    const { BOX, OTHER } = env;
+    const run = new Function('env', 'BOX', 'OTHER', 'seen', 'return (async () => {' + (await request.text()) + '})()');
+    try { return Response.json((await run(env, BOX, OTHER, seen)) ?? null); }
     catch (error) { return Response.json({ error: error.name + ': ' + error.message, code: error.code }); }
   },
 };`;
+const yaml = 'sandbox:\n  BOX: boxes\n  OTHER: others\n';
 
-let folder: string;
-let dev: TestDev;
+let service: TestSandboxService;
+let handler: TestHandler;
 
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sandbox-dev-'));
-  await mkdir(join(folder, 'src'));
-  await writeFile(join(folder, 'package.json'), '{"name":"boxes","type":"module"}');
-  await writeFile(join(folder, 'src/index.js'), worker);
-  await writeFile(join(folder, 'platform.yaml'), 'kind: worker\nsandbox:\n  BOX: boxes\n  OTHER: others\n');
-  dev = await startDev(folder);
+  service = await startTestSandboxService();
+  const { url, token } = service.address;
+  handler = await startHandler(
+    { shop: { files: worker, yaml }, rival: { files: worker, yaml } },
+    {},
+    { sandboxes: createSandboxTransport({ origin: url, token }) },
+  );
 });
 after(async () => {
-  await dev.close();
-  await rm(folder, { recursive: true, force: true });
+  await handler.close();
+  await service.close();
 });
 
-async function run(code: string): Promise<unknown> {
-  return (await dev.fetch('/', { method: 'POST', body: code })).json();
+async function run(code: string, project = 'shop'): Promise<unknown> {
+  return (await handler.fetch(project, '/', { method: 'POST', body: code })).json();
 }
 
-test('a command gives its output and exit code, and the developer is told that nothing isolates', async () => {
+test('a command gives its output and exit code', async () => {
   const result = await run(`
     const { durationMs, ...result } = await BOX.get('one').exec('echo out; echo err >&2; exit 3');
     return { ...result, took: durationMs >= 0 };`);
@@ -53,7 +54,6 @@ test('a command gives its output and exit code, and the developer is told that n
     timedOut: false,
     took: true,
   });
-  await dev.printed(/sandboxes are processes of this machine here and do NOT isolate/);
 });
 
 test('a terminal is two streams, has the size that it is given, and says how its program ended', async () => {
@@ -78,47 +78,7 @@ test('a handle is there at once, and an odd id is refused', async () => {
   );
 });
 
-test('a command reaches the AI gateway of dev, by a token that ends with its sandbox', async () => {
-  const question = JSON.stringify({ model: 'auto', messages: [{ role: 'user', content: 'six times seven' }] });
-  const ask = (token: string, more = ''): string =>
-    `curl -s -m 60 -w ' %{http_code}' -H "authorization: Bearer ${token}" -H 'content-type: application/json' ` +
-    `-d '${question}' "$PLATFORM_AI_URL${more}/chat/completions"`;
-  const of = async (command: string): Promise<string> => {
-    const code = `return (await BOX.get('ai').exec(${JSON.stringify(command)})).stdout;`;
-    return String(await run(code));
-  };
-  const said = await of(ask('$(cat "$PLATFORM_AI_TOKEN_FILE")'));
-  assert.match(said, /"object":"chat\.completion".*six times seven.* 200$/s);
-  assert.match(await of('cat "$PLATFORM_AI_TOKEN_FILE"'), /^pk_ai_ait[0-9a-z]{20}_[\w-]{43}$/);
-  assert.equal(await of('stat -c %a "$PLATFORM_AI_TOKEN_FILE"; env | grep -c pk_ai_'), '600\n0\n');
-  assert.equal(await of('test "$(platform-ai-token)" = "$(cat "$PLATFORM_AI_TOKEN_FILE")" && echo same'), 'same\n');
-  assert.match(await of(ask('pk_ai_x')), /This is no token of a sandbox that runs.* 401$/);
-  assert.match(
-    await of(ask('$(cat "$PLATFORM_AI_TOKEN_FILE")', '/../projects')),
-    /Sandboxes reach \/ai here, and nothing else.* 404$/,
-  );
-  const [url, token] = (await of('echo "$PLATFORM_AI_URL"; cat "$PLATFORM_AI_TOKEN_FILE"')).split('\n');
-  const models = async (): Promise<number> =>
-    (await fetch(`${url}/models`, { headers: { authorization: `Bearer ${token}` } })).status;
-  assert.equal(await models(), 200);
-  await run(`await BOX.get('ai').suspend();`);
-  assert.equal(await models(), 401);
-  assert.notEqual(await of('cat "$PLATFORM_AI_TOKEN_FILE"'), token);
-  const without = `return await BOX.get('ai', { ai: false }).exec('echo "[$PLATFORM_AI_URL]"; platform-ai-token');`;
-  const { stdout, stderr, exitCode } = (await run(without)) as Record<string, unknown>;
-  assert.deepEqual(
-    [stdout, stderr, exitCode],
-    ['[]\n', 'platform-ai-token: this sandbox has no token for the AI gateway\n', 1],
-  );
-  assert.equal(await run(`return (await BOX.get('ai').info()).ai;`), false);
-  assert.match(
-    String(await run(`return (await BOX.get('ai', { ai: true }).exec('platform-ai-token')).stdout;`)),
-    /^pk_ai_/,
-  );
-  await run(`await BOX.get('ai').destroy();`);
-});
-
-test('what a sandbox is made of is kept, changes with its files kept, and does nothing in dev, which says so', async () => {
+test('what a sandbox is made of is kept, and changes with its files kept', async () => {
   assert.deepEqual(
     await run(`
       const made = async (options) => {
@@ -146,8 +106,6 @@ test('what a sandbox is made of is kept, changes with its files kept, and does n
       'here',
     ],
   );
-  for (const name of ['machine', 'image', 'egress'])
-    await dev.printed(new RegExp(`the option ${name} of sandboxes does nothing here`));
 });
 
 test('what no sandbox can be made of is refused with what it may be, and nothing is made', async () => {
@@ -332,26 +290,10 @@ test('a server in the background is asked, its log read, and it is ended', async
   );
 });
 
-test('an exposed port has an address on localhost', async () => {
-  const port = await freePort();
-  const server = `require('http').createServer((_, s) => s.end('from inside')).listen(${port}, '127.0.0.1')`;
-  const { url, token } = (await run(`
-    const box = BOX.get('one');
-    await box.startProcess(['node', '-e', ${JSON.stringify(server)}], { processId: 'seen' });
-    await box.waitForPort(${port});
-    return box.exposePort(${port});`)) as { url: string; token: string };
-  assert.match(url, /^http:\/\/port---[a-z2-7]{16}\.localhost:\d+\/$/);
-  const { host } = new URL(url);
-  assert.equal((await send(dev.port, host, `/?token=${token}`)).text, 'from inside');
-  assert.equal((await send(dev.port, host, '/')).status, 401);
-  await run(`await BOX.get('one').killProcess('seen'); await BOX.get('one').unexposePort(${port});`);
-  assert.equal((await send(dev.port, host, `/?token=${token}`)).status, 404);
-});
-
 test('a session has a folder and variables of its own', async () => {
   assert.deepEqual(
     await run(`
-      const box = BOX.get('sessions');
+      const box = BOX.get('one');
       await box.mkdir('app');
       await box.setEnvVars({ SHARED: 'all' });
       const session = await box.createSession({ cwd: 'app', env: { OWN: '1' } });
@@ -450,43 +392,40 @@ test('a call that runs while the sandbox is destroyed is told so', async () => {
   );
 });
 
-test('a program for Node has them too, and a session of its own', async () => {
-  await dev.printed(/Dashboard http/);
-  const { output, errors } = await runChild(
-    `import { getPlatformEnv } from ${JSON.stringify(join(import.meta.dirname, '../../packages/dev/index.ts'))};
-     const { BOX } = await getPlatformEnv();
-     const box = BOX.get('node', { machine: 'small' });
-     await box.writeFile('a/b', new Uint8Array([104, 105]));
-     const session = await box.createSession({ cwd: 'a', env: { ONE: '1' } });
-     await session.setEnvVars({ TWO: '2' });
-     const { stdout, exitCode } = await session.exec('cat b; echo $ONE$TWO; exit 4');
-     const events = await new Response(await box.execStream('echo streamed')).text();
-     const failed = await box.readFile('none').catch(({ name, code }) => [name, code]);
-     const forked = await (await box.fork('fork-of-node')).exec('cat a/b');
-     const { of } = await box.snapshot({ id: 'of-node' });
-     const { items: snapshots } = await BOX.listSnapshots();
-     await BOX.deleteSnapshot('of-node');
-     const { items } = await BOX.list({ prefix: 'node' });
-     console.log(JSON.stringify([stdout, exitCode, /"data":"streamed/.test(events), [...await box.readFileBytes('a/b')], failed, items[0].id, items[0].machine, forked.stdout, of, snapshots[0].id]));`,
-    { cwd: folder },
+test('projects have sandboxes of their own under the same id', async () => {
+  const look = `return (await BOX.get('one').exec('cat owned 2>/dev/null || echo nothing')).stdout;`;
+  await run(`await BOX.get('one').writeFile('owned', 'by shop');`);
+  assert.equal(await run(look), 'by shop');
+  assert.equal(await run(look, 'rival'), 'nothing\n');
+});
+
+test('the token of the service is nowhere in reach of a worker or a command', async () => {
+  const seen = await run(
+    `const { stdout } = await BOX.get('one').exec('env');
+     return JSON.stringify([env, process.env, BOX, BOX.get('one'), stdout, await BOX.get('one').info()]);`,
   );
-  assert.deepEqual(
-    JSON.parse(output || '[]'),
-    ['hi12\n', 4, true, [104, 105], ['SandboxError', 'file_not_found'], 'node', 'small', 'hi', 'node', 'of-node'],
-    errors,
+  assert.ok(!String(seen).includes(service.address.token));
+});
+
+test('bytes go both ways as streams', async () => {
+  assert.equal(
+    await run(
+      `const box = BOX.get('one');
+       let left = 30;
+       const content = new ReadableStream({ pull(controller) {
+         if (left-- > 0) controller.enqueue(new Uint8Array(100_000).fill(7)); else controller.close(); } });
+       await box.writeFile('large', content);
+       let bytes = 0;
+       for await (const chunk of await box.readFileStream('large')) bytes += chunk.byteLength;
+       return bytes + ' ' + (await box.exec('wc -c < large')).stdout.trim();`,
+    ),
+    '3000000 3000000',
   );
 });
 
-test('files outlast a restart of dev, and no process does', async () => {
-  await run(
-    `const box = BOX.get('kept'); await box.writeFile('a', 'still here'); await box.startProcess('sleep 4804');`,
-  );
-  await dev.close();
-  dev = await startDev(folder);
-  assert.deepEqual(
-    await run(`
-      const box = BOX.get('kept');
-      return [(await box.readFile('a')).content, await box.listProcesses(), (await box.exec('pgrep -f "sleep 480[4]" || echo none')).stdout];`),
-    ['still here', [], 'none\n'],
-  );
+test('a service that is away is said so, and found again', async () => {
+  await service.goAway();
+  assert.match(JSON.stringify(await run(`return BOX.get('one').exec('true');`)), /SandboxError.*sandbox_unavailable/);
+  await service.comeBack();
+  assert.equal(await run(`return (await BOX.get('one').exec('echo again')).stdout;`), 'again\n');
 });
