@@ -1,5 +1,5 @@
-// Endless loops that share one processor with sixteen busy programs: each ends with its own CPU limit, however long that
-// takes, and requests beside it are served. Code that cannot be ended: test/hostile/attacks.
+// Endless loops that share one processor with sixteen busy programs: each ends with its own CPU limit, however long
+// that takes, and requests beside it are served. Code that cannot be ended: test/hostile/attacks.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';

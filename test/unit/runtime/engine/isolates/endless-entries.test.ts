@@ -1,5 +1,5 @@
-// What checks find of the entry of a real isolate. They are made as fast as possible and not every 50 ms, so that minutes
-// pass for them while its thread gets little CPU.
+// What checks find of the entry of a real isolate. They are made as fast as possible and not every 50 ms, so that
+// minutes pass for them while its thread gets little CPU.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultLimits } from '#core/limits.ts';
