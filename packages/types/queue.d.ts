@@ -10,6 +10,11 @@ export interface QueueSendOptions {
   dedupeId?: string;
   /** Messages with one key are delivered one after the other, in the order in which they were sent. */
   orderingKey?: string;
+  /**
+   * How the body travels: `json` by default; `text` for a string as it is; `bytes` for an ArrayBuffer or a view, which
+   * arrives as an ArrayBuffer; `v8` for everything that `structuredClone` copies, such as Date, Map or BigInt.
+   */
+  contentType?: 'json' | 'text' | 'bytes' | 'v8';
 }
 
 /** How a queue stands. */

@@ -23,6 +23,11 @@ const worker = `
 const calls = {
   send: (env, [payload, options]) => env.MAIL.send(payload, options),
   sendBatch: (env, [messages]) => env.MAIL.sendBatch(messages),
+  sendTyped: async (env) => {
+    await env.MAIL.send(new Uint8Array([1, 2, 3]).subarray(1), { contentType: 'bytes' });
+    await env.MAIL.send({ typed: 'v8', at: new Date(0), map: new Map([[1, 2]]), not: NaN }, { contentType: 'v8' });
+    await env.MAIL.sendBatch([{ body: 'as it is', contentType: 'text' }, { body: { $structured: 'mine' }, contentType: 'json' }]);
+  },
   metrics: (env) => env.MAIL.metrics(),
   timerSet: (env, args) => env.TIMER.set(...args),
   timerGet: (env, args) => env.TIMER.get(...args),
@@ -38,6 +43,7 @@ const calls = {
   sendEvent: (env, args) => env.ORDER.sendEvent(...args),
 };
 let calm = 0;
+const kind = (value) => Object.prototype.toString.call(value).slice(8, -1);
 export default {
   async fetch(request, env) {
     const args = await request.json();
@@ -48,6 +54,8 @@ export default {
     }
   },
   message(event) {
+    if (event.payload instanceof ArrayBuffer) return console.log('bytes', new Uint8Array(event.payload).join());
+    if (event.payload?.typed === 'v8') return console.log('v8', kind(event.payload.at), event.payload.map.get(1), event.payload.not);
     console.log('message', JSON.stringify([event.queueName, event.payload, event.attempt]));
     if (event.payload === 'poison' && event.queueName === 'mail') throw new Error('cannot be read');
     if (event.payload === 'hopeless' && event.queueName === 'mail') throw Object.assign(new Error('never'), { name: 'NonRetryableError' });
@@ -62,6 +70,19 @@ export default {
   workflows: {
     orders: {
       async handler({ input, step, log, executionId }) {
+        if (input.types) {
+          const values = [
+            await step.do('due', async () => new Date(0)),
+            await step.do('tags', async () => new Map([['a', 1]])),
+            await step.do('bytes', async () => new Uint8Array([1, 2]).buffer),
+            await step.do('nothing', async () => {}),
+            await step.do('large', async () => 2n ** 64n),
+          ];
+          const before = await step.do('look', async () => values.map(kind));
+          await step.sleep('nap', 20);
+          if (input.refused) await step.do('refused', async () => () => {});
+          return { before, after: values.map(kind), due: values[0] };
+        }
         const first = await step.run('double', () => {
           console.log('ran double of', executionId);
           return input.n * 2;
@@ -163,6 +184,14 @@ export function eventBindingsContract(
     await logged(/"b2"/);
   });
 
+  test('a body comes as its content type says: bytes, text, or what structuredClone can copy', async () => {
+    await call('sendTyped');
+    await logged(/^bytes 2,3$/);
+    await logged(/^v8 Date 2 NaN$/);
+    await logged(/^message \["mail","as it is",1\]$/);
+    await logged(/^message \["mail",\{"\$structured":"mine"\},1\]$/);
+  });
+
   test('a dedupe id sends a message once', async () => {
     const first = await call('send', 'only once', { dedupeId: 'k' });
     assert.deepEqual(await call('send', 'only once', { dedupeId: 'k' }), first);
@@ -194,6 +223,13 @@ export function eventBindingsContract(
       ['send', ['x', { delaySeconds: -1 }], /^delaySeconds must be a number of at least 0$/],
       ['send', ['x', { delaySeconds: 90_000 }], /delaySeconds \* 1000 must be a whole number from 0 to 86400000/],
       ['send', ['x', { dedupeId: 'a\0' }], /^dedupeId must not contain NUL$/],
+      ['send', ['x', { contentType: 'nonsense' }], /^contentType must be json, text, bytes or v8, not nonsense$/],
+      ['send', [{}, { contentType: 'text' }], /^A message of contentType text must be a string$/],
+      [
+        'send',
+        ['x', { contentType: 'bytes' }],
+        /^A message of contentType bytes must be an ArrayBuffer or a view of one$/,
+      ],
       ['send', ['x', { orderingKey: 'x'.repeat(129) }], /^orderingKey has 129 bytes, and may have 128$/],
       [
         'sendBatch',
@@ -284,6 +320,21 @@ export function eventBindingsContract(
     await call('trigger', { n: 1, nap: 80 }, { id: 'sleeper' });
     assert.equal((await ended('sleeper')).status, 'completed');
     assert.equal(count(/^ran double of sleeper$/), 1);
+  });
+
+  test('what a step returned is the same before and after a sleep, of each type that structuredClone can copy', async () => {
+    await call('trigger', { types: true }, { id: 'typed' });
+    await ended('typed');
+    const { output } = await call<{ output: Record<string, unknown> }>('execution', 'typed');
+    const kinds = ['Date', 'Map', 'ArrayBuffer', 'Undefined', 'BigInt'];
+    assert.deepEqual(output, { before: kinds, after: kinds, due: '1970-01-01T00:00:00.000Z' });
+  });
+
+  test('a step whose result cannot be stored fails the run at once, by its name', async () => {
+    await call('trigger', { types: true, refused: true }, { id: 'refused' });
+    const { status, errorMessage } = await ended('refused');
+    assert.equal(status, 'failed');
+    assert.match(errorMessage!, /^The result of step "refused" cannot be stored: The function .* cannot be cloned$/);
   });
 
   test('a workflow waits for an event, or until its time is over', async () => {

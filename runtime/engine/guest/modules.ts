@@ -5,6 +5,7 @@ import type * as eventClasses from './lazy/event-classes.ts';
 import type * as formData from './lazy/form-data.ts';
 import type * as inspection from './lazy/inspect.ts';
 import type * as messages from './lazy/messages.ts';
+import type * as storedValues from './lazy/stored-values.ts';
 
 interface Modules {
   crypto: { readonly crypto: Crypto };
@@ -12,6 +13,7 @@ interface Modules {
   'form-data': Pick<typeof formData, 'isFormData' | 'parseFormBody' | 'toMultipart'>;
   inspect: Pick<typeof inspection, 'format' | 'inspect'>;
   messages: Pick<typeof messages, 'structuredClone'>;
+  'stored-values': Pick<typeof storedValues, 'fromStored' | 'toStored'>;
 }
 
 const provided: Partial<Modules> = { __proto__: null } as object;

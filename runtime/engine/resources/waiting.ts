@@ -1,6 +1,7 @@
 // What waits for a moment, asked from outside: messages and dead letters, runs of workflows, timers, schedules.
 import { fixedLimits } from '#core/limits.ts';
 import { deadLettersOf } from '#core/queue-settings.ts';
+import { shownValue } from '#core/structured-values.ts';
 import type { WorkflowRun, WorkflowStep } from '#core/resource-call/workflows.ts';
 import type { BindingStores } from '../bindings/bindings.ts';
 import { invalid, toName, toWhole } from '../bindings/arguments.ts';
@@ -18,6 +19,8 @@ import {
 } from './asked.ts';
 
 const PAGE_MAX = 200;
+/** A value that a worker stored, as people see it. */
+const shown = (text: string): unknown => shownValue(fromJson(text));
 const { runIdBytesMax, timerIdBytesMax } = fixedLimits.events;
 
 type Events = NonNullable<BindingStores['events']>;
@@ -31,7 +34,7 @@ export const queueOperations: OperationsOf<'queue'> = {
       limit: toWhole(asked.args['limit'], 'limit', { least: 1, most: PAGE_MAX, otherwise: 50 }),
       after: toWhole(asked.args['after'], 'after', { least: 0, most: Number.MAX_SAFE_INTEGER, otherwise: 0 }),
     });
-    return { messages: messages.map(({ payload, ...rest }) => ({ ...rest, payload: fromJson(payload) })), next };
+    return { messages: messages.map(({ payload, ...rest }) => ({ ...rest, payload: shown(payload) })), next };
   },
   async 'queue.send'(asked) {
     const { payload, delaySeconds, dedupeId, orderingKey } = asked.args;
@@ -78,8 +81,8 @@ export const workflowOperations: OperationsOf<'workflow'> = {
     return {
       run: {
         ...toRun(found),
-        input: fromJson(found.input),
-        output: found.output === null ? null : fromJson(found.output),
+        input: shown(found.input),
+        output: found.output === null ? null : shown(found.output),
         steps: history.steps.map(toStep),
         log: history.log.map(({ content, ...line }) => ({
           ...line,
@@ -194,7 +197,7 @@ function toRun({ id, status, error, deployment, createdAt, startedAt, completedA
 }
 
 function toStep({ result, error, ...step }: StoredStep): WorkflowStep {
-  return { ...step, result: result === null ? null : fromJson(result), error: toError(error) };
+  return { ...step, result: result === null ? null : shown(result), error: toError(error) };
 }
 
 function toError(text: string | null): WorkflowRun['error'] {

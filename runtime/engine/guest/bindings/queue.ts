@@ -8,6 +8,8 @@ interface SendOptions {
   readonly dedupeId?: string;
   /** Messages with one key are delivered one after the other, in their order. */
   readonly orderingKey?: string;
+  /** How the body travels: `json` (default), `text`, `bytes`, or `v8` for what structuredClone can copy. */
+  readonly contentType?: unknown;
 }
 
 type Batch = Iterable<SendOptions & { readonly payload?: unknown; readonly body?: unknown }>;
@@ -20,13 +22,43 @@ interface Encoded {
   readonly bodies: string[];
 }
 
-export default function createQueue({ callHost, toJson }: LazyParts): BindingModule {
+export default function createQueue(parts: LazyParts): BindingModule {
+  const { callHost, fromJson, toBytes, toJson, useModule } = parts;
+
+  /**
+   * A body as JSON, from which its consumer makes the value again (events/queue.ts).
+   *
+   * @throws {TypeError} for a content type that is unknown, or not one of this body.
+   */
+  function encodeBody(body: unknown, contentType: unknown): string {
+    switch (contentType) {
+      case undefined:
+      case null:
+      case 'json': {
+        if (body === undefined || typeof body === 'function' || typeof body === 'symbol')
+          throw new TypeError('A message must have a JSON form');
+        const text = toJson(body) ?? 'null';
+        // What looks like a stored value is one.
+        return text.includes('$structured') ? stored(fromJson(text)) : text;
+      }
+      case 'text':
+        if (typeof body !== 'string') throw new TypeError('A message of contentType text must be a string');
+        return toJson(body);
+      case 'bytes':
+        return stored(toBytes(body, 'A message of contentType bytes').slice().buffer);
+      case 'v8':
+        return stored(body);
+      default:
+        throw new TypeError(`contentType must be json, text, bytes or v8, not ${String(contentType)}`);
+    }
+  }
+
+  const stored = (value: unknown): string => toJson(useModule('stored-values').toStored(value));
+
   function add(encoded: Encoded, payload: unknown, options: SendOptions | null | undefined): Encoded {
-    if (payload === undefined || typeof payload === 'function' || typeof payload === 'symbol')
-      throw new TypeError('A message must have a JSON form');
-    const { delaySeconds, dedupeId, orderingKey } = options ?? {};
+    const { delaySeconds, dedupeId, orderingKey, contentType } = options ?? {};
+    encoded.bodies.push(encodeBody(payload, contentType));
     encoded.messages.push({ delaySeconds, dedupeId, orderingKey } as SendOptions);
-    encoded.bodies.push(toJson(payload) ?? 'null');
     return encoded;
   }
 

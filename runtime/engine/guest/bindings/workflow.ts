@@ -5,11 +5,19 @@ import type { LazyParts } from '../lazy.ts';
 interface Execution {
   readonly id: string;
   readonly status: string;
+  readonly input: unknown;
   readonly output: unknown;
   readonly errorMessage: string | null;
 }
 
-export default function createWorkflow({ callHost }: LazyParts): { create(name: string): object } {
+export default function createWorkflow({ callHost, useModule }: LazyParts): { create(name: string): object } {
+  const { fromStored, toStored } = useModule('stored-values');
+
+  /** A run with the values that its handler had. */
+  function shown<Found extends Execution | null>(found: Found): Found {
+    return found === null ? found : { ...found, input: fromStored(found.input), output: fromStored(found.output) };
+  }
+
   class Workflow {
     readonly #binding: string;
 
@@ -25,16 +33,19 @@ export default function createWorkflow({ callHost }: LazyParts): { create(name: 
     }
 
     async trigger(input?: unknown, options?: { id?: string }): Promise<{ executionId: string }> {
-      return (await this.#call('trigger', { input: input ?? null, id: options?.id })) as { executionId: string };
+      return (await this.#call('trigger', { input: toStored(input ?? null), id: options?.id })) as {
+        executionId: string;
+      };
     }
 
     async getExecution(id: unknown): Promise<unknown> {
-      return this.#call('get', { id });
+      return shown((await this.#call('get', { id })) as Execution | null);
     }
 
     async list(options?: { status?: string; limit?: number; cursor?: string } | null): Promise<unknown> {
       const { status, limit, cursor } = options ?? {};
-      return this.#call('list', { status, limit, cursor });
+      const page = (await this.#call('list', { status, limit, cursor })) as { executions: Execution[] };
+      return { ...page, executions: page.executions.map(shown) };
     }
 
     async cancel(id: unknown): Promise<void> {
@@ -56,7 +67,7 @@ export default function createWorkflow({ callHost }: LazyParts): { create(name: 
 
     async sendEvent(id: unknown, event: { type: string; payload?: unknown }): Promise<void> {
       const { type, payload } = event ?? {};
-      await this.#call('sendEvent', { id, type, payload: payload ?? null });
+      await this.#call('sendEvent', { id, type, payload: toStored(payload ?? null) });
     }
 
     /** As workers of other platforms start runs: an object that stands for the run. */

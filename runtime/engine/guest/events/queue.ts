@@ -31,10 +31,22 @@ type Verdict =
       readonly final?: true;
     };
 
-export default function createQueueEvents({ currentInvocation, noHandler, reportUncaught, fromJson }: LazyParts): {
+export default function createQueueEvents({
+  currentInvocation,
+  noHandler,
+  reportUncaught,
+  fromJson,
+  useModule,
+}: LazyParts): {
   handle: EventHandler;
 } {
   const acknowledged: Verdict = { ack: true };
+
+  /** The value that was sent; most bodies are JSON and nothing else. */
+  function decodeBody(text: string): unknown {
+    const body = fromJson(text) as unknown;
+    return text.startsWith('{"$structured"') ? useModule('stored-values').fromStored(body) : body;
+  }
 
   function again(options: RetryOptions | undefined): Verdict {
     const delaySeconds = options?.delaySeconds;
@@ -54,7 +66,7 @@ export default function createQueueEvents({ currentInvocation, noHandler, report
     async handle(worker, env, context, event, bodies) {
       const { queueName, binding, messages } = event as QueueEvent;
       const payloads = messages.map(({ payload }, index) =>
-        index < bodies.length ? fromJson(bodies[index] as string) : payload,
+        index < bodies.length ? decodeBody(bodies[index] as string) : payload,
       );
       // By position: the first word on a message stands.
       const verdicts: (Verdict | undefined)[] = messages.map(() => undefined);

@@ -43,12 +43,17 @@ const BACKOFF_MS_DEFAULT = 1000;
 const BACKOFF_MS_MAX = 300_000;
 
 export default function createWorkflowEvents(parts: LazyParts): { handle: EventHandler } {
-  const { callHost, fromJson, noHandler, setTimeout, clearTimeout, setImmediate } = parts;
+  const { callHost, fromJson, noHandler, setTimeout, clearTimeout, setImmediate, useModule } = parts;
+  const { fromStored, toStored } = useModule('stored-values');
 
   return {
     async handle(worker, env, _context, event, [body]) {
       const { workflow, executionId, lease } = event as WorkflowEvent;
-      const { input, steps } = (body === undefined ? event : fromJson(body)) as Pick<WorkflowEvent, 'input' | 'steps'>;
+      const { input: given, steps } = (body === undefined ? event : fromJson(body)) as Pick<
+        WorkflowEvent,
+        'input' | 'steps'
+      >;
+      const input = fromStored(given);
       const workflows = worker?.['workflows'] as
         | Readonly<
             Record<string, { handler?: Handler; onError?: (error: unknown, context: object) => unknown } | Handler>
@@ -128,6 +133,16 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
         return error;
       };
 
+      /** Another attempt would return the same. */
+      const stepResult = (name: string, result: unknown): unknown => {
+        try {
+          return toStored(result);
+        } catch (error) {
+          const failure = new Error(`The result of step "${name}" cannot be stored: ${toFailure(error).message}`);
+          throw Object.assign(failure, { name: 'NonRetryableError' });
+        }
+      };
+
       const attempt = async (
         name: string,
         fn: () => unknown,
@@ -149,7 +164,8 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
           });
           result = await Promise.race([fn(), timeout]);
           clearTimeout(timer as never);
-          await update('stepDone', { name, startedAt, result: result === undefined ? null : result });
+          const stored = stepResult(name, result);
+          await update('stepDone', { name, startedAt, result: stored });
           return result;
         } catch (error) {
           clearTimeout(timer as never);
@@ -179,7 +195,7 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
           ];
           if (typeof fn !== 'function') throw new TypeError('step.run takes a name and a function');
           const { name, known } = take(given, 'run');
-          if (known?.status === 'done') return known.result;
+          if (known?.status === 'done') return fromStored(known.result);
           if (known?.status === 'failed') throw toError(known.error);
           if (known?.wakeAt !== undefined && known.wakeAt > Date.now()) return sleepOn();
           return attempt(name, fn, toOptions(options), known?.attempts ?? 0);
@@ -204,7 +220,7 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
           options: { type: string; timeoutMs?: number; timeout?: unknown },
         ): Promise<unknown> {
           const { name, known } = take(given, 'event');
-          if (known?.status === 'done') return known.result;
+          if (known?.status === 'done') return fromStored(known.result);
           if (known?.status === 'failed') throw toError(known.error);
           if (known === undefined) {
             const limitMs = options?.timeoutMs ?? (options?.timeout === undefined ? undefined : toMs(options.timeout));
@@ -212,7 +228,7 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
             running++;
             const { step: now } = await update('waitForEvent', { name, type: options?.type, timeoutAt });
             running--;
-            if (now?.status === 'done') return now.result;
+            if (now?.status === 'done') return fromStored(now.result);
           }
           return sleepOn();
         },
@@ -255,7 +271,7 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
             const missing = Object.keys(steps).filter((name) => !visited.has(name));
             throw mismatch(`the handler ended without ${missing.map((name) => `"${name}"`).join(', ')}`);
           }
-          return { status: 'completed', output: output === undefined ? null : output };
+          return { status: 'completed', output: output === undefined ? null : toStored(output) };
         } catch (error) {
           const onError = typeof found === 'object' ? found.onError : undefined;
           if (typeof onError === 'function') await onError.call(found, error, context);
