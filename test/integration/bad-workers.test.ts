@@ -25,6 +25,9 @@ before(async () => {
           case '/string': throw 'a string';
           case '/null': throw null;
           case '/hostile': throw { get message() { throw new Error('no'); } };
+          case '/cause': throw new Error('Failed query', { cause: new Error('no such table: users') });
+          case '/any': await Promise.any([Promise.reject(new Error('the first reason'))]);
+          case '/cause-later': ctx.waitUntil(Promise.reject(new Error('Failed later', { cause: new Error('disk is full') }))); return;
           case '/undefined': return;
           case '/object': return { status: 200 };
           case '/used': { const response = new Response('x'); await response.text(); return response; }
@@ -68,6 +71,13 @@ const good = async (): Promise<void> => assert.equal((await handler.fetch('good'
 for (const [path, code, logged] of [
   ['/string', 'worker_threw', /^Uncaught Error: a string/],
   ['/null', 'worker_threw', /^Uncaught Error: null/],
+  ['/cause', 'worker_threw', /^Uncaught Error: Failed query\n[^]*\[cause\]: Error: no such table: users\n/],
+  ['/any', 'worker_threw', /^Uncaught AggregateError: [^]*\[errors\]: \[\n? *Error: the first reason\n/],
+  [
+    '/cause-later',
+    'no_response',
+    /^Uncaught \(in waitUntil\) Error: Failed later\n[^]*\[cause\]: Error: disk is full\n/,
+  ],
   ['/hostile', 'worker_threw', /a value that cannot be shown/],
   ['/undefined', 'no_response', /returned undefined instead of a Response/],
   ['/object', 'no_response', /returned an object instead of a Response/],

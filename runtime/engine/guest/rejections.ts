@@ -5,7 +5,7 @@ import { enterContext } from './context.ts';
 import { fireOnGlobal } from './fetch-event.ts';
 import { currentInvocation, type GuestInvocation } from './invocation.ts';
 import { SafeMap } from './safe.ts';
-import { reportUncaught } from './web/console.ts';
+import { reportUncaught, stackOf } from './web/console.ts';
 import { useModule } from './modules.ts';
 import { uncaught } from './web/report-error.ts';
 
@@ -25,11 +25,12 @@ const TEXT_MAX = 16 * 1024;
 function errorParts(error: unknown): { name: string; message: string; stack?: string } {
   try {
     if (error !== null && typeof error === 'object' && 'message' in error) {
-      const { name, message, stack } = error as { name?: unknown; message: unknown; stack?: unknown };
+      const { name, message } = error as { name?: unknown; message: unknown };
+      const stack = stackOf(error);
       return {
         name: brief(name ?? 'Error'),
         message: brief(message),
-        ...(typeof stack === 'string' ? { stack: brief(stack) } : {}),
+        ...(stack === undefined ? {} : { stack: brief(stack) }),
       };
     }
     return { name: 'Error', message: brief(error) };

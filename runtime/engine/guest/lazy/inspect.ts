@@ -157,6 +157,9 @@ function renderError(error: Error, depthMax: number, depth: number, parents: rea
     (key) => `${key}: ${render((error as unknown as Record<string, unknown>)[key], depthMax, depth + 1, within)}`,
   );
   if (error.cause !== undefined) fields.push(`[cause]: ${render(error.cause, depthMax, depth + 1, within)}`);
+  const { errors } = error as { errors?: unknown };
+  if (Array.isArray(errors) && !extra.includes('errors'))
+    fields.push(`[errors]: ${render(errors, depthMax, depth + 1, within)}`);
   return fields.length === 0 ? head : `${head} {\n  ${fields.join(',\n  ').replaceAll('\n', '\n  ')}\n}`;
 }
 

@@ -32,12 +32,22 @@ function write(level: LogLevel, text: string, invocation: GuestInvocation | unde
 export function reportUncaught(error: unknown, prefix: string, invocation: GuestInvocation | undefined): void {
   let text: string;
   try {
-    const stack = error !== null && typeof error === 'object' ? (error as { stack?: unknown }).stack : undefined;
-    text = typeof stack === 'string' ? stack : inspect(error);
+    text = stackOf(error) ?? inspect(error);
   } catch {
     text = 'a value that cannot be shown';
   }
   write('error', `${prefix} ${text}`, invocation);
+}
+
+/**
+ * The stack of an error, with its `cause` and `errors`: there libraries say why, such as the message of a database.
+ * Undefined for what has no stack.
+ */
+export function stackOf(error: unknown): string | undefined {
+  if (error === null || typeof error !== 'object') return undefined;
+  const { stack, cause, errors } = error as { stack?: unknown; cause?: unknown; errors?: unknown };
+  if (typeof stack !== 'string') return undefined;
+  return cause === undefined && errors === undefined ? stack : inspect(error);
 }
 
 /** The text of values; text alone, which most lines are, needs no more. */
