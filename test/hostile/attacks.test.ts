@@ -1,8 +1,17 @@
-// A handful of the attacks of attacks/, so that every run of the tests has some of each kind. `npm test -- hostile`
-// runs all of them and holds the victim's waiting times as well, which a busy test run does not.
+// An attack of each kind of attacks/, all on one platform, so that every run of the tests has some.
+// `npm test -- hostile` runs all of them, each on a platform of its own, and holds the victim's waiting times as well.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { runAttack, unexpectedIn, type Attack } from '#test/setup/hostile.ts';
+import { after, before, test } from 'node:test';
+import { attackKinds, openArena, unexpectedIn, type Arena, type Attack } from '#test/setup/hostile.ts';
+
+/** Of a loop that burns all that it may. */
+const FLOOD_MS_MAX = 300;
+
+let arena: Arena;
+before(async () => {
+  arena = await openArena({ WORKER_EGRESS_ALLOW: 'loopback' }, FLOOD_MS_MAX);
+});
+after(() => arena.close());
 
 test('of the answers that an attack gets, those that it must get are asked for, and those that it may not get are seen', () => {
   const expect = { must: ['503 deployment_quarantined'], may: ['ECONNRESET'] };
@@ -13,21 +22,22 @@ test('of the answers that an attack gets, those that it must get are asked for, 
   assert.equal(unexpectedIn(['200 a', '200 b'], '200 b'), null);
 });
 
-for (const name of [
-  'spin-after-await',
-  'spin-in-number-format',
-  'detach-what-is-sent',
-  'grow-wasm-inside',
-  'subarrays-of-a-large-buffer',
-  'smuggle-obscured-chunked',
-  'prepare-stack-trace',
-  'redirect-to-private',
-  'cache-of-another-project',
-]) {
+const chosen: Readonly<Record<(typeof attackKinds)[number], string>> = {
+  memory: 'subarrays-of-a-large-buffer',
+  cpu: 'spin-after-await',
+  protocol: 'smuggle-obscured-chunked',
+  escape: 'prepare-stack-trace',
+  egress: 'redirect-to-private',
+  tenancy: 'cache-of-another-project',
+};
+
+for (const kind of attackKinds) {
+  const name = chosen[kind];
   test(`${name} hurts nobody`, async () => {
     const { default: attack } = (await import(`./attacks/${name}.ts`)) as { default: Attack };
-    const verdict = await runAttack(attack);
-    if (!verdict.byTimeAlone) assert.deepEqual(verdict.objections, [], `it got ${verdict.answer}`);
-    assert.ok(verdict.victim.requests > 0);
+    assert.equal(attack.kind, kind);
+    const { byTimeAlone, objections, answer, victim } = await arena.run(name, attack);
+    if (!byTimeAlone) assert.deepEqual(objections, [], `it got ${answer}`);
+    assert.ok(victim.requests > 0);
   });
 }

@@ -1,5 +1,5 @@
-// One attack on a platform of its own, with a victim beside it: what an attack file says of itself, what it may use,
-// and the verdict. Used by test/hostile/main.ts (all of them) and test/hostile/attacks.test.ts (a handful).
+// An attack with a victim beside it: what an attack file says of itself, what it may use, and the verdict. All of them
+// have a platform of their own in test/hostile/main.ts; a handful share one in test/hostile/attacks.test.ts.
 import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -190,55 +190,79 @@ function freshMemoryMs(): number {
 /** @param slower how many times the usual waiting is allowed where the attack does not kill. */
 async function run(attack: Attack, slower: number): Promise<Omit<Verdict, 'cpuMs' | 'othersShare'>> {
   const began = performance.now();
-  const workers = typeof attack.worker === 'string' ? { attacker: attack.worker } : attack.worker;
   const environment = { ...settings, ...(attack.kills === true ? whereItKills : {}), ...attack.environment };
   const platform = await startPlatform({ victim: VICTIM }, environment);
   try {
-    for (const [name, code] of Object.entries(workers)) await platform.deploy(name, code, attack.yaml);
-    await platform.answers('victim', 'unhurt');
-    if (attack.yaml !== undefined) for (const name of Object.keys(workers)) await platform.answers(name, 'alive');
-    const deathsBefore = (await platform.state()).deaths;
-    const prober = new Worker(join(import.meta.dirname, 'hostile-prober.ts'), {
-      workerData: { port: platform.port, host: 'victim.localhost' },
-    });
-    await once(prober, 'message');
-    const growth = watchGrowth(platform.enginePid);
-    let answer: string;
-    try {
-      answer = await attack.attack(createContext(platform));
-    } catch (error) {
-      answer = `the attack failed: ${String((error as Error).stack)}`;
-    }
-    const grownMb = growth.end();
-    const objections: string[] = [];
-    if (attack.growthMbMax !== undefined && grownMb > attack.growthMbMax)
-      objections.push(`the engine grew by ${grownMb} MB, more than ${attack.growthMbMax}`);
-    if (attack.ends !== true && (await alive(platform, attack.kills === true ? 20_000 : 5000)) !== '200 alive')
-      objections.push('the attacker is not served again');
-    prober.postMessage('stop');
-    const [victim] = (await once(prober, 'message')) as [Probed];
-    const unexpected = unexpectedIn(attack.expect, answer);
-    if (unexpected !== null) objections.push(unexpected);
-    const engineDeaths = (await platform.state()).deaths - deathsBefore;
-    if (attack.kills !== true && engineDeaths > 0) objections.push(`the engine died ${engineDeaths} times`);
-    const failuresMax = attack.kills === true ? 1 : 0;
-    if (victim.failuresInARow > failuresMax)
-      objections.push(`the victim failed ${victim.failuresInARow} times in a row: ${victim.lastFailure}`);
-    const gapMax = attack.kills === true ? GAP_MS_MAX_KILLED : Math.round(GAP_MS_MAX * slower);
-    const byTimeAlone = objections.length === 0;
-    if (victim.longestMs > gapMax) objections.push(`the victim waited ${Math.round(victim.longestMs)} of ${gapMax} ms`);
-    return {
-      passed: objections.length === 0,
-      objections,
-      byTimeAlone,
-      answer,
-      victim,
-      engineDeaths,
-      ms: performance.now() - began,
-    };
+    const verdict = await runOn(platform, attack, (project) => project, slower);
+    return { ...verdict, ms: performance.now() - began };
   } finally {
     await platform.close();
   }
+}
+
+/** A platform that some attacks share, one after the other. */
+export interface Arena {
+  /** @param name of its file, by which its projects are told from those of others. */
+  run(name: string, attack: Attack): Promise<Pick<Verdict, 'objections' | 'byTimeAlone' | 'answer' | 'victim'>>;
+  close(): Promise<void>;
+}
+
+/**
+ * For a run of the tests that has no time for a platform each: attacks that do not kill, with the usual settings or
+ * those given here, and floods that are shorter than what an attack asks for.
+ */
+export async function openArena(environment: Readonly<Record<string, string>>, floodMsMax: number): Promise<Arena> {
+  const platform = await startPlatform({ victim: VICTIM }, { ...settings, ...environment });
+  return {
+    run: (name, attack) => runOn(platform, attack, (project) => `${name}-${project}`, SLOWER_MAX, floodMsMax),
+    close: () => platform.close(),
+  };
+}
+
+/** @param named the name on the platform of a project as the attack calls it. */
+async function runOn(
+  platform: TestPlatform,
+  attack: Attack,
+  named: (project: string) => string,
+  slower: number,
+  floodMsMax = Infinity,
+): Promise<Omit<Verdict, 'cpuMs' | 'othersShare' | 'ms'>> {
+  const workers = typeof attack.worker === 'string' ? { attacker: attack.worker } : attack.worker;
+  for (const [name, code] of Object.entries(workers)) await platform.deploy(named(name), code, attack.yaml);
+  await platform.answers('victim', 'unhurt');
+  if (attack.yaml !== undefined) for (const name of Object.keys(workers)) await platform.answers(named(name), 'alive');
+  const deathsBefore = (await platform.state()).deaths;
+  const prober = new Worker(join(import.meta.dirname, 'hostile-prober.ts'), {
+    workerData: { port: platform.port, host: 'victim.localhost' },
+  });
+  await once(prober, 'message');
+  const growth = watchGrowth(platform.enginePid);
+  let answer: string;
+  try {
+    answer = await attack.attack(createContext(platform, named, floodMsMax));
+  } catch (error) {
+    answer = `the attack failed: ${String((error as Error).stack)}`;
+  }
+  const grownMb = growth.end();
+  const objections: string[] = [];
+  if (attack.growthMbMax !== undefined && grownMb > attack.growthMbMax)
+    objections.push(`the engine grew by ${grownMb} MB, more than ${attack.growthMbMax}`);
+  const project = named('attacker');
+  if (attack.ends !== true && (await alive(platform, project, attack.kills === true ? 20_000 : 5000)) !== '200 alive')
+    objections.push('the attacker is not served again');
+  prober.postMessage('stop');
+  const [victim] = (await once(prober, 'message')) as [Probed];
+  const unexpected = unexpectedIn(attack.expect, answer);
+  if (unexpected !== null) objections.push(unexpected);
+  const engineDeaths = (await platform.state()).deaths - deathsBefore;
+  if (attack.kills !== true && engineDeaths > 0) objections.push(`the engine died ${engineDeaths} times`);
+  const failuresMax = attack.kills === true ? 1 : 0;
+  if (victim.failuresInARow > failuresMax)
+    objections.push(`the victim failed ${victim.failuresInARow} times in a row: ${victim.lastFailure}`);
+  const gapMax = attack.kills === true ? GAP_MS_MAX_KILLED : Math.round(GAP_MS_MAX * slower);
+  const byTimeAlone = objections.length === 0;
+  if (victim.longestMs > gapMax) objections.push(`the victim waited ${Math.round(victim.longestMs)} of ${gapMax} ms`);
+  return { passed: objections.length === 0, objections, byTimeAlone, answer, victim, engineDeaths };
 }
 
 /** Watches the most that a process holds more than now. */
@@ -270,17 +294,18 @@ export function unexpectedIn(expect: Attack['expect'], answer: string): string |
 }
 
 /** The attacker's own worker, asked again and again. */
-async function alive(platform: TestPlatform, waitMs: number): Promise<string> {
+async function alive(platform: TestPlatform, project: string, waitMs: number): Promise<string> {
   const until = performance.now() + waitMs;
   for (;;) {
-    const answer = await ask(platform.port, '/', {});
+    const answer = await ask(platform.port, '/', { project });
     if (answer === '200 alive' || performance.now() > until) return answer;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
 
-function createContext(platform: TestPlatform): AttackContext {
-  const get: AttackContext['get'] = (path = '/attack', options = {}) => ask(platform.port, path, options);
+function createContext(platform: TestPlatform, named: (project: string) => string, floodMsMax: number): AttackContext {
+  const get: AttackContext['get'] = (path = '/attack', { project = 'attacker', ...options } = {}) =>
+    ask(platform.port, path, { ...options, project: named(project) });
   const socket: AttackContext['socket'] = async () => {
     const opened = connect(platform.port, '127.0.0.1');
     await once(opened, 'connect');
@@ -293,7 +318,7 @@ function createContext(platform: TestPlatform): AttackContext {
     socket,
     async flood(path, { clients, ms, ...options }) {
       const answers = new Set<string>();
-      const until = performance.now() + ms;
+      const until = performance.now() + Math.min(ms, floodMsMax);
       const client = async (): Promise<void> => {
         while (performance.now() < until) answers.add(await get(path, options));
       };
@@ -315,7 +340,7 @@ function createContext(platform: TestPlatform): AttackContext {
 
 function ask(port: number, path: string, options: Ask): Promise<string> {
   return new Promise((resolve) => {
-    const headers = { ...options.headers, host: options.host ?? `${options.project ?? 'attacker'}.localhost` };
+    const headers = { ...options.headers, host: options.host ?? `${options.project}.localhost` };
     const sent = request(
       { host: '127.0.0.1', port, path, method: options.method ?? 'GET', headers, agent: false },
       (response) => {

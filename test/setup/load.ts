@@ -15,15 +15,19 @@ export interface Load {
   stop(): Promise<void>;
 }
 
-/** @param keepAlive whether a client keeps its connection, or opens one for each request. */
+/**
+ * @param keepAlive whether a client keeps its connection, or opens one for each request.
+ * @param pauseMs between requests of a client: the platform has something else to do as well, what the test does to it.
+ */
 export function startLoad(options: {
   readonly port: number;
   readonly host: string;
   readonly text: string;
   readonly clients: number;
   readonly keepAlive: boolean;
+  readonly pauseMs?: number;
 }): Load {
-  const { port, host, text, clients, keepAlive } = options;
+  const { port, host, text, clients, keepAlive, pauseMs = 1 } = options;
   let stopped = false;
   const state = { answers: 0, failures: [] as string[], lastAnswers: 0 };
   const client = async (): Promise<void> => {
@@ -42,8 +46,7 @@ export function startLoad(options: {
       });
       state.answers++;
       if (outcome !== '') state.failures.push(outcome);
-      // The platform has something else to do as well: what the test does to it.
-      await pause(1);
+      await pause(pauseMs);
     }
     agent.destroy();
   };

@@ -1,4 +1,4 @@
-// A program of test/integration/postgres-away.test.ts: sends and delivers messages while Postgres is killed twice, and
+// A program of test/engines/postgres-away.test.ts: sends and delivers messages while Postgres is killed twice, and
 // prints what became of them.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
