@@ -1,3 +1,4 @@
+// Callbacks of a FinalizationRegistry, and the constructors that the guest bounds.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { runInThisContext } from 'node:vm';
@@ -9,10 +10,12 @@ const collect = `let garbage = []; for (let j = 0; j < 60; j++) garbage.push(new
 
 before(async () => {
   const ms = { free: 100, pro: 100, enterprise: 100 };
-  const cpu = { http: { ...ms, free: 1000 }, queue: ms, timer: ms, cron: ms, workflow: ms };
+  const cpu = { http: { ...ms, free: 500, pro: 1000 }, queue: ms, timer: ms, cron: ms, workflow: ms };
   handler = await startHandler(
     {
-      held: `const told = [];
+      held: {
+        plan: 'pro',
+        files: `const told = [];
       class Mine extends FinalizationRegistry {}
       const registry = new Mine((held) => { told.push(held); });
       export default { async fetch() {
@@ -20,6 +23,7 @@ before(async () => {
         for (let i = 0; i < 50 && told.length < 50; i++) { ${collect} }
         return Response.json({ told: told.length >= 50, isOne: registry instanceof FinalizationRegistry && registry.constructor === Mine });
       } };`,
+      },
       spin: `const registry = new FinalizationRegistry(() => { for (;;); });
       export default { async fetch() {
         for (let i = 0; i < 100; i++) registry.register({}, i);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { eventHandlers, eventKinds as kinds, eventOf as events } from '#test/setup/events.ts';
-import { startHandler, type TestHandler } from '#test/setup/handler.ts';
+import { startHandler, type TestHandler, type WorkerSource } from '#test/setup/handler.ts';
 import { until } from '#test/setup/until.ts';
 
 const site = `
@@ -22,6 +22,8 @@ const burned = /^(?:cpu_limit_exceeded|isolate_lost|isolate_replaced)$/;
 const all = (ms: number): { free: number; pro: number; enterprise: number } => ({ free: ms, pro: ms, enterprise: ms });
 
 const busy = ['busy0', 'busy1', 'busy2'];
+/** Their timers have more CPU than others. */
+const burning = ['burning0', 'burning1'];
 const busySite = `export default { fetch() { // NAME
   let x = 1;
   for (let left = 3_000_000; left > 0; left--) x = (x * 48271) % 2147483647;
@@ -31,16 +33,24 @@ const busySite = `export default { fetch() { // NAME
 let handler: TestHandler;
 
 before(async () => {
-  const workers = Object.fromEntries(
-    [...kinds, 'counting', 'grown', 'leaving', 'failing'].map((name) => [name, `${site} // ${name}`]),
+  const workers: Record<string, string | WorkerSource> = Object.fromEntries(
+    [...kinds, 'counting', 'leaving', 'failing'].map((name) => [name, `${site} // ${name}`]),
   );
   workers['failing'] = `for (;;); ${site}`;
+  // Where memory is slow, filling it takes long.
+  workers['grown'] = { plan: 'enterprise', files: `${site} // grown` };
+  for (const name of burning) workers[name] = { plan: 'pro', files: `${site} // ${name}` };
   for (const name of busy) workers[name] = busySite.replace('NAME', name);
   handler = await startHandler(workers, {
-    cpu: { http: all(1000), queue: all(400), timer: all(1200), cron: all(400), workflow: all(400) },
+    cpu: {
+      http: all(1000),
+      queue: all(200),
+      timer: { free: 200, pro: 600, enterprise: 1200 },
+      cron: all(200),
+      workflow: all(200),
+    },
     startupCpuMs: 200,
     eventIsolateIdleMs: 200,
-    // To fill more takes longer than an event's CPU where memory is slow.
     isolateMemoryMb: 32,
   });
 });
@@ -54,7 +64,7 @@ for (const kind of kinds) {
       let end: { outcome: string } | null = null;
       const delivered = handler.deliver(kind, kind, events[kind]('spin')).then((ended) => (end = ended));
       await until(async () => handler.handler.running().some((key) => key.startsWith(`${kind}/`)));
-      for (let more = 0; more < 20; more++)
+      for (let more = 0; more < 10; more++)
         assert.equal((await handler.fetch(kind)).text, String(++asked), 'the same isolate goes on');
       assert.equal(end, null, 'the event spins');
       assert.match((await delivered).outcome, burned);
@@ -72,24 +82,22 @@ test('events of all kinds that spin at once leave the site alone', async () => {
     return outcome;
   });
   await until(async () => handler.handler.running().some((key) => key.startsWith('queue/')));
-  for (let more = 0; more < 20; more++) assert.equal((await handler.fetch('queue')).status, 200);
+  for (let more = 0; more < 10; more++) assert.equal((await handler.fetch('queue')).status, 200);
   assert.ok(running > 0);
   // Those that had not begun are lost with their isolate, which the broker takes for no attempt.
   for (const outcome of await Promise.all(delivered)) assert.ok(burned.test(outcome), outcome);
 });
 
 test('sites whose requests last are answered while two events burn', async () => {
-  const ends = ['cron', 'workflow'].map(async (name) => {
+  const ends = burning.map(async (name) => {
     const { outcome } = await handler.deliver(name, 'timer', events.timer('spin'));
     ended++;
     return outcome;
   });
   let ended = 0;
-  await until(() =>
-    ['cron/', 'workflow/'].every((prefix) => handler.handler.running().some((key) => key.startsWith(prefix))),
-  );
+  await until(() => burning.every((name) => handler.handler.running().some((key) => key.startsWith(`${name}/`))));
   // Three at a time take each other's places.
-  for (let round = 0; round < 4; round++) {
+  for (let round = 0; round < 2; round++) {
     const answers = await Promise.all(busy.map((name) => handler.fetch(name)));
     assert.deepEqual([...new Set(answers.map(({ text }) => text))], ['done true']);
   }
