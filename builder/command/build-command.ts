@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path';
 import { BuildError } from '../build-error.ts';
 
 /** Variables of the caller that a build may see. */
-const inherited = ['HOME', 'LANG', 'LC_ALL', 'PATH', 'SHELL', 'TERM', 'TMPDIR', 'TZ', 'USER'];
+const INHERITED = ['HOME', 'LANG', 'LC_ALL', 'PATH', 'SHELL', 'TERM', 'TMPDIR', 'TZ', 'USER'];
 
 /** Lockfiles and how to install what they name. */
 const managers: ReadonlyMap<string, string> = new Map([
@@ -31,6 +31,8 @@ const TAIL_CHARS_MAX = 4000;
 export interface CommandOptions {
   /** Gets what it writes to stdout and stderr, as it comes. */
   readonly onOutput?: ((text: string) => void) | undefined;
+  /** Variables of the caller, of which a build sees a few; default: those of this process. */
+  readonly inherited?: NodeJS.ProcessEnv | undefined;
   /** Variables of the project, added to the small set every build gets. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
   /** Ends it and what it has started. */
@@ -47,12 +49,12 @@ export interface CommandOptions {
 export async function runBuildCommand(
   command: string,
   folder: string,
-  { onOutput, environment, workspace, signal: ending }: CommandOptions,
+  { onOutput, inherited, environment, workspace, signal: ending }: CommandOptions,
 ): Promise<void> {
   let tail = '';
   const child = spawn('sh', ['-c', command], {
     cwd: folder,
-    env: buildEnvironment(folder, workspace ?? folder, environment),
+    env: buildEnvironment(folder, workspace ?? folder, inherited ?? process.env, environment),
     stdio: ['ignore', 'pipe', 'pipe'],
     // A process group of its own, to be ended as a whole.
     detached: ending !== undefined,
@@ -122,11 +124,12 @@ function installHint(folder: string, workspace: string): string {
 function buildEnvironment(
   folder: string,
   workspace: string,
+  inherited: NodeJS.ProcessEnv,
   own: Readonly<Record<string, string>> = {},
 ): Record<string, string> {
   const environment: Record<string, string> = { CI: '1', NODE_ENV: 'production' };
-  for (const name of inherited) {
-    const value = process.env[name];
+  for (const name of INHERITED) {
+    const value = inherited[name];
     if (value !== undefined) environment[name] = value;
   }
   // As `npm run` does: the project's own tools are found by their names.

@@ -33,27 +33,48 @@ export type ChildReport =
 const REPORT_FD = 3;
 const FRAMEWORKS_MAX = 5;
 
+/** Where a job runs: a process of its own, but for tests. */
+export interface JobProcess {
+  /** What the build command inherits. */
+  readonly environment: NodeJS.ProcessEnv;
+  write(text: string): void;
+  report(line: ChildReport): void;
+}
+
 if (process.argv[1] === import.meta.filename) await main();
 
 async function main(): Promise<void> {
   let text = '';
   for await (const chunk of process.stdin.setEncoding('utf8')) text += String(chunk);
-  const job = JSON.parse(text) as ChildJob;
+  process.exitCode = await runJob(JSON.parse(text) as ChildJob, {
+    environment: process.env,
+    write: (output) => void process.stdout.write(output),
+    report: (line) => void writeSync(REPORT_FD, `${JSON.stringify(line)}\n`),
+  });
+}
+
+/** @returns the exit code: what failed is reported. */
+export async function runJob(job: ChildJob, at: JobProcess): Promise<number> {
   try {
-    if (job.what === 'detect') report({ what: 'detected', frameworks: await detectFrameworks(job) });
-    else await buildArtifact(job);
+    if (job.what === 'detect') at.report({ what: 'detected', frameworks: await detectFrameworks(job) });
+    else await buildArtifact(job, at);
+    return 0;
   } catch (error) {
     const code = error instanceof BuildError ? error.code : 'platform';
     const message = error instanceof BuildError ? formatBuildError(error) : String((error as Error).stack ?? error);
-    report({ what: 'failed', code, message: message.slice(0, 20_000) });
-    process.exitCode = 1;
+    at.report({ what: 'failed', code, message: message.slice(0, 20_000) });
+    return 1;
   }
 }
 
-async function buildArtifact(job: Extract<ChildJob, { what: 'build' }>): Promise<void> {
+async function buildArtifact(
+  job: Extract<ChildJob, { what: 'build' }>,
+  { environment, write, report }: JobProcess,
+): Promise<void> {
   const { root, workspace, config, artifacts, variables, limits } = job;
   const made = await runBuild(root, config, {
-    onOutput: (text) => void process.stdout.write(text),
+    onOutput: write,
+    inherited: environment,
     environment: variables,
     workspace,
     // What is there comes from the repository: nothing was left by an earlier build.
@@ -98,8 +119,4 @@ async function detectFrameworks({
     build: framework.getBuildCommands()[0] ?? null,
     out: framework.build.directory || null,
   }));
-}
-
-function report(line: ChildReport): void {
-  writeSync(REPORT_FD, `${JSON.stringify(line)}\n`);
 }

@@ -8,24 +8,25 @@ import { install } from './install.ts';
 import { askLibrary, makeArtifact, resultOf, withCommit, type BuildProgram } from './make-artifact.ts';
 import { CHILD } from './own-folders.ts';
 import { planBuild } from './plan.ts';
-import { openSandbox } from './sandbox.ts';
+import { openSandbox, type OpenSandbox } from './sandbox.ts';
 import { takeArtifact } from './take-artifact.ts';
 import type { BuildRequest, BuildResult } from './types.ts';
 
 /**
  * Builds a deployment: on this machine, or in a sandbox of the sandbox service.
  *
+ * @param open makes the folders and runs the commands on this machine. Tests pass one that starts fewer processes.
  * @throws {BuildFailure}, or the reason of `request.signal`. No process of the build and none of its folders is left.
  * @example
  * const { artifactId } = await runBuild({ source: { url: 'https://git.example/a/b' }, branch: 'main', ... });
  */
-export async function runBuild(request: BuildRequest): Promise<BuildResult> {
+export async function runBuild(request: BuildRequest, open: OpenSandbox = openSandbox): Promise<BuildResult> {
   request.signal.throwIfAborted();
-  return request.sandbox === null ? buildHere(request) : buildInSandbox(request, request.sandbox);
+  return request.sandbox === null ? buildHere(request, open) : buildInSandbox(request, request.sandbox);
 }
 
-async function buildHere(request: BuildRequest): Promise<BuildResult> {
-  const sandbox = await openSandbox(request);
+async function buildHere(request: BuildRequest, open: OpenSandbox): Promise<BuildResult> {
+  const sandbox = await open(request);
   const program: BuildProgram = {
     node: nodeCommand(),
     script: CHILD,

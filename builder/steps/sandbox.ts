@@ -81,6 +81,9 @@ export interface Sandbox {
   close(): Promise<void>;
 }
 
+/** Makes the place of one build. */
+export type OpenSandbox = (request: BuildRequest) => Promise<Sandbox>;
+
 /** How often bounds are looked at. */
 const WATCH_MS = 200;
 /** Looks at processes that no group counts are dearer. */

@@ -59,6 +59,18 @@ export interface BuildSandbox {
   readonly isCleared: boolean;
   /** Nothing of it stays after the attempt: a build of a fork. */
   readonly isTransient: boolean;
+  /** What makes the artifact inside; default: the program of this platform. */
+  readonly program?: PackedProgram;
+}
+
+/** A program that is packed when it is asked for. */
+export interface PackedProgram {
+  /** Of its files: two that are the same have the same. */
+  readonly hash: string;
+  /** Path of child.ts in the archive. */
+  readonly script: string;
+  /** A tar file, compressed with gzip: about 12 MB, kept once it is made. */
+  bytes(): Promise<Buffer>;
 }
 
 /** One attempt at one deployment. */

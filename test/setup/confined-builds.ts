@@ -8,7 +8,8 @@ import { confinementOf } from '#core/process/confinement/confinement.ts';
 import { CHILD, ownFolders } from '#builder/steps/own-folders.ts';
 import { runBuild } from '#builder/steps/run-build.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
-import type { BuildFailure, BuildRequest, BuildResult } from '#builder/steps/types.ts';
+import type { OpenSandbox } from '#builder/steps/sandbox.ts';
+import type { BuildFailure, BuildRequest, BuildResult, PackedProgram } from '#builder/steps/types.ts';
 import { defaultLimits } from '#core/limits.ts';
 
 /** Each attack in its full size, on each way to confine builds: takes minutes. */
@@ -37,7 +38,9 @@ export interface BuildPlace {
   readonly artifacts: string;
   readonly cache: string;
   readonly bare: string;
-  /** Commits files, all others are gone. @returns the commit's hash. */
+  /** What is built: the bare repository, or the work tree. */
+  readonly source: string;
+  /** Commits files, all others are gone. @returns the commit's hash; '' of a place without Git. */
   commit(files: Files, message?: string): string;
   /** Runs Git in the work tree. */
   git(...words: readonly string[]): string;
@@ -45,7 +48,8 @@ export interface BuildPlace {
   leftOver(): string[];
 }
 
-export function openBuildPlace(t: Pick<TestContext, 'after'>): BuildPlace {
+/** @param hasGit false: what is built is a tree of sources, which takes no process to write or to fetch. */
+export function openBuildPlace(t: Pick<TestContext, 'after'>, hasGit = true): BuildPlace {
   const folder = mkdtempSync(join(tmpdir(), 'builds-'));
   chmodSync(folder, 0o711);
   const of = (name: string, mode: number): string => {
@@ -63,8 +67,11 @@ export function openBuildPlace(t: Pick<TestContext, 'after'>): BuildPlace {
       .toString()
       .trim();
   };
-  git('init', '-q', '-b', 'main');
-  git('init', '-q', '--bare', '-b', 'main', bare);
+  if (hasGit) {
+    git('init', '-q', '-b', 'main');
+    git('init', '-q', '--bare', '-b', 'main', bare);
+  }
+  // It takes what builds of other users left, closed to all.
   t.after(() => execFileSync('rm', ['-rf', folder]));
   return {
     folder,
@@ -72,6 +79,7 @@ export function openBuildPlace(t: Pick<TestContext, 'after'>): BuildPlace {
     artifacts: of('artifacts', 0o700),
     cache: of('cache', 0o700),
     bare,
+    source: hasGit ? bare : tree,
     git,
     commit(files, message = 'First') {
       for (const name of readdirSync(tree)) if (name !== '.git') rmSync(join(tree, name), { recursive: true });
@@ -79,6 +87,7 @@ export function openBuildPlace(t: Pick<TestContext, 'after'>): BuildPlace {
         mkdirSync(dirname(join(tree, path)), { recursive: true });
         writeFileSync(join(tree, path), text);
       }
+      if (!hasGit) return '';
       git('add', '-A', '-f');
       git('commit', '-q', '--allow-empty', '-m', message);
       git('push', '-q', '--force', bare, 'HEAD:main');
@@ -100,23 +109,29 @@ export interface BuiltPlace {
 }
 
 /** What differs from a build of `main` in the place's bare repository. */
-type Wishes = Partial<Omit<BuildRequest, 'limits'>> & { readonly limits?: Partial<BuildRequest['limits']> };
+export type BuildWishes = Partial<Omit<BuildRequest, 'limits'>> & { readonly limits?: Partial<BuildRequest['limits']> };
 
 const LOG_CHARS_KEPT = 200_000;
 
-export async function buildIn(place: BuildPlace, confinement: Confinement, wishes: Wishes = {}): Promise<BuiltPlace> {
+/** @param open makes the folders and runs the commands; by default the builder's own. */
+export async function buildIn(
+  place: BuildPlace,
+  confinement: Confinement,
+  wishes: BuildWishes = {},
+  open?: OpenSandbox,
+): Promise<BuiltPlace> {
   let log = '';
   let bytes = 0;
   const steps: string[] = [];
   const keep = (text: string): void => void (log = (log + text).slice(-LOG_CHARS_KEPT));
   const { artifactBytesMax, artifactFilesMax, bundleBytesMax } = defaultLimits;
-  const own = { artifactBytesMax, artifactFilesMax, bundleBytesMax, diskFreeBytesMin: 0, timeoutMs: 60_000 };
+  const own = { artifactBytesMax, artifactFilesMax, bundleBytesMax, diskFreeBytesMin: 0 };
   const request: BuildRequest = {
     deploymentId: 'd0123456789ab',
     project: 'shop',
     branch: 'main',
     commit: null,
-    source: { folder: place.bare },
+    source: { folder: place.source },
     configPath: '',
     settings: { buildCommand: null, outputDirectory: null, installCommand: null },
     variables: {},
@@ -128,7 +143,7 @@ export async function buildIn(place: BuildPlace, confinement: Confinement, wishe
     sandbox: null,
     slot: SLOT,
     isFork: false,
-    signal: AbortSignal.timeout(60_000),
+    signal: new AbortController().signal,
     onStep: (step) => void steps.push(step),
     onLine: (step, level, text) => keep(`[${step} ${level}] ${text}\n`),
     onOutput: (_step, _level, chunk) => {
@@ -140,7 +155,7 @@ export async function buildIn(place: BuildPlace, confinement: Confinement, wishe
     limits: { ...defaultLimits.build, ...own, ...wishes.limits },
   };
   try {
-    const result = await runBuild(request);
+    const result = await runBuild(request, open);
     return { result, failure: null, log, steps, bytes };
   } catch (error) {
     if ((error as Error).name !== 'BuildFailure') throw error;
@@ -149,6 +164,22 @@ export async function buildIn(place: BuildPlace, confinement: Confinement, wishe
     rmSync(request.workFolder, { recursive: true, force: true });
   }
 }
+
+/** A program for builds in sandboxes of this machine: the checkout's, where packing and unpacking take seconds. */
+export const linkedProgram: PackedProgram = {
+  hash: 'linked',
+  script: 'child.ts',
+  async bytes() {
+    const folder = mkdtempSync(join(tmpdir(), 'linked-program-'));
+    try {
+      const child = JSON.stringify(CHILD);
+      writeFileSync(join(folder, 'child.ts'), `process.argv[1] = ${child};\nawait import(${child});\n`);
+      return execFileSync('tar', ['-cz', '-C', folder, 'child.ts']);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  },
+};
 
 /** Test files run side by side, and a user's processes are ended together: each file has a user of its own. */
 const SLOT = process.pid % 256;

@@ -94,7 +94,7 @@ export async function openBuildMachine(request: BuildRequest, access: BuildSandb
     return info;
   });
   try {
-    const packed = await buildProgram();
+    const packed = access.program ?? (await buildProgram());
     const installed = `program-${packed.hash}`;
     const probe = (): Promise<string> => untilThere(request, () => script(PROBE, installed));
     const said = await probe().catch(async (error: unknown) => {

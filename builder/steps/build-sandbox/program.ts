@@ -8,16 +8,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { CHILD } from '../own-folders.ts';
-
-/** A program that is packed when it is asked for. */
-export interface PackedProgram {
-  /** Of its files: two that are the same have the same. */
-  readonly hash: string;
-  /** Path of child.ts in the archive. */
-  readonly script: string;
-  /** A tar file, compressed with gzip: about 12 MB, kept once it is made. */
-  bytes(): Promise<Buffer>;
-}
+import type { PackedProgram } from '../types.ts';
 
 /** Our own folders, from the root. */
 const FOLDERS = ['builder', 'core', 'deployments/archive', 'packages'] as const;

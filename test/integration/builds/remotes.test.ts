@@ -1,7 +1,9 @@
+// Repositories of a Git host that is asked by HTTP: credentials, refusals, redirects.
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
+import { inProcess } from '#test/setup/builds-in-process.ts';
 import { buildIn, openBuildPlace, possibleWays, WORKER } from '#test/setup/confined-builds.ts';
 import { answerGit } from '#test/setup/git-repositories.ts';
 
@@ -47,19 +49,17 @@ test('a repository is fetched with headers that nothing of the build sees', asyn
 });
 
 test('a token that is refused is told without the token', async (t) => {
-  const place = openBuildPlace(t);
-  place.commit(WORKER);
+  const place = inProcess.open(t);
   const address = await serve(t, (_request, response) => void response.writeHead(401).end());
   const source = { url: `${address}/bare.git`, isPlainHttp: true, headers: { Authorization: AUTHORIZATION } };
-  const { failure, log } = await buildIn(place, confinement, { source });
+  const { failure, log } = await inProcess.build(place, { source });
   assert.equal(failure?.reason, 'repository_unavailable');
   assert.equal(failure.message, 'The repository cannot be read: the Git host refuses access to it');
   assert.ok(!log.includes(AUTHORIZATION.slice(6)));
 });
 
 test('a redirect is not followed', async (t) => {
-  const place = openBuildPlace(t);
-  place.commit(WORKER);
+  const place = inProcess.open(t);
   let isReached = false;
   const inside = await serve(t, (_request, response) => {
     isReached = true;
@@ -69,30 +69,28 @@ test('a redirect is not followed', async (t) => {
     t,
     (request, response) => void response.writeHead(302, { location: `${inside}${request.url}` }).end(),
   );
-  const { failure } = await buildIn(place, confinement, { source: { url: `${address}/bare.git`, isPlainHttp: true } });
+  const { failure } = await inProcess.build(place, { source: { url: `${address}/bare.git`, isPlainHttp: true } });
   assert.equal(failure?.reason, 'repository_unavailable');
   assert.equal(isReached, false);
 });
 
 test('plain http is refused where it is not allowed', async (t) => {
-  const place = openBuildPlace(t);
-  place.commit(WORKER);
+  const place = inProcess.open(t);
   let isReached = false;
   const address = await serve(t, (_request, response) => {
     isReached = true;
     response.end();
   });
-  const { failure } = await buildIn(place, confinement, { source: { url: `${address}/bare.git` } });
+  const { failure } = await inProcess.build(place, { source: { url: `${address}/bare.git` } });
   assert.equal(failure?.reason, 'clone_failed');
   assert.equal(isReached, false);
 });
 
 test('a Git host that answers nothing is waited for until the build is ended', async (t) => {
-  const place = openBuildPlace(t);
-  place.commit(WORKER);
+  const place = inProcess.open(t);
   const controller = new AbortController();
   const address = await serve(t, () => controller.abort(new Error('out of time')));
   const source = { url: `${address}/bare.git`, isPlainHttp: true };
-  await assert.rejects(buildIn(place, confinement, { source, signal: controller.signal }), { message: 'out of time' });
+  await assert.rejects(inProcess.build(place, { source, signal: controller.signal }), { message: 'out of time' });
   assert.deepEqual(place.leftOver(), []);
 });

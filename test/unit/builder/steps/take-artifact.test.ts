@@ -1,9 +1,11 @@
+// builder/steps/take-artifact.ts: what a confined process made is stored if it is what its manifest says, and refused
+// otherwise.
 import assert from 'node:assert/strict';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, test } from 'node:test';
+import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { build } from '#builder/build.ts';
 import { takeArtifact } from '#builder/steps/take-artifact.ts';
 import { artifactId, canonicalJson } from '#core/artifact-id.ts';
@@ -12,23 +14,30 @@ import { defaultLimits } from '#core/limits.ts';
 import type { Manifest } from '#core/manifest.ts';
 
 const limits = { ...defaultLimits, diskFreeBytesMin: 0 };
+/** What a build made, copied for each test. */
+let built: string;
 let folder: string;
 let made: string;
 let store: string;
 let id: string;
 let manifest: Manifest;
 
-beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'take-artifact-'));
-  made = join(folder, 'made');
-  store = join(folder, 'store');
-  const root = join(folder, 'project');
+before(async () => {
+  built = mkdtempSync(join(tmpdir(), 'take-artifact-'));
+  const root = join(built, 'project');
   mkdirSync(join(root, 'public'), { recursive: true });
   mkdirSync(join(root, 'src'));
   writeFileSync(join(root, 'src/index.ts'), 'export default { fetch: () => new Response("hello") };');
   writeFileSync(join(root, 'public/index.html'), `<h1>hello</h1>${'<p>'.repeat(500)}`);
   const { config } = parseProjectConfig('kind: worker\nout: public\n', { file: 'platform.yaml' });
-  ({ id, manifest } = await build({ root, config: config!, artifacts: made }));
+  ({ id, manifest } = await build({ root, config: config!, artifacts: join(built, 'made'), durable: false }));
+});
+after(() => rmSync(built, { recursive: true }));
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'take-artifact-'));
+  made = join(folder, 'made');
+  store = join(folder, 'store');
+  cpSync(join(built, 'made'), made, { recursive: true });
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
