@@ -33,6 +33,7 @@ export const command = defineCommand({
     return startPlatform(data as Shell, {
       supervisor: sourceFile('runtime/supervisor/main'),
       examples: isCheckout ? examples : null,
+      publish: publishExamples,
     });
   },
 });
@@ -67,10 +68,12 @@ export interface StartParts {
   readonly supervisor: string;
   /** Folder of example projects to publish first. */
   readonly examples: string | null;
+  /** Publishes them. @returns false when it was ended by a wish to stop. */
+  publish(examples: string, folder: string, stopped: Promise<unknown>): Promise<boolean>;
 }
 
 /** Runs until the user stops it; rejects when the supervisor ends by itself. */
-export async function startPlatform(shell: Shell, { supervisor, examples }: StartParts): Promise<number> {
+export async function startPlatform(shell: Shell, { supervisor, examples, publish }: StartParts): Promise<number> {
   const folder = dataFolder(shell);
   const lockFile = path.join(folder, 'locks', 'start');
   const lock = takeLock(lockFile);
@@ -84,14 +87,14 @@ export async function startPlatform(shell: Shell, { supervisor, examples }: Star
   const stopped = shell.untilStopped();
   try {
     const upgrade = await upgradeOnStart(shell, folder);
-    if (examples !== null && existsSync(examples) && !(await publishExamples(examples, folder, stopped))) return 0;
+    if (examples !== null && existsSync(examples) && !(await publish(examples, folder, stopped))) return 0;
     return await superviseUntil(stopped, supervisor, folder, shell, upgrade);
   } finally {
     lock.release();
   }
 }
 
-/** In a process of its own. @returns false when it was ended by a wish to stop. */
+/** In a process of its own: this one would keep the bundler in its memory. */
 async function publishExamples(examples: string, folder: string, stopped: Promise<unknown>): Promise<boolean> {
   const child = fork(sourceFile('cli/local/example-projects'), [examples, folder], {
     execArgv: [...nodeFlags],

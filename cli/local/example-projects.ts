@@ -9,7 +9,7 @@ import { publish } from '#deployments/publish.ts';
 import { processShell, type Shell } from '../terminal/shell.ts';
 
 /** Every folder with a platform.yaml; one whose sources did not change keeps its deployment. */
-async function publishExamples(examples: string, folder: string, shell: Shell): Promise<void> {
+export async function publishExamples(examples: string, folder: string, shell: Shell): Promise<void> {
   const { diskFreeBytesMin } = limitsFrom(shell.env);
   for (const name of readdirSync(examples).sort()) {
     const projectFolder = path.join(examples, name);
@@ -30,11 +30,13 @@ async function publishExamples(examples: string, folder: string, shell: Shell): 
   }
 }
 
-const [examples, folder] = process.argv.slice(2) as [string, string];
-const shell = processShell();
-try {
-  await publishExamples(examples, folder, shell);
-} catch (error) {
-  for (const failure of failuresOf(error)) shell.err(`${shell.paint('red', 'error')} ${formatFailure(failure)}`);
-  process.exitCode = exitCodeOf(error);
+if (process.argv[1] === import.meta.filename) {
+  const [examples, folder] = process.argv.slice(2) as [string, string];
+  const shell = processShell();
+  try {
+    await publishExamples(examples, folder, shell);
+  } catch (error) {
+    for (const failure of failuresOf(error)) shell.err(`${shell.paint('red', 'error')} ${formatFailure(failure)}`);
+    process.exitCode = exitCodeOf(error);
+  }
 }

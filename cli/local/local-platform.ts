@@ -32,7 +32,8 @@ interface LocalRecord extends Running {
   readonly apiToken?: string | null;
 }
 
-const ANSWER_MS_MAX = 3000;
+/** One that is gone refuses at once; one on a busy machine answers late. */
+const ANSWER_MS_MAX = 20_000;
 
 /** The file in which the platform of a data folder leaves its record. */
 export function recordFile(shell: Shell, folder: string): string {

@@ -5,7 +5,7 @@ import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { startAgentDouble, type AgentDouble } from '#test/setup/agent-double.ts';
-import { startDev, type TestDev } from '#test/setup/dev.ts';
+import { startDevHere, type TestDev } from '#test/setup/dev.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -24,7 +24,7 @@ before(async () => {
   await mkdir(join(folder, 'node_modules/@platform-run'), { recursive: true });
   await symlink(join(root, 'packages/agent'), join(folder, 'node_modules/@platform-run/agent'));
   await writeFile(join(folder, '.env'), `PLATFORM_DEV_AI_URL=${double.url}\nPLATFORM_DEV_AI_TOKEN=of-the-test\n`);
-  dev = await startDev(folder);
+  dev = await startDevHere(folder);
 });
 after(async () => {
   await dev.close();

@@ -1,5 +1,5 @@
 // The commands of a user whose platform runs on this machine: they find it, in whatever folder they are called, and
-// what they change is served when they return.
+// what they change is served when they return; by every engine of several: test/dev/deploy-local.test.ts.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,7 +22,7 @@ const worker = (version: string): string =>
 let platform: TestPlatform;
 
 before(async () => {
-  platform = await startPlatform({}, { HANDLER_PROCESSES: '2', PLATFORM_LOCAL_RECORD: record });
+  platform = await startPlatform({}, { PLATFORM_LOCAL_RECORD: record });
   file('platform.yaml', 'kind: worker\nname: shop\n');
 });
 after(async () => {

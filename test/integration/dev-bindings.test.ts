@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { startDev, type TestDev } from '#test/setup/dev.ts';
+import { startDevHere, type TestDev } from '#test/setup/dev.ts';
 
 let folder: string;
 let first: TestDev;
@@ -38,7 +38,7 @@ before(async () => {
     await mkdir(dirname(join(folder, name)), { recursive: true });
     await writeFile(join(folder, name), text);
   }
-  first = await startDev(join(folder, 'apps/one'));
+  first = await startDevHere(join(folder, 'apps/one'));
 });
 after(async () => {
   await first.close();
@@ -49,10 +49,10 @@ test('what a worker keeps is there after a restart, and for the other projects o
   assert.deepEqual((await first.fetch('/count')).json(), { n: 1 });
   await first.fetch('/upload', { method: 'POST', body: 'kept' });
   await first.close();
-  first = await startDev(join(folder, 'apps/one'));
+  first = await startDevHere(join(folder, 'apps/one'));
   assert.deepEqual((await first.fetch('/count')).json(), { n: 2 });
   assert.equal((await first.fetch('/')).text, 'kept');
-  const second = await startDev(join(folder, 'apps/two'));
+  const second = await startDevHere(join(folder, 'apps/two'));
   try {
     assert.deepEqual((await second.fetch('/count')).json(), { n: 3 });
     assert.deepEqual((await first.fetch('/count')).json(), { n: 4 });
@@ -67,12 +67,12 @@ test('projects of a workspace share a database, also when the one that served it
   const guest = async (dev: TestDev, name: string): Promise<unknown> =>
     (await dev.fetch('/guests', { method: 'POST', body: name })).json();
   assert.deepEqual(await guest(first, 'ada'), ['ada']);
-  const second = await startDev(join(folder, 'apps/two'));
+  const second = await startDevHere(join(folder, 'apps/two'));
   try {
     assert.deepEqual(await guest(second, 'grace'), ['ada', 'grace']);
     await first.close();
     assert.deepEqual(await guest(second, 'joan'), ['ada', 'grace', 'joan']);
-    first = await startDev(join(folder, 'apps/one'));
+    first = await startDevHere(join(folder, 'apps/one'));
     assert.deepEqual(await guest(first, 'mary'), ['ada', 'grace', 'joan', 'mary']);
   } finally {
     await second.close();

@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { startDev } from '#test/setup/dev.ts';
+import { startDevHere } from '#test/setup/dev.ts';
 
 const worker = `
 export default {
@@ -32,7 +32,7 @@ test('a project in dev is refused what goes beyond its bounds, also after a rest
   const state = ['quota_exceeded', 'The state of this project would exceed 10000 bytes'];
   const messages = ['quota_exceeded', 'The messages of this project would exceed 10000 bytes'];
   for (const _ of ['fresh', 'restarted']) {
-    const dev = await startDev(folder, [], undefined, bounds);
+    const dev = await startDevHere(folder, [], bounds);
     try {
       // The first write of each kind waits for no count, however much is there.
       assert.deepEqual((await dev.fetch()).json(), ['done', state, state, 'done', messages]);

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { createDashboardProject } from '#test/setup/dashboard-project.ts';
-import { startDev, type TestDev } from '#test/setup/dev.ts';
+import { startDevHere, type TestDev } from '#test/setup/dev.ts';
 import { send, type TestRequest, type TestResponse } from '#test/setup/handler.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 import { until } from '#test/setup/until.ts';
@@ -52,7 +52,7 @@ before(async () => {
     'migrations/0001_guests.sql': 'CREATE TABLE guests (id INTEGER PRIMARY KEY, name TEXT, photo BLOB);',
     '.env': 'SECRET=hunter2\n',
   });
-  dev = await startDev(folder);
+  dev = await startDevHere(folder);
   const [, found] = await dev.printed(/Dashboard http:\/\/127\.0\.0\.1:(\d+)/);
   port = Number(found);
   token = ((await dev.fetch('/vars')).json() as any).PLATFORM_MOCK_SERVER_TOKEN;
@@ -380,7 +380,7 @@ test('a port that is taken is warned of, and dev goes on without a dashboard', a
   const other = await mkdtemp(join(tmpdir(), 'platform-dashboard-'));
   await mkdir(join(other, 'src'));
   await writeFile(join(other, 'src/index.ts'), 'export default { fetch: () => new Response("up") };');
-  const without = await startDev(other, ['--dashboard-port', String(takenPort)]);
+  const without = await startDevHere(other, ['--dashboard-port', String(takenPort)]);
   await without.printed(new RegExp(`There is no dashboard: port ${takenPort} of 127\\.0\\.0\\.1 is taken`));
   assert.equal((await without.fetch('/')).text, 'up');
   await without.close();

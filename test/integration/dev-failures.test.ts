@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test, type TestContext } from 'node:test';
-import { startDev, type TestDev } from '#test/setup/dev.ts';
+import { startDevHere, type TestDev } from '#test/setup/dev.ts';
 import { send, startHandler } from '#test/setup/handler.ts';
 
 const html = { accept: 'text/html,application/xhtml+xml' };
@@ -38,7 +38,7 @@ function project(name: string, files: Readonly<Record<string, string>>): string 
 }
 
 async function started(t: TestContext, folder: string): Promise<TestDev> {
-  const dev = await startDev(folder);
+  const dev = await startDevHere(folder);
   t.after(() => dev.close());
   return dev;
 }

@@ -4,7 +4,7 @@ import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { startDev, type TestDev } from '#test/setup/dev.ts';
+import { startDevHere, type TestDev } from '#test/setup/dev.ts';
 import { until } from '#test/setup/until.ts';
 
 const client = join(import.meta.dirname, '../../packages/dev/index.ts');
@@ -74,7 +74,7 @@ async function startProject(
   }
   // The server's Node is the one of this process, which reads TypeScript.
   const PATH = `${dirname(process.execPath)}:${process.env['PATH']}`;
-  const dev = await startDev(folder, [], undefined, { PATH });
+  const dev = await startDevHere(folder, [], { PATH });
   t.after(async () => {
     await dev.close();
     await rm(folder, { recursive: true, force: true });

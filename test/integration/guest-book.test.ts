@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { startDev, type TestDev } from '#test/setup/dev.ts';
+import { startDevHere, type TestDev } from '#test/setup/dev.ts';
 import { copyGuestBook, guestBookStory, guestBookVariables } from '#test/setup/guest-book.ts';
 
 let project: Awaited<ReturnType<typeof copyGuestBook>>;
@@ -13,7 +13,7 @@ before(async () => {
   project = await copyGuestBook();
   const variables = Object.entries(guestBookVariables).map(([name, value]) => `${name}=${value}\n`);
   await writeFile(join(project.folder, '.env'), variables.join(''));
-  dev = await startDev(project.folder);
+  dev = await startDevHere(project.folder);
 });
 after(async () => {
   await dev.close();
@@ -26,7 +26,7 @@ guestBookStory(() => ({
   logged: dev.printed,
   async restart() {
     await dev.close();
-    dev = await startDev(project.folder);
+    dev = await startDevHere(project.folder);
   },
 }));
 

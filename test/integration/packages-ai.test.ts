@@ -5,7 +5,7 @@ import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { aiModelAnswers, aiModelClients, askAiModels } from '#test/setup/ai-models.ts';
-import { startDev, type TestDev } from '#test/setup/dev.ts';
+import { startDevHere, type TestDev } from '#test/setup/dev.ts';
 import { skipPackages } from '#test/setup/packages.ts';
 
 const packages = join(import.meta.dirname, '../packages');
@@ -19,7 +19,7 @@ before(async () => {
   folder = await mkdtemp(join(packages, 'node_modules/.ai-'));
   await copyFile(join(packages, 'workers/ai-models.js'), join(folder, 'main.js'));
   await writeFile(join(folder, 'platform.yaml'), 'main: main.js\nai: true\n');
-  dev = await startDev(folder);
+  dev = await startDevHere(folder);
 });
 after(async () => {
   if (skipPackages !== false) return;

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { startDev, type TestDev } from '#test/setup/dev.ts';
+import { startDev, type TestDev, type TestDevProgram } from '#test/setup/dev.ts';
 import { engineName, machineThings, socketPath } from '#test/setup/sandbox-containers.ts';
 import { SANDBOX_IMAGE } from '#test/setup/sandbox-engine.ts';
 import { eventually } from '#test/setup/whole-platform.ts';
@@ -26,7 +26,7 @@ describe(`platform dev over ${engineName}`, { concurrency: false }, () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'sandbox-dev-'));
   let things: Awaited<ReturnType<typeof machineThings>>;
   const engine = { DOCKER_HOST: `unix://${socketPath}`, SANDBOX_DEFAULT_IMAGE: SANDBOX_IMAGE };
-  const start = (environment: Record<string, string>): Promise<TestDev> =>
+  const start = (environment: Record<string, string>): Promise<TestDevProgram> =>
     startDev(folder, [], undefined, { PLATFORM_DEV_SANDBOX: '', ...environment });
   const run = async (dev: TestDev, command: string): Promise<Record<string, unknown>> =>
     (await dev.fetch('/', { method: 'POST', body: command })).json() as never;

@@ -1,7 +1,7 @@
 // A whole handler in this process for integration tests: real builder, real artifacts, real isolates, a real socket.
 // One engine per test file; `close` checks that nothing is left running.
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { build } from '#builder/build.ts';
@@ -56,6 +56,8 @@ export interface WorkerSource {
   readonly files: Readonly<Record<string, string>> | string;
   /** A folder to build instead of `files`. */
   readonly folder?: string;
+  /** What was built already, instead of either. */
+  readonly artifact?: { readonly id: string; readonly folder: string };
   /** Text of its platform.yaml. */
   readonly yaml?: string;
   readonly vars?: Readonly<Record<string, string>>;
@@ -109,19 +111,24 @@ export async function startHandler(
   for (const [name, given] of Object.entries(workers)) {
     const source: WorkerSource = typeof given === 'string' ? { files: given } : given;
     const root = source.folder ?? join(sources, name);
-    if (source.folder === undefined) {
+    if (source.folder === undefined && source.artifact === undefined) {
       const files = typeof source.files === 'string' ? { 'src/index.ts': source.files } : source.files;
       for (const [path, text] of Object.entries(files)) {
         await mkdir(dirname(join(root, path)), { recursive: true });
         await writeFile(join(root, path), text);
       }
     }
-    const artifact = await build({
-      root,
-      config: parseProjectConfig(source.yaml ?? '', { file: 'platform.yaml' }).config as ProjectConfig,
-      artifacts: join(folder, 'artifacts'),
-      durable: false,
-    });
+    const artifacts = join(folder, 'artifacts');
+    const artifact =
+      source.artifact ??
+      (await build({
+        root,
+        config: parseProjectConfig(source.yaml ?? '', { file: 'platform.yaml' }).config as ProjectConfig,
+        artifacts,
+        durable: false,
+      }));
+    if (source.artifact !== undefined)
+      await cp(source.artifact.folder, join(artifacts, artifact.id), { recursive: true });
     const id = `d${artifact.id.slice(0, 10)}${records.length}`;
     records.push({
       version: 1,

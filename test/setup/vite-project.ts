@@ -1,19 +1,25 @@
-// A project for Vite in a folder of its own, and the dev server that the Vite plugin runs behind, in this process; the
-// engine is a child as it is for users.
+// A project for Vite in a folder of its own, and the dev server that the Vite plugin runs behind, in this process. The
+// engine is there too, behind a child that speaks for it: a real one, as users have it, takes a second of CPU to start.
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
+import { createServer as createSocketServer, type Socket } from 'node:net';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { createLogger, createServer, type InlineConfig, type ViteDevServer } from 'vite';
+import { serveVite } from '#cli/commands/vite/engine.ts';
 import { platform, type PlatformOptions } from '#packages/vite/index.ts';
+import { recordingShell } from '../unit/cli/shell-double.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
+/** Of a test, or of a file. */
+type Ending = Pick<TestContext, 'after'>;
+
 /** Writes files into a new folder where `vite` and the plugin are found. */
-export function viteProject(context: TestContext, files: Readonly<Record<string, string>>): string {
+export function viteProject(context: Ending, files: Readonly<Record<string, string>>): string {
   const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'vite-project-')));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   mkdirSync(path.join(folder, 'node_modules/@platform-run'), { recursive: true });
@@ -24,13 +30,31 @@ export function viteProject(context: TestContext, files: Readonly<Record<string,
   return folder;
 }
 
+/** The plugin and nothing else. */
+export const VITE_CONFIG =
+  'import { platform } from "@platform-run/vite"; export default { plugins: [...platform()] };';
+
+/** A project that `platform build` builds with the checkout's Vite. */
+export function builtViteProject(context: Ending, files: Readonly<Record<string, string>>): string {
+  const folder = viteProject(context, {
+    'package.json': '{"type":"module","devDependencies":{"@platform-run/vite":"0.0.0","vite":"8.0.0"}}',
+    'vite.config.js': VITE_CONFIG,
+    ...files,
+  });
+  mkdirSync(path.join(folder, 'node_modules/.bin'));
+  // By the Node of this test: the plugin is here as TypeScript.
+  const program = `#!/bin/sh\nexec ${process.execPath} ${path.join(folder, 'node_modules/vite/bin/vite.js')} "$@"\n`;
+  writeFileSync(path.join(folder, 'node_modules/.bin/vite'), program, { mode: 0o755 });
+  return folder;
+}
+
 export function write(folder: string, name: string, content: string): void {
   mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
   writeFileSync(path.join(folder, name), content);
 }
 
 /** A dev server that listens. */
-interface RunningVite {
+export interface RunningVite {
   readonly server: ViteDevServer;
   readonly url: string;
   /** What was written to the log, from the beginning. */
@@ -38,13 +62,38 @@ interface RunningVite {
   get(path: string, init?: RequestInit): Promise<Response>;
 }
 
-/** Starts a dev server on a free port; it is closed after the test. */
+/** Has engines run in this process. @returns what ends that, once their servers have closed. */
+async function hostEngines(): Promise<() => Promise<void>> {
+  const serving = new Set<Promise<void>>();
+  const server = createSocketServer((socket: Socket) => {
+    const write = (stream: 1 | 2, line: string): void =>
+      void socket.write(`${stream}${line.replaceAll('\n', `\n${stream}`)}\n`);
+    const said = (line: string): void => write(2, line);
+    const shell = { ...recordingShell('/', process.env as Record<string, string>), out: said, err: said };
+    const served = serveVite(shell, socket, (message) => write(1, JSON.stringify(message)))
+      .catch((error: unknown) => said(String(error)))
+      .finally(() => socket.end());
+    serving.add(served);
+  });
+  const folder = mkdtempSync(path.join(tmpdir(), 'vite-engine-'));
+  server.listen(path.join(folder, 'socket'));
+  await once(server, 'listening');
+  process.env['ENGINE_SOCKET'] = path.join(folder, 'socket');
+  return async () => {
+    server.close();
+    await Promise.all(serving);
+    rmSync(folder, { recursive: true });
+  };
+}
+
+/** Starts a dev server on a free port; it is closed after the test. @param isWhole the engine is a child of its own. */
 export async function startVite(
-  context: TestContext,
+  context: Ending,
   folder: string,
-  { options = {}, ...config }: InlineConfig & { options?: PlatformOptions } = {},
+  { options = {}, isWhole = false, ...config }: InlineConfig & { options?: PlatformOptions; isWhole?: boolean } = {},
 ): Promise<RunningVite> {
-  process.env['PLATFORM_CLI'] = path.join(root, 'cli/run.mjs');
+  process.env['PLATFORM_CLI'] = path.join(root, isWhole ? 'cli/run.mjs' : 'test/fixtures/vite-engine.mjs');
+  const closing = isWhole ? null : await hostEngines();
   const lines: string[] = [];
   const keep = (text: string): void => void lines.push(text);
   /** What is saved before the watch is ready goes unseen. */
@@ -60,7 +109,10 @@ export async function startVite(
     customLogger: { ...createLogger(), info: keep, warn: keep, error: keep, warnOnce: keep },
     ...config,
   });
-  context.after(() => server.close());
+  context.after(async () => {
+    await server.close();
+    await closing?.();
+  });
   await server.listen();
   await watched;
   const address = server.httpServer!.address();

@@ -2,6 +2,7 @@
 // (packages/vite/messages.ts). It ends with its standard input. Nothing else may be printed on standard output.
 import { createInterface } from 'node:readline';
 import path from 'node:path';
+import type { Readable } from 'node:stream';
 import { defineCommand } from 'citty';
 import { defaultLimits } from '#core/limits.ts';
 import type { FromEngine, ToEngine } from '#packages/vite/messages.ts';
@@ -23,14 +24,15 @@ export const command = defineCommand({
   args: {},
   async run({ data }) {
     const shell = data as Shell;
-    await serve({ ...shell, out: shell.err }, (message) => shell.out(JSON.stringify(message)));
+    await serveVite({ ...shell, out: shell.err }, process.stdin, (message) => shell.out(JSON.stringify(message)));
     return 0;
   },
 });
 
-async function serve(shell: Shell, send: (message: FromEngine) => void): Promise<void> {
+/** Serves until its input has ended. @param input messages of the plugin. */
+export async function serveVite(shell: Shell, input: Readable, send: (message: FromEngine) => void): Promise<void> {
   const stopped = shell.untilStopped();
-  const lines = createInterface({ input: process.stdin, crlfDelay: Infinity });
+  const lines = createInterface({ input, crlfDelay: Infinity });
   void stopped.then(() => lines.close());
   let opened: OpenedEngine | null = null;
   const settle = (number: number, work: Promise<void>): void => {

@@ -86,6 +86,9 @@ test('env.ASSETS has its name and what is not there from platform.yaml', async (
   assert.equal(page.status, 200);
   assert.match(page.body, /<title>the page<\/title>/);
   assert.equal(((await (await shown.get('/assets-of/settings/me')).json()) as Asked).status, 404);
+  // Where the worker does not come first, who navigates gets it from Vite.
+  assert.match((await navigate(shown.url, '/settings/me')).text, /<title>the page<\/title>/);
+  assert.equal(await (await shown.get('/settings/me')).text(), 'worker /settings/me');
 });
 
 test('with run_worker_first the worker comes before the files, and Vite keeps what is its own', async (context) => {

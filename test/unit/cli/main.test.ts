@@ -87,10 +87,3 @@ test('the launcher passes the exit code through, and prints no colour where ther
     'error Unknown command biuld. Did you mean build?\nRun `platform --help` to see all commands.\n',
   );
 });
-
-test('the launcher names tasks that do not exist', () => {
-  const launcher = fileURLToPath(import.meta.resolve('#cli/run.mjs'));
-  const ended = spawnSync(process.execPath, [launcher, ':nothing'], { encoding: 'utf8' });
-  assert.equal(ended.status, 2);
-  assert.match(ended.stderr, /there is no task ":nothing"/);
-});

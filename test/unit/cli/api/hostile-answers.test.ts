@@ -8,7 +8,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
+import type { Api } from '#cli/account/api.ts';
 import { parseEvents } from '#cli/api/events.ts';
+import { allOf, ask } from '#cli/api/requests.ts';
 import { run } from '#cli/main.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 import { recordingShell } from '../shell-double.ts';
@@ -75,22 +77,15 @@ test('a redirect is not followed: the token goes nowhere else', async () => {
   assert.equal(error.split('\n')[0], 'error ORIGIN is no API of a platform: it sends on to http://evil.example/');
 });
 
+/** An API without a connection, for answers that are long. */
+const apiOf = (fetch: Api['fetch']): Api => ({ origin: 'ORIGIN', token: 'x', source: 'variable', fetch }) as Api;
+
 test('an answer without an end is given up', async () => {
-  answer = (_, response) => {
-    response.writeHead(200, { 'content-type': 'application/json' });
-    const chunk = `"${'x'.repeat(1024 * 1024)}",`;
-    response.write('{"items": [');
-    const more = (): void => {
-      while (!response.destroyed && response.write(chunk));
-    };
-    response.on('drain', more);
-    more();
-  };
-  const { code, error } = await call('org', 'list');
-  assert.deepEqual(
-    [code, error.split('\n')[0]],
-    [1, 'error ORIGIN does not answer as the API of a platform: more than 33554432 bytes'],
-  );
+  const chunk = new Uint8Array(1024 * 1024).fill(0x20);
+  const endless = apiOf(async () => new Response(new ReadableStream({ pull: (control) => control.enqueue(chunk) })));
+  await assert.rejects(ask(endless, 'GET', '/organizations'), {
+    message: 'ORIGIN does not answer as the API of a platform: more than 33554432 bytes',
+  });
 });
 
 test('an answer that breaks off is told, and pages without an end come to one', async () => {
@@ -101,9 +96,8 @@ test('an answer that breaks off is told, and pages without an end come to one', 
   };
   assert.match((await call('org', 'list')).error, /^error The answer of ORIGIN breaks off/);
   let count = 0;
-  answer = (_, response) => sends(200, JSON.stringify({ items: [], nextCursor: String(count++) }))(_, response);
-  const { code, output } = await call('org', 'list', '--json');
-  assert.deepEqual([code, output, count], [0, ['{"organizations":[]}'], 1000]);
+  const endless = apiOf(async () => Response.json({ items: [], nextCursor: String(count++) }));
+  assert.deepEqual([await allOf(endless, '/organizations'), count], [[], 1000]);
 });
 
 test('messages and names reach the terminal without what it obeys', async () => {

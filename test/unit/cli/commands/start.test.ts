@@ -1,11 +1,13 @@
-// `platform start` with real builds, real routes and a stand-in for the supervisor.
+// `platform start` with real builds, real routes and a stand-in for the supervisor. In a process of their own the
+// examples are published by test/e2e/start.test.ts.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { startPlatform } from '#cli/commands/start.ts';
+import { startPlatform, type StartParts } from '#cli/commands/start.ts';
+import { publishExamples } from '#cli/local/example-projects.ts';
 import { takeLock } from '#deployments/file-lock.ts';
 import { recordingShell, type RecordingShell } from '../shell-double.ts';
 
@@ -44,38 +46,44 @@ function stoppingShell(cwd: string, line: string, env: Record<string, string> = 
   };
 }
 
-test('the examples are published, served and told once they answer', async (t) => {
-  const { cwd, examples } = folders(t, 'hello', 'shop');
-  const shell = stoppingShell(cwd, 'Ctrl-C');
-  assert.equal(await startPlatform(shell, { supervisor, examples }), 0);
-  const [title, hello, shop] = shell.output;
-  assert.deepEqual(readdirSync(path.join(cwd, 'state/routes')).toSorted(), ['hello.json', 'shop.json']);
-  const port = /port (\d+)$/.exec(title!)?.[1];
-  assert.deepEqual([hello, shop], [`  http://hello.localhost:${port}`, `  http://shop.localhost:${port}`]);
+/** Publishes in this process, whose start is paid already. */
+const publish: StartParts['publish'] = async (examples, folder) => {
+  await publishExamples(examples, folder, recordingShell(folder));
+  return true;
+};
+
+test('the examples are published, served and told once they answer; started again, they keep their deployments', async (t) => {
+  const { cwd, examples } = folders(t, 'broken', 'hello', 'shop');
+  const first = stoppingShell(cwd, 'Ctrl-C', { CONTROL: 'new' });
+  assert.equal(await startPlatform(first, { supervisor, examples, publish }), 0);
+  const routes = path.join(cwd, 'state/routes');
+  assert.deepEqual(readdirSync(routes).toSorted(), ['broken.json', 'hello.json', 'shop.json']);
+  const port = /port (\d+)$/.exec(first.output[0]!)?.[1];
+  assert.deepEqual(first.output.slice(1, 6), [
+    `  http://hello.localhost:${port}`,
+    `  http://shop.localhost:${port}`,
+    '  http://localhost:4502 is the API, http://localhost:4502/docs its description',
+    '  http://localhost:4503 is the dashboard, where people sign in',
+    '  http://localhost:4504 is the documentation',
+  ]);
+  // One that does not answer well is named without its URL; the token of the first admin is shown by this start alone.
+  assert.deepEqual(first.errors, ['  broken does not answer: HTTP 500']);
+  assert.equal(first.output[6], 'Token of the first admin, shown once: plt_first');
   assert.match(readFileSync(path.join(cwd, 'state/starts.txt'), 'utf8'), /--no-node-snapshot/);
-});
 
-test('started again, unchanged examples keep their deployment', async (t) => {
-  const { cwd, examples } = folders(t, 'hello');
-  await startPlatform(stoppingShell(cwd, 'Ctrl-C'), { supervisor, examples });
-  const route = readFileSync(path.join(cwd, 'state/routes/hello.json'), 'utf8');
-  await startPlatform(stoppingShell(cwd, 'Ctrl-C'), { supervisor, examples });
-  assert.equal(readFileSync(path.join(cwd, 'state/routes/hello.json'), 'utf8'), route);
-});
-
-test('a project that does not answer well is named without its URL', async (t) => {
-  const { cwd, examples } = folders(t, 'broken');
-  const shell = stoppingShell(cwd, 'Ctrl-C');
-  await startPlatform(shell, { supervisor, examples });
-  assert.ok(!shell.output.some((line) => line.includes('http://')));
-  assert.deepEqual(shell.errors, ['  broken does not answer: HTTP 500']);
+  const route = readFileSync(path.join(routes, 'hello.json'), 'utf8');
+  const second = stoppingShell(cwd, 'Ctrl-C', { CONTROL: 'again' });
+  await startPlatform(second, { supervisor, examples, publish });
+  assert.equal(readFileSync(path.join(routes, 'hello.json'), 'utf8'), route);
+  assert.ok(second.output.includes('  http://localhost:4503 is the dashboard, where people sign in'));
+  assert.ok(!second.output.some((line) => line.includes('plt_first')));
 });
 
 test('a second one on the same data folder is refused', async (t) => {
   const { cwd } = folders(t);
   const lock = takeLock(path.join(cwd, 'state/locks/start'));
   t.after(() => lock?.release());
-  await assert.rejects(startPlatform(stoppingShell(cwd, 'Ctrl-C'), { supervisor, examples: null }), {
+  await assert.rejects(startPlatform(stoppingShell(cwd, 'Ctrl-C'), { supervisor, examples: null, publish }), {
     message: `The platform is already running on ${path.join(cwd, 'state')}`,
     exitCode: 1,
   });
@@ -83,25 +91,9 @@ test('a second one on the same data folder is refused', async (t) => {
 
 test('a supervisor that ends by itself ends the command, and frees the data folder', async (t) => {
   const { cwd } = folders(t);
-  const failing = startPlatform(stoppingShell(cwd, 'Ctrl-C', { FAIL: '1' }), { supervisor, examples: null });
+  const failing = startPlatform(stoppingShell(cwd, 'Ctrl-C', { FAIL: '1' }), { supervisor, examples: null, publish });
   await assert.rejects(failing, { message: 'The handler ended by itself (exit code 7)' });
   const lock = takeLock(path.join(cwd, 'state/locks/start'));
   assert.ok(lock);
   lock.release();
-});
-
-test('the token of the first admin is shown by the start that made it, and by no other', async (t) => {
-  const { cwd } = folders(t);
-  const first = stoppingShell(cwd, 'Ctrl-C', { CONTROL: 'new' });
-  await startPlatform(first, { supervisor, examples: null });
-  assert.deepEqual(first.output.slice(2, 6), [
-    '  http://localhost:4502 is the API, http://localhost:4502/docs its description',
-    '  http://localhost:4503 is the dashboard, where people sign in',
-    '  http://localhost:4504 is the documentation',
-    'Token of the first admin, shown once: plt_first',
-  ]);
-  const second = stoppingShell(cwd, 'Ctrl-C', { CONTROL: 'again' });
-  await startPlatform(second, { supervisor, examples: null });
-  assert.ok(second.output.includes('  http://localhost:4503 is the dashboard, where people sign in'));
-  assert.ok(!second.output.some((line) => line.includes('plt_first')));
 });

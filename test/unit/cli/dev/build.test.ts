@@ -89,14 +89,13 @@ async function session(t: TestContext, files: Record<string, string>) {
 }
 
 /** Each run leaves a letter where nobody watches. */
-const make = `import { appendFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-mkdirSync('node_modules', { recursive: true });
-appendFileSync('node_modules/runs', 'x');\n`;
+const MAKE = 'mkdir -p node_modules dist\nprintf x >> node_modules/runs\n';
+const PAGE = `${MAKE}cp page.html dist/index.html\n`;
 
 test('a site is made first, and again when its sources change', async (t) => {
   const dev = await session(t, {
-    'platform.yaml': 'kind: static\nbuild: node make.mjs\n',
-    'make.mjs': `${make}mkdirSync('dist', { recursive: true }); cpSync('page.html', 'dist/index.html');`,
+    'platform.yaml': 'kind: static\nbuild: sh make.sh\n',
+    'make.sh': PAGE,
     'page.html': 'one',
   });
   assert.equal((await dev.served()).asset('index.html'), 'one');
@@ -107,8 +106,8 @@ test('a site is made first, and again when its sources change', async (t) => {
 
 test('a worker that the command makes is served, and made again', async (t) => {
   const dev = await session(t, {
-    'platform.yaml': 'kind: dynamic\nbuild: node make.mjs\nmain: dist/worker.js\n',
-    'make.mjs': `${make}mkdirSync('dist', { recursive: true }); cpSync('app.js', 'dist/worker.js');`,
+    'platform.yaml': 'kind: dynamic\nbuild: sh make.sh\nmain: dist/worker.js\n',
+    'make.sh': `${MAKE}cp app.js dist/worker.js\n`,
     'app.js': 'export default { fetch: () => new Response("one") };',
   });
   assert.match((await dev.served()).code ?? '', /one/);
@@ -118,20 +117,20 @@ test('a worker that the command makes is served, and made again', async (t) => {
 
 test('a first build that fails is told with its output, and its repair is served', async (t) => {
   const dev = await session(t, {
-    'platform.yaml': 'kind: static\nbuild: node make.mjs\nout: dist\n',
-    'make.mjs': `${make}console.error('no page today'); process.exit(4);`,
+    'platform.yaml': 'kind: static\nbuild: sh make.sh\nout: dist\n',
+    'make.sh': `${MAKE}echo no page today >&2; exit 4\n`,
     'dist/index.html': 'stale',
   });
   assert.match(await dev.failed(), /ended with exit code 4:\nno page today/);
-  dev.write('make.mjs', `${make}mkdirSync('dist', { recursive: true }); writeFileSync('dist/index.html', 'repaired');`);
+  dev.write('make.sh', `${MAKE}printf repaired > dist/index.html\n`);
   assert.equal((await dev.served()).asset('index.html'), 'repaired');
 });
 
 test('a command that writes among its sources does not follow itself', async (t) => {
   const dev = await session(t, {
-    'platform.yaml': 'build: node make.mjs\nout: web\n',
-    'make.mjs': `${make}mkdirSync('web', { recursive: true }); writeFileSync('web/index.html', readFileSync('page.txt'));
-writeFileSync('src/made.ts', 'export const text = ' + JSON.stringify(readFileSync('page.txt', 'utf8')));`,
+    'platform.yaml': 'build: sh make.sh\nout: web\n',
+    'make.sh': `${MAKE}mkdir -p web; cp page.txt web/index.html
+printf 'export const text = "%s";' "$(cat page.txt)" > src/made.ts\n`,
     'page.txt': 'one',
     'src/index.ts': 'import { text } from "./made.ts"; export default { fetch: () => new Response(text) };',
   });
@@ -145,13 +144,9 @@ writeFileSync('src/made.ts', 'export const text = ' + JSON.stringify(readFileSyn
 
 test('what is saved while the command runs is built in the end, three times in a row too', async (t) => {
   const dev = await session(t, {
-    'platform.yaml': 'kind: static\nbuild: node make.mjs\n',
-    'make.mjs': `${make}mkdirSync('dist', { recursive: true }); cpSync('page.html', 'dist/index.html');
-const run = readFileSync('node_modules/runs').length;
-while (run <= 2 && !readdirSync('node_modules').includes('go-' + run)) await new Promise((resolve) => setTimeout(resolve, 5));`.replace(
-      'readFileSync,',
-      'readFileSync, readdirSync,',
-    ),
+    'platform.yaml': 'kind: static\nbuild: sh make.sh\n',
+    'make.sh': `${PAGE}run=$(wc -c < node_modules/runs)
+while [ $run -le 2 ] && [ ! -e node_modules/go-$run ]; do sleep 0.02; done\n`,
     'page.html': 'edit 0',
   });
   for (let run = 1; run <= 2; run++) {
@@ -169,9 +164,8 @@ while (run <= 2 && !readdirSync('node_modules').includes('go-' + run)) await new
 
 test('a file that the command writes anew each time is named, and left out', async (t) => {
   const dev = await session(t, {
-    'platform.yaml': 'kind: static\nbuild: node make.mjs\n',
-    'make.mjs': `${make}mkdirSync('dist', { recursive: true }); cpSync('page.html', 'dist/index.html');
-writeFileSync('stamp.json', String(process.hrtime.bigint()));`,
+    'platform.yaml': 'kind: static\nbuild: sh make.sh\n',
+    'make.sh': `${PAGE}cat /proc/sys/kernel/random/uuid > stamp.json\n`,
     'page.html': 'one',
   });
   assert.equal(
@@ -188,8 +182,8 @@ writeFileSync('stamp.json', String(process.hrtime.bigint()));`,
 
 test('a command that does not end is ended with the session', async (t) => {
   const dev = await session(t, {
-    'platform.yaml': 'kind: static\nbuild: node make.mjs\n',
-    'make.mjs': `${make}writeFileSync('node_modules/pid', String(process.pid)); setInterval(() => {}, 1000);`,
+    'platform.yaml': 'kind: static\nbuild: sh make.sh\n',
+    'make.sh': `${MAKE}echo $$ > node_modules/pid; exec sleep 600\n`,
   });
   const pid = await until(() => Number(dev.read('node_modules/pid')) || null);
   await dev.end();

@@ -7,13 +7,27 @@ import { resolveOwn } from '#cli/tasks/import-graph.ts';
 import { readImports } from '#cli/tasks/imports.ts';
 import { root } from '#cli/tasks/processes.ts';
 
+/** What a module imports statically: most of them are reached from each entry. */
+const importsOf = memoized((file) =>
+  readImports(file, readFileSync(path.join(root, file), 'utf8')).filter(
+    ({ kind, typeOnly }) => kind === 'static' && !typeOnly,
+  ),
+);
+
+function memoized<Value>(make: (key: string) => Value): (key: string) => Value {
+  const made = new Map<string, Value>();
+  return (key) => {
+    if (!made.has(key)) made.set(key, make(key));
+    return made.get(key)!;
+  };
+}
+
 /** Packages and modules of Node that a module loads as it is imported, each with who imports it. */
 function loadedBy(entry: string): Map<string, string> {
   const loaded = new Map<string, string>();
   const seen = new Set([entry]);
   for (const file of seen) {
-    for (const { specifier, kind, typeOnly } of readImports(file, readFileSync(path.join(root, file), 'utf8'))) {
-      if (kind !== 'static' || typeOnly) continue;
+    for (const { specifier } of importsOf(file)) {
       const own = resolveOwn(file, specifier);
       if (own === null || own.endsWith('.mjs')) loaded.set(specifier, file);
       else if (existsSync(path.join(root, own)) && own.endsWith('.ts')) seen.add(own);

@@ -1,12 +1,11 @@
 // The figures of small made-up trees, and the command on a folder.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
+import { run } from '#cli/tasks/check.ts';
 import { bannedWords, formatFigures, sourceFigures } from '#cli/tasks/figures.ts';
-import { root } from '#cli/tasks/processes.ts';
 import type { Sources } from '#cli/tasks/sources.ts';
 
 /** The value of a figure, followed by what it counts. */
@@ -210,25 +209,21 @@ test('the table has one line a figure, and with a list what each counts below it
   assert.equal(formatFigures(figures, true), `${table}${note}\nsource files\n  core/a.ts\n  core/b.ts\n`);
 });
 
-test('`npm run check -- --figures folder` prints the figures and times of another checkout', () => {
+test('`npm run check -- --figures folder` prints the figures and times of another checkout', async (t) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'figures-'));
-  try {
-    mkdirSync(path.join(folder, 'core'));
-    mkdirSync(path.join(folder, 'node_modules/.cache'), { recursive: true });
-    writeFileSync(path.join(folder, 'core/a.ts'), 'export const a = 1;\n');
-    writeFileSync(path.join(folder, 'node_modules/ignored.ts'), 'export const b = 1;\n');
-    const time = { seconds: 143.2, date: '2026-11-23 04:00', commit: 'abc1234', machine: '2 x Some CPU' };
-    writeFileSync(path.join(folder, 'node_modules/.cache/times.json'), JSON.stringify({ 'npm test': time }));
-    const { status, stdout } = spawnSync(process.execPath, ['cli/run.mjs', ':check', '--figures', folder], {
-      cwd: root,
-      encoding: 'utf8',
-    });
-    assert.equal(status, 0);
-    assert.match(stdout, /^source files +1$/m);
-    assert.match(stdout, /^ {2}core\/a\.ts +1$/m);
-    assert.match(stdout, /^time of npm test +143\.2 s \(2026-11-23 04:00, abc1234, 2 x Some CPU\)$/m);
-    assert.match(stdout, /^time of \.ci\/run +not run here$/m);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  mkdirSync(path.join(folder, 'core'));
+  mkdirSync(path.join(folder, 'node_modules/.cache'), { recursive: true });
+  writeFileSync(path.join(folder, 'core/a.ts'), 'export const a = 1;\n');
+  writeFileSync(path.join(folder, 'node_modules/ignored.ts'), 'export const b = 1;\n');
+  const time = { seconds: 143.2, date: '2026-11-23 04:00', commit: 'abc1234', machine: '2 x Some CPU' };
+  writeFileSync(path.join(folder, 'node_modules/.cache/times.json'), JSON.stringify({ 'npm test': time }));
+  let printed = '';
+  const write = t.mock.method(process.stdout, 'write', (text: string) => ((printed += text), true));
+  assert.equal(await run(['--figures', folder]), 0);
+  write.mock.restore();
+  assert.match(printed, /^source files +1$/m);
+  assert.match(printed, /^ {2}core\/a\.ts +1$/m);
+  assert.match(printed, /^time of npm test +143\.2 s \(2026-11-23 04:00, abc1234, 2 x Some CPU\)$/m);
+  assert.match(printed, /^time of \.ci\/run +not run here$/m);
 });
