@@ -22,9 +22,15 @@ export interface TestDatabases {
 /** Starts a service of one shard, or as many as asked for. */
 export async function startDatabases(
   overrides: Partial<DatabaseLimits> = {},
-  options: { readonly shards?: number; readonly tcp?: TcpOptions; readonly synchronous?: 'normal' | 'full' } = {},
+  options: {
+    readonly shards?: number;
+    readonly tcp?: TcpOptions;
+    readonly synchronous?: 'normal' | 'full';
+    /** Where the files are, default a folder of its own. */
+    readonly directory?: string;
+  } = {},
 ): Promise<TestDatabases> {
-  const directory = await mkdtemp(join(tmpdir(), 'platform-test-'));
+  const directory = options.directory ?? (await mkdtemp(join(tmpdir(), 'platform-test-')));
   const limits = { ...defaultLimits.database, ...overrides };
   const reports: string[] = [];
   const { tcp } = options;

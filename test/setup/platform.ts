@@ -2,15 +2,13 @@
 // data folder of this test's own.
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { build } from '#builder/build.ts';
 import { nodeFlags } from '#core/node-flags.mjs';
-import { publish } from '#deployments/publish.ts';
-import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
 import type { SupervisorState } from '#runtime/supervisor/private-port/state.ts';
+import { deployInto, type SourceGiven } from './deployed-sources.ts';
 import { send, type TestRequest, type TestResponse } from './send.ts';
 import { until } from './until.ts';
 
@@ -36,24 +34,12 @@ export interface TestPlatform {
   /** Resolves when another engine listens. */
   restarted(): Promise<void>;
   /** `files`: further ones of the project, by path; `branch`: of a preview, default production's. */
-  deploy(
-    name: string,
-    code: string,
-    yaml?: string,
-    files?: Readonly<Record<string, string>>,
-    branch?: string,
-  ): Promise<void>;
+  deploy(...given: SourceGiven): Promise<void>;
   fetch(project: string, path?: string, options?: TestRequest): Promise<TestResponse>;
   /** Asks the private port, with its token: GET, or POST where there is a body. */
   ask(path: string, body?: unknown): Promise<TestResponse>;
   /** Builds an artifact into the data folder, and nothing more; its id. */
-  build(
-    name: string,
-    code: string,
-    yaml?: string,
-    files?: Readonly<Record<string, string>>,
-    branch?: string,
-  ): Promise<string>;
+  build(...given: SourceGiven): Promise<string>;
   /**
    * Asks until the project answers with this text; an engine that is being replaced refuses or cuts connections
    * meanwhile.
@@ -77,32 +63,7 @@ export async function startPlatform(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<TestPlatform> {
   const folder = await mkdtemp(join(tmpdir(), 'platform-test-'));
-  const make = async (
-    name: string,
-    code: string,
-    yaml = '',
-    files: Readonly<Record<string, string>> = {},
-    branch = 'main',
-  ): Promise<{ id: string; folder: string }> => {
-    const root = join(folder, 'sources', name, branch);
-    for (const [path, text] of Object.entries({ 'src/index.ts': code, ...files })) {
-      await mkdir(dirname(join(root, path)), { recursive: true });
-      await writeFile(join(root, path), text);
-    }
-    const config = parseProjectConfig(yaml, { file: 'platform.yaml' }).config as ProjectConfig;
-    return build({ root, config, artifacts: join(folder, 'artifacts'), durable: false });
-  };
-  const deploy: TestPlatform['deploy'] = async (name, code, yaml, files, branch = 'main') => {
-    const artifact = await make(name, code, yaml, files, branch);
-    publish({
-      dataFolder: folder,
-      project: name,
-      branch,
-      production: branch === 'main',
-      artifactFolder: artifact.folder,
-      artifactId: artifact.id,
-    });
-  };
+  const { make, deploy } = deployInto(folder);
   for (const [name, code] of Object.entries(workers)) await deploy(name, code);
   const supervisor: ChildProcess = fork(join(import.meta.dirname, '../../runtime/supervisor/main.ts'), {
     execArgv: [...nodeFlags],

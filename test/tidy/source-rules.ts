@@ -129,9 +129,8 @@ function moduleFindings(file: string, text: string): Finding[] {
 function testFindings(file: string, text: string): Finding[] {
   const findings: Finding[] = [];
   // A contract suite asserts for the files that hand an implementation to it.
-  const suite =
-    /from '#test\/contract\/[\w-]+\.ts'/.test(text) ||
-    (/from '\.\/[\w-]+\.ts'/.test(text) && file.startsWith('test/contract/'));
+  const beside = file.startsWith('test/contract/') && /from '\.\/[\w-]+\.ts'/.test(text);
+  const suite = beside || /from '#test\/contract\/[\w-]+\.ts'/.test(text);
   if (!suite && !/\bassert\b/.test(text)) findings.push({ file, line: 0, message: 'asserts nothing' });
   findings.push(
     ...patternFindings(file, text, /\b(?:test|it|describe)\.only\(|\bonly: true\b/g, 'runs only a part of its tests'),
