@@ -10,6 +10,8 @@ export default {
   worker: attacker(
     `${long} const view = new Uint8Array(1_000_000); for (let i = 0; i < 1e5; i++) { view.fill(i); view.fill(i); view.fill(i); } return new Response('late');`,
   ),
-  attack: ({ get }) => get(),
+  // On a busy machine it takes minutes to use the CPU after which its isolate is abandoned.
+  environment: { WORKER_WALL_LIMIT_MS: '300000' },
+  attack: ({ get }) => get('/attack', { waitMs: 300_000 }),
   expect: ['503 isolate_replaced', '500 cpu_limit_exceeded'],
 } satisfies Attack;

@@ -1,4 +1,4 @@
-// When an entry that does not end is given up. Checks come as fast as they can here: what counts is the CPU of the
+// When an entry that does not end is abandoned. Checks come as fast as they can here: what counts is the CPU of the
 // entry's thread, which each test writes, and whether that sleeps.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -51,7 +51,7 @@ test('an entry that was told to end has five seconds of CPU for it, not of time'
   assert.equal(overdue(0.1), 51_500);
 });
 
-test('a thread that sleeps is given up after fifteen seconds and what Atomics.wait may take', () => {
+test('a thread that sleeps is abandoned after fifteen seconds and what Atomics.wait may take', () => {
   const asleepMs = 5000 - 500 + 15_000 + ATOMICS_WAIT_MS + 500;
   assert.equal(
     stuckAfterMs(() => ({ usedMs: 3 }), { isAsleep: true }),
@@ -85,7 +85,7 @@ test('where the system says nothing of threads, one without any CPU counts as as
   );
 });
 
-test('an entry that never begins is given up too, whatever an earlier one has left behind', () => {
+test('an entry that never begins is abandoned too, whatever an earlier one has left behind', () => {
   assert.ok(stuckAfterMs(() => ({ thread: 0, usedMs: 3, overdueMs: 9000 }))! > 20_000);
 });
 
