@@ -61,10 +61,19 @@ test('a terminal is two streams, has the size that it is given, and says how its
     await run(`
       const box = BOX.get('one');
       const terminal = await box.terminal({ command: 'stty size; read line; echo "<$line>"; stty size; tty >&2; exit 7', cols: 100, rows: 30, env: { A: 'b' } });
+      const reader = terminal.readable.pipeThrough(new TextDecoderStream()).getReader();
+      let printed = '';
+      const readTo = async (text) => {
+        for (let part = await reader.read(); !part.done; part = await reader.read()) {
+          printed += part.value;
+          if (text !== null && printed.includes(text)) return;
+        }
+      };
+      await readTo('100\\r\\n');
       await terminal.resize(132, 50);
       const writer = terminal.writable.getWriter();
       await writer.write('typed\\r');
-      const printed = await new Response(terminal.readable).text();
+      await readTo(null);
       return [printed.replace(/pts.\\d+/, 'pts/N'), await terminal.exited];`),
     ['30 100\r\ntyped\r\n<typed>\r\n50 132\r\n/dev/pts/N\r\n', { exitCode: 7 }],
   );

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import createWorkflowEvents from '#runtime/engine/guest/events/workflow.ts';
+import '#runtime/engine/guest/lazy/messages.ts';
+import '#runtime/engine/guest/lazy/stored-values.ts';
+import { useModule } from '#runtime/engine/guest/modules.ts';
 
 /** One run of a run of three steps over a host that answers as told; resolves with its result and what was told. */
 async function attempt(
@@ -16,6 +19,7 @@ async function attempt(
     setTimeout,
     clearTimeout,
     setImmediate,
+    useModule,
   } as never);
   const worker = {
     workflows: {
