@@ -5,8 +5,8 @@
 const NODES_MAX = 10_000;
 
 /**
- * A stored value as JSON that people can read: dates as ISO texts, maps as lists of pairs, bytes as base64. Plain values
- * are returned as they are.
+ * A stored value as JSON that people can read: dates as ISO texts, maps as lists of pairs, bytes as base64. Plain
+ * values are returned as they are.
  *
  * @example
  * shownValue({ $structured: 1, records: [['map', [1, 2]], 'a', ['date', 0]] }); // [['a', '1970-01-01T00:00:00.000Z']]

@@ -128,9 +128,9 @@ function moduleFindings(file: string, text: string): Finding[] {
 
 function testFindings(file: string, text: string): Finding[] {
   const findings: Finding[] = [];
-  // A contract suite asserts for the files that hand an implementation to it.
+  // A suite of cases asserts for the files that hand an implementation to it.
   const beside = file.startsWith('test/contract/') && /from '\.\/[\w-]+\.ts'/.test(text);
-  const suite = beside || /from '#test\/contract\/[\w-]+\.ts'/.test(text);
+  const suite = beside || /from '#test\/(?:contract\/[\w-]+|setup\/[\w-]+-cases)\.ts'/.test(text);
   if (!suite && !/\bassert\b/.test(text)) findings.push({ file, line: 0, message: 'asserts nothing' });
   findings.push(
     ...patternFindings(file, text, /\b(?:test|it|describe)\.only\(|\bonly: true\b/g, 'runs only a part of its tests'),

@@ -19,6 +19,8 @@ import { MEASURES_VARIABLE, readMeasures, type Measure } from './measure-process
  * results that it had not reported.
  */
 const TIMEOUT_MS = 600_000;
+/** Some suites kill what they test for a quarter of an hour. */
+const SLOW_TIMEOUT_MS = 1_800_000;
 const DEAREST_SHOWN = 20;
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await main(process.argv.slice(2));
@@ -41,7 +43,7 @@ async function main(words: readonly string[]): Promise<void> {
     files: groups.map(({ entry }) => path.join(root, entry)),
     cwd: root,
     concurrency: Number(option('test-concurrency') ?? 1),
-    timeout: TIMEOUT_MS,
+    timeout: files.every((file) => rungOf(file) === 'quick') ? TIMEOUT_MS : SLOW_TIMEOUT_MS,
     execArgv: [...process.execArgv, '--import', new URL('measure-process.ts', import.meta.url).href],
     // One Postgres for the whole run, where a file needs it. The types do not know this option yet.
     ...({ globalSetupPath: path.join(root, 'test/setup/global.ts') } as object),

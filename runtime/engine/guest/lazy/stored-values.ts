@@ -13,7 +13,10 @@ const VERSION = 1;
 /** Deeper values are taken as records, whose encoding does not recurse into what it has seen. */
 const DEPTH_MAX = 200;
 
-/** One value of a graph; others are named by their index. Texts, finite numbers, booleans and null stand for themselves. */
+/**
+ * One value of a graph, which names others by their index. Texts, finite numbers, booleans and null stand for
+ * themselves.
+ */
 type Record_ = string | number | boolean | null | readonly [kind: string, ...rest: unknown[]];
 
 /**
