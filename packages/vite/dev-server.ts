@@ -14,8 +14,8 @@ import { isWorkerFirst } from './worker-first.ts';
 
 /** A dev server with a worker. */
 export interface DevHandle {
-  /** A file changed: requests wait for what comes of it. */
-  noticed(): void;
+  /** Vite has dropped the modules of a file after one save. */
+  noticed(file: string): void;
   /** Modules of the worker are others. */
   changed(): void;
   /** Takes the requests that Vite does not answer. */
@@ -140,11 +140,12 @@ export async function attachDevServer(server: ViteDevServer, parts: DevServerPar
   server.watcher.on('all', (_event, file) => {
     const names = [entry.environment, ...entry.childEnvironments];
     // Without HMR Vite says nothing of a save: what it has dropped is seen by the next request.
+    const saved = file.replaceAll('\\', '/');
     if (
       config.server.hmr !== false &&
-      names.some((name) => server.environments[name]!.moduleGraph.getModulesByFile(file.replaceAll('\\', '/'))?.size)
+      names.some((name) => server.environments[name]!.moduleGraph.getModulesByFile(saved)?.size)
     )
-      opened?.saved();
+      opened?.saved(saved);
     if (CONFIGURATION.test(path.basename(file))) ({ assets } = readProject(project.folder, project.configFile));
     if (CONFIGURATION.test(path.basename(file)) || /[\\/]migrations[\\/].*\.sql$/.test(file)) opened?.reload();
   });
@@ -158,7 +159,7 @@ export async function attachDevServer(server: ViteDevServer, parts: DevServerPar
   server.httpServer?.once('close', () => void close());
 
   return {
-    noticed: () => opened?.changed(),
+    noticed: (file) => opened?.noticed(file),
     changed: () => opened?.changed(),
     serve() {
       server.middlewares.use((request, response, next) => {

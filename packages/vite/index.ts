@@ -143,11 +143,12 @@ export function platform(options: PlatformOptions = {}): Plugin[] {
     },
     hotUpdate: {
       order: 'pre',
-      async handler({ type, read }) {
-        if (!isOfWorker(this.environment.name)) return;
+      async handler({ type, file, read }) {
+        // Vite asks once for each environment, whichever has the file.
+        if (this.environment.name !== entry.environment) return;
         // A file that is being written may be empty for a moment: Vite waits for its text here.
         if (type === 'update') await read();
-        dev?.noticed();
+        dev?.noticed(file);
       },
     },
     async closeBundle() {

@@ -10,8 +10,10 @@ import { createModuleSet, portableMap, type ModuleSet, type WorkerModule } from 
 
 /** The worker behind a dev server. */
 export interface WorkerHost {
-  /** A file was saved: Vite will say what changed, and requests wait for that. */
-  saved(): void;
+  /** A file was saved: Vite drops its modules, and requests wait for that. */
+  saved(file: string): void;
+  /** Vite has dropped the modules of a file after one save. */
+  noticed(file: string): void;
   /** Its modules may be others. */
   changed(): void;
   /** What lies beside it is another: configuration, variables, migrations. */
@@ -70,7 +72,9 @@ export async function openWorkerHost({
   let needsReload = false;
   let isClosed = false;
   let running: Promise<void> | null = null;
-  /** Until Vite has dropped the modules of a file that was saved. */
+  /** Saves by file whose modules Vite has not dropped yet: another file's turn may come first. */
+  const saves = new Map<string, number>();
+  /** Until there are none. */
   let saved: Deferred<void> | null = null;
 
   async function run(): Promise<void> {
@@ -125,7 +129,8 @@ export async function openWorkerHost({
     return port;
   }
 
-  function noticed(): void {
+  function forgetSaves(): void {
+    saves.clear();
     saved?.resolve();
     saved = null;
   }
@@ -140,16 +145,21 @@ export async function openWorkerHost({
   }
 
   return {
-    saved() {
+    saved(file) {
+      saves.set(file, (saves.get(file) ?? 0) + 1);
       if (saved !== null) return;
       const mine = (saved = defer<void>());
-      const timer = setTimeout(noticed, NOTICED_MS_MAX);
+      const timer = setTimeout(forgetSaves, NOTICED_MS_MAX);
       void mine.promise.then(() => clearTimeout(timer));
     },
-    changed() {
-      noticed();
+    noticed(file) {
+      const left = (saves.get(file) ?? 0) - 1;
+      if (left > 0) saves.set(file, left);
+      else saves.delete(file);
+      if (saves.size === 0) forgetSaves();
       changed();
     },
+    changed,
     reload() {
       needsReload = true;
       changed();
@@ -157,7 +167,7 @@ export async function openWorkerHost({
     settled,
     async close() {
       isClosed = true;
-      noticed();
+      forgetSaves();
       await channel.close();
     },
   };

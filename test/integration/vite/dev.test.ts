@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { createServer, type Plugin } from 'vite';
+import { defer } from '#packages/vite/deferred.ts';
 import { platform } from '#packages/vite/index.ts';
 import { navigate, save, startVite, viteProject, write, type RunningVite } from '#test/setup/vite-project.ts';
 
@@ -209,6 +211,31 @@ test('a file that is empty while it is written is read when it has its text', as
   write(own, 'worker/index.js', '');
   for (const event of ['all', 'change'])
     started.server.watcher.emit(event, ...(event === 'all' ? ['change'] : []), file);
-  setTimeout(write, 20, own, 'worker/index.js', source('two'));
+  globalThis.setTimeout(write, 20, own, 'worker/index.js', source('two'));
   assert.equal(await (await started.get('/')).text(), 'two');
+});
+
+test('a request waits for each file that was saved, whichever Vite is done with first', async (context) => {
+  const source = (word: string): string => `export const word = '${word}';\n`;
+  const own = viteProject(context, {
+    'worker/index.js':
+      "import * as slow from './slow.js';\nimport * as fast from './fast.js';\nexport default { fetch: () => Response.json([slow.word, fast.word]) };\n",
+    'worker/slow.js': source('old'),
+    'worker/fast.js': source('old'),
+  });
+  const [isHeld, fastIsDone] = [defer<void>(), defer<void>()];
+  const holding: Plugin = {
+    name: 'test:holding',
+    watchChange: (file) => (file.endsWith('/slow.js') ? isHeld.promise : undefined),
+    hotUpdate: { order: 'post', handler: ({ file }) => void (file.endsWith('/fast.js') && fastIsDone.resolve()) },
+  };
+  const started = await startVite(context, own, { plugins: [...platform(), holding] });
+  assert.deepEqual(await (await started.get('/')).json(), ['old', 'old']);
+  await save(started, own, 'worker/slow.js', source('new'));
+  await save(started, own, 'worker/fast.js', source('new'));
+  const answer = started.get('/');
+  await fastIsDone.promise;
+  await Promise.race([answer, setTimeout(100)]);
+  isHeld.resolve();
+  assert.deepEqual(await (await answer).json(), ['new', 'new']);
 });
