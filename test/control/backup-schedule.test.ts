@@ -1,12 +1,11 @@
-// Backups that the platform makes by itself: on a schedule, when the API asks for one, and what is said when they fail.
+// Backups that a whole platform makes by itself: on a schedule, when the API asks for one, and what its metrics say when
+// they fail. test/integration/backup-schedule.test.ts has the same of the schedule alone.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
-import { backupPlan, backupRuns, beginRun, requestBackup } from '#core/process/backup-runs.ts';
-import { takeLock } from '#deployments/file-lock.ts';
-import { startBackupSchedule } from '#runtime/supervisor/services/backup-schedule.ts';
+import { backupPlan, backupRuns, requestBackup } from '#core/process/backup-runs.ts';
 import { parseExposition } from '#test/setup/exposition-reader.ts';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
 import { until } from '#test/setup/until.ts';
@@ -52,15 +51,4 @@ test('without a schedule one is made when it is asked for; a failure is in the r
   } finally {
     await platform.close();
   }
-});
-
-test('one that was cut off is noted at the next start, unless it is under way elsewhere', () => {
-  const folder = mkdtempSync(path.join(target, 'data-'));
-  beginRun(folder);
-  const lock = takeLock(path.join(folder, 'locks', 'backup'))!;
-  startBackupSchedule({}, folder).stop();
-  assert.equal(backupRuns(folder)[0]!.endedAt, null);
-  lock.release();
-  startBackupSchedule({}, folder).stop();
-  assert.equal(backupRuns(folder)[0]!.error, 'It was cut off');
 });
