@@ -61,9 +61,9 @@ export async function openBuilderProcesses(): Promise<BuilderProcesses> {
   };
 }
 
-/** A project whose build prints so many lines, one in 30 ms. */
+/** A project whose build prints so many lines, one in 100 ms. */
 export function counting(lines: number): Record<string, string> {
-  const command = `n=0; while [ $n -lt ${lines} ]; do n=$((n+1)); echo "line $n"; sleep 0.03; done; mkdir -p out; echo x > out/index.html`;
+  const command = `n=0; while [ $n -lt ${lines} ]; do n=$((n+1)); echo "line $n"; sleep 0.1; done; mkdir -p out; echo x > out/index.html`;
   return { 'platform.yaml': `kind: static\nout: out\nbuild: '${command}'\n` };
 }
 

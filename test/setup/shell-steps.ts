@@ -2,6 +2,7 @@
 // environment of the request in a process group of its own, and makes an artifact of the folder `out`.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { build } from '#builder/build.ts';
@@ -14,10 +15,13 @@ export const shellSteps: RunBuild = async (request) => {
   const { signal, source } = request;
   if (!('folder' in source)) throw new Error('Only folders can be cloned here');
   const checkout = path.join(request.workFolder, 'checkout');
+  await mkdir(checkout);
   request.onStep('clone');
-  await run('git', ['clone', '--quiet', '--no-checkout', source.folder, checkout]);
-  await run('git', ['checkout', '--quiet', request.commit ?? request.branch], { cwd: checkout });
-  const { stdout } = await run('git', ['log', '-1', '--format=%H%n%s%n%an'], { cwd: checkout });
+  // Out of the repository itself: a clone starts five processes.
+  const [at, env] = [request.commit ?? request.branch, { ...process.env, GIT_INDEX_FILE: `${checkout}.index` }];
+  const git = ['--git-dir', source.folder, '--work-tree', checkout];
+  await run('git', [...git, 'checkout', '--quiet', at, '--', '.'], { env });
+  const { stdout } = await run('git', [...git, 'log', '-1', '--format=%H%n%s%n%an', at]);
   const [sha, message, author] = stdout.trim().split('\n') as [string, string, string];
   request.onLine('clone', 'info', `Checked out ${sha}`);
   request.onStep('build');

@@ -6,16 +6,22 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { watchBuilds } from '#control/deployments/want-builder.ts';
 import { approveDeployment } from '#control/git-host/approval.ts';
-import { git, openBuilds, type TestBuilds } from '#test/setup/builds.ts';
+import { openBuilds, type TestBuilds } from '#test/setup/builds.ts';
 import { shellSteps } from '#test/setup/shell-steps.ts';
 import { until } from '#test/setup/until.ts';
 
 let builds: TestBuilds;
+/** For builders of their own kinds, one after the other. */
+let other: TestBuilds;
 before(async () => {
   builds = await openBuilds(shellSteps);
+  other = await openBuilds(shellSteps);
   await builds.start();
 });
-after(() => builds.close());
+after(async () => {
+  await builds.close();
+  await other.close();
+});
 
 const page = 'mkdir out && echo "<p>$PLATFORM_BRANCH</p>" > out/index.html\n';
 /** Waits until the test removes a file, and says that it does. */
@@ -119,8 +125,7 @@ test('a newer commit ends the build of an older one of its branch, and its proce
   writeFileSync(gate, '');
   const first = await project.push({ 'build.sh': `sleep 300 & echo "pid $!"; ${waits(gate)}${page}` });
   const { text } = await builds.logged(first.id, 'pid ');
-  git(project.clone, 'commit', '--quiet', '--amend', '--allow-empty', '-m', 'Again');
-  const second = await project.push({ 'build.sh': page });
+  const second = await project.push({ 'build.sh': page }, 'main', true);
   const ended = await builds.ended(first.id);
   assert.deepEqual([ended.status, ended.reason], ['canceled', 'superseded']);
   await until(() => !isAlive(Number(text.slice(4))));
@@ -158,7 +163,6 @@ test('a build whose lease was taken over ends, and changes nothing any more', as
 });
 
 test('the builder is asked for when a build is made, and while one waits', async () => {
-  const other = await openBuilds(shellSteps);
   const stopping = new AbortController();
   try {
     const project = await other.project('wanted');
@@ -174,9 +178,9 @@ test('the builder is asked for when a build is made, and while one waits', async
     await until(() => wants > 0);
     const before = wants;
     await until(() => wants > before);
+    await other.sql`DELETE FROM control.job`;
   } finally {
     stopping.abort();
-    await other.close();
   }
 });
 
@@ -201,55 +205,68 @@ test('branches are built side by side, a branch one after the other', async () =
 });
 
 test('where nothing can be confined, only the first organization builds, and no forks', async () => {
-  const other = await openBuilds(shellSteps);
-  try {
-    await other.start({ confinement: { kind: 'none', reason: 'no bubblewrap' } });
-    const first = await other.project('first');
-    const second = await other.project('second', { isFirst: false });
-    const own = await first.push({ 'build.sh': page });
-    const stranger = await second.push({ 'build.sh': page });
-    assert.equal((await other.ended(own.id)).reason, null);
-    assert.equal((await other.ended(stranger.id)).reason, 'not_confined');
-    const fork = await first.deploy('main', own.commit, { isFork: true });
-    await approveDeployment(other, fork, 'usr_1');
-    assert.equal((await other.ended(fork)).reason, 'not_confined');
-  } finally {
-    await other.close();
-  }
+  const builder = await other.start({ confinement: { kind: 'none', reason: 'no bubblewrap' } });
+  const first = await other.project('first');
+  const second = await other.project('second', { isFirst: false });
+  const own = await first.push({ 'build.sh': page });
+  const stranger = await second.push({ 'build.sh': page });
+  assert.equal((await other.ended(own.id)).reason, null);
+  assert.equal((await other.ended(stranger.id)).reason, 'not_confined');
+  const fork = await first.deploy('main', own.commit, { isFork: true });
+  await approveDeployment(other, fork, 'usr_1');
+  assert.equal((await other.ended(fork)).reason, 'not_confined');
+  await builder.close();
 });
 
 test('what a build writes beyond the bound is dropped, said so once, and the build goes on', async () => {
-  const other = await openBuilds(shellSteps);
-  try {
-    await other.start({ build: { logBytesMax: 100_000 } });
-    const { push } = await other.project('loud');
-    const { id } = await push({ 'build.sh': `head -c 50000000 /dev/zero | tr '\\0' 'x' | fold -w 99\n${page}` });
-    assert.equal((await other.ended(id)).reason, null);
-    const lines = (await other.log(id)).filter(({ step }) => step === 'build');
-    assert.equal(lines.filter(({ text }) => text.startsWith('output truncated')).length, 1);
-    assert.ok(lines.length < 1000);
-  } finally {
-    await other.close();
-  }
+  const builder = await other.start({ build: { logBytesMax: 100_000 } });
+  const { push } = await other.project('loud');
+  const { id } = await push({ 'build.sh': `head -c 5000000 /dev/zero | tr '\\0' 'x' | fold -w 99\n${page}` });
+  assert.equal((await other.ended(id)).reason, null);
+  const lines = (await other.log(id)).filter(({ step }) => step === 'build');
+  assert.equal(lines.filter(({ text }) => text.startsWith('output truncated')).length, 1);
+  assert.ok(lines.length < 1000);
+  await builder.close();
 });
 
 test('a build that takes too long ends as timeout, one where the disk is nearly full does not begin', async () => {
-  const other = await openBuilds(shellSteps);
-  try {
-    const { push } = await other.project('bounds');
-    const slow = await other.start({ build: { timeoutMs: 300 } });
-    const late = await push({ 'build.sh': 'sleep 300\n' });
-    const timeout = await other.ended(late.id);
-    assert.deepEqual([timeout.status, timeout.reason], ['timeout', 'build_timeout']);
-    assert.match(timeout.error_message!, /300 ms \(BUILD_TIMEOUT_MS\)/);
-    await slow.close();
-    await other.start({ limits: { ...other.options.limits, diskFreeBytesMin: 2 ** 52 } });
-    const refused = await other.ended((await push({ 'build.sh': page })).id);
-    assert.deepEqual([refused.status, refused.reason], ['failure', 'disk_full']);
-    assert.match(refused.error_message!, /4503599627370496 stay free \(DISK_FREE_BYTES_MIN\)/);
-  } finally {
-    await other.close();
+  const { push } = await other.project('bounds');
+  const slow = await other.start({ build: { timeoutMs: 300 } });
+  const late = await push({ 'build.sh': 'sleep 300\n' });
+  const timeout = await other.ended(late.id);
+  assert.deepEqual([timeout.status, timeout.reason], ['timeout', 'build_timeout']);
+  assert.match(timeout.error_message!, /300 ms \(BUILD_TIMEOUT_MS\)/);
+  await slow.close();
+  const full = await other.start({ limits: { ...other.options.limits, diskFreeBytesMin: 2 ** 52 } });
+  const refused = await other.ended((await push({ 'build.sh': page })).id);
+  assert.deepEqual([refused.status, refused.reason], ['failure', 'disk_full']);
+  assert.match(refused.error_message!, /4503599627370496 stay free \(DISK_FREE_BYTES_MIN\)/);
+  await full.close();
+});
+
+test('a build goes on while its connections to Postgres are cut twice, with each line of its log once', async () => {
+  const builder = await other.start();
+  const gate = path.join(other.folder, 'gate-cut');
+  writeFileSync(gate, '');
+  const { push } = await other.project('cut');
+  const { id } = await push({
+    'build.sh': `n=0; while [ -e ${gate} ]; do n=$((n+1)); echo "line $n"; sleep 0.02; done; echo "last $n"; ${page}`,
+  });
+  await other.logged(id, 'line 3');
+  for (let round = 0; round < 2; round++) {
+    const { length } = await other.log(id);
+    await builds.sql`
+      SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ${new URL(other.url).pathname.slice(1)}`;
+    await until(async () => (await other.log(id).catch(() => [])).length > length);
   }
+  rmSync(gate);
+  // A connection may learn only now that it is gone.
+  const { reason, artifact } = await until(() => other.ended(id).catch(() => null));
+  assert.deepEqual([reason, artifact === null], [null, false]);
+  const texts = (await other.log(id)).filter(({ step }) => step === 'build').map(({ text }) => text);
+  const count = Number(/^last (\d+)$/.exec(texts.at(-1)!)![1]);
+  assert.deepEqual(texts, [...Array.from({ length: count }, (_, n) => `line ${n + 1}`), `last ${count}`]);
+  await builder.close();
 });
 
 function isAlive(pid: number): boolean {

@@ -1,4 +1,5 @@
 // A build outlives a restart of Postgres: it goes on, and no line of its log that was acknowledged is lost or doubled.
+// Where connections alone are cut: test/integration/builder/builds.test.ts.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
