@@ -1,12 +1,12 @@
-// Each program that makes namespaces on this machine, started as the platform starts it for this user; test/ssr/ has
-// the other way.
+// Our own program that makes namespaces, started as the platform starts it for this user; test/ssr/ has the other way,
+// and bubblewrap.
 import assert from 'node:assert/strict';
 import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
 import { test } from 'node:test';
 import { ownFence } from '#core/process/confinement/fence/program.ts';
-import { fenceSuites } from './fence.ts';
+import { fenceSuite, WAY_HERE } from './fence.ts';
 
-await fenceSuites(process.getuid?.() === 0 ? 'with a user id of its own' : "as the platform's user");
+await fenceSuite('own', WAY_HERE);
 
 test('our own takes no word that it does not know, and says in a line what it cannot do', async (t) => {
   const fence = await ownFence();

@@ -34,39 +34,37 @@ interface Wishes {
   readonly isOnline?: boolean;
 }
 
-const FENCES = [
-  ['our own', 'own'],
-  ['bubblewrap', 'bwrap'],
-] as const;
+const NAMES = { own: 'our own', bwrap: 'bubblewrap' } as const;
 const WAYS = {
   'with a user id of its own': ['uid', 'namespaces'],
   "as the platform's user": ['namespaces'],
 } as const;
+/** How the platform starts it for this user. */
+export const WAY_HERE = process.getuid?.() === 0 ? 'with a user id of its own' : "as the platform's user";
 
 const SLOT = process.pid % 256;
 const ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin', SAID: 'hello' };
 
-/** The suite over each program of this machine, started in a way; what does not work is skipped with its reason. */
-export async function fenceSuites(way: keyof typeof WAYS): Promise<void> {
+/** The suite over a program, started in a way; where it does not work a skip says why. */
+export async function fenceSuite(program: keyof typeof NAMES, way: keyof typeof WAYS): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), 'fences-'));
   await chmod(folder, 0o711);
-  for (const [name, program] of FENCES) {
-    const confinement = await confinementOf({
-      workFolders: folder,
-      privateFolders: [],
-      readable: nodeFolders(),
-      needs: process.execPath,
-      ways: WAYS[way],
-      isOffline: true,
-      environment: { PATH: process.env['PATH'], PLATFORM_FENCE: program },
-    });
-    if (confinement.kind === 'namespaces') fenceSuite(`${name}, ${way}`, confinement);
-    else test(`${name}, ${way}`, { skip: confinement.reason ?? true }, () => {});
-  }
+  const confinement = await confinementOf({
+    workFolders: folder,
+    privateFolders: [],
+    readable: nodeFolders(),
+    needs: process.execPath,
+    ways: WAYS[way],
+    isOffline: true,
+    environment: { PATH: process.env['PATH'], PLATFORM_FENCE: program },
+  });
   rmSync(folder, { recursive: true, force: true });
+  const name = `${NAMES[program]}, ${way}`;
+  if (confinement.kind === 'namespaces') suiteOver(name, confinement);
+  else test(name, { skip: confinement.reason ?? true }, () => {});
 }
 
-function fenceSuite(name: string, confinement: Confinement): void {
+function suiteOver(name: string, confinement: Confinement): void {
   const uid = uidOf(confinement, SLOT);
   const folder = mkdtempSync(path.join(tmpdir(), 'fence-'));
   const of = (inside: string): string => path.join(folder, inside);

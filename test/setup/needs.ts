@@ -1,6 +1,6 @@
 // What tests need of the machine beside Node and Git. A file whose tests all need the same takes its `test` from here:
 // where that is missing one line says so at once, and nothing is started.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -13,6 +13,7 @@ type Tests = Pick<typeof import('node:test'), 'test' | 'before' | 'after'>;
 export async function serverFenceMissing(fence?: 'bwrap' | 'own'): Promise<string | null> {
   const folder = mkdtempSync(join(tmpdir(), 'fence-'));
   try {
+    chmodSync(folder, 0o711);
     const { kind, reason } = await confinementOf({
       workFolders: folder,
       privateFolders: [],

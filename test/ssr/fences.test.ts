@@ -1,11 +1,7 @@
-// The programs that make namespaces, where the platform has no user id for what it fences although it is root.
-import { test } from 'node:test';
-import { fenceSuites } from '#test/contract/fence.ts';
+// The programs that make namespaces: bubblewrap, and both where the platform is root and has no user id for what it
+// fences. Of another user there is one way only.
+import { fenceSuite, WAY_HERE } from '#test/contract/fence.ts';
 
-if (process.getuid?.() === 0) await fenceSuites("as the platform's user");
-else
-  test(
-    'the suite of fences',
-    { skip: 'of another user than root there is one way: test/contract/fence.test.ts' },
-    () => {},
-  );
+await fenceSuite('bwrap', WAY_HERE);
+if (process.getuid?.() === 0)
+  for (const program of ['own', 'bwrap'] as const) await fenceSuite(program, "as the platform's user");

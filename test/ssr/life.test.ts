@@ -14,7 +14,8 @@ async function open(
   code: string,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<TestPlatform> {
-  const platform = await startPlatform({}, environment);
+  // A busy machine takes its time for a start, and one that failed is left alone for a while.
+  const platform = await startPlatform({}, { SSR_START_MS: '150000', ...environment });
   t.after(() => platform.close());
   await platform.deploy('app', '', SSR, ssrApp(code));
   await until(async () => (await platform.fetch('app')).status !== 404);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { nodeFolders } from '#core/process/confinement/command-line.ts';
 import { openHostileServer } from '#test/setup/hostile-server.ts';
 import { serverFenceMissing, testsUnless } from '#test/setup/needs.ts';
 
@@ -14,7 +15,10 @@ for (const fence of ['bwrap', 'own'] as const) {
     const read = (path: string): string => `return fs.readdirSync(${JSON.stringify(path)});`;
     assert.deepEqual(await run(read(folder)), { error: 'ENOENT' });
     assert.deepEqual(await run(read(join(folder, 'ssr'))), { error: 'ENOENT' });
-    assert.deepEqual(await run(read('/root')), { error: 'ENOENT' });
+    // Nothing but the way to Node, where that lies there.
+    const [toNode] = nodeFolders().flatMap((each) => (each.startsWith('/root/') ? [each.split('/')[2]] : []));
+    assert.deepEqual(await run(read('/root')), toNode === undefined ? { error: 'ENOENT' } : [toNode]);
+    assert.deepEqual(await run(read('/etc/skel')), { error: 'ENOENT' });
     // Its own processes alone are there, none of them the platform's.
     const commands = (await run(`
       return fs.readdirSync('/proc').filter((name) => /^\\d+$/.test(name))
