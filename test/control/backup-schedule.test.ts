@@ -1,5 +1,5 @@
-// Backups that a whole platform makes by itself: on a schedule, when the API asks for one, and what its metrics say when
-// they fail. test/integration/backup-schedule.test.ts has the same of the schedule alone.
+// Backups that a whole platform makes by itself: on a schedule, when the API asks for one, and what its metrics say
+// when they fail. test/integration/backup-schedule.test.ts has the same of the schedule alone.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
