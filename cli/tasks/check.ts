@@ -1,8 +1,10 @@
 // `npm run check`: types, lint, format and the tidy test, in parallel; one line a step, the output of the failed ones
 // below.
 // `npm run check -- --figures [folder]` prints the figures of a checkout instead (figures.ts).
+import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { nodeFlags } from '#core/node-flags.mjs';
+import { compilerPath } from './compiler.ts';
 import { root, runProgram, type Ended } from './processes.ts';
 import { recordTime } from './times.ts';
 
@@ -17,47 +19,64 @@ function tool(name: string): string {
   return path.join(root, 'node_modules/.bin', name);
 }
 
-const steps: readonly Step[] = [
-  { name: 'types', program: tool('tsc'), args: ['-p', 'tsconfig.json'] },
-  { name: 'types of the guest', program: tool('tsc'), args: ['-p', 'runtime/engine/guest/tsconfig.json'] },
-  { name: 'types of packages/worker', program: tool('tsc'), args: ['-p', 'packages/worker/tsconfig.json'] },
-  { name: 'types of packages/dev', program: tool('tsc'), args: ['-p', 'packages/dev/tsconfig.json'] },
-  { name: 'types of packages/agent', program: tool('tsc'), args: ['-p', 'packages/agent/tsconfig.json'] },
-  { name: 'types of examples/guest-book', program: tool('tsc'), args: ['-p', 'examples/guest-book/tsconfig.json'] },
-  { name: 'types of examples/chat', program: tool('tsc'), args: ['-p', 'examples/chat/tsconfig.json'] },
-  { name: 'types of examples/coder', program: tool('tsc'), args: ['-p', 'examples/coder/tsconfig.json'] },
-  { name: 'types of the dashboard', program: tool('tsc'), args: ['-p', 'dashboard/tsconfig.json'] },
-  { name: 'lint', program: tool('oxlint'), args: ['--deny-warnings'] },
-  { name: 'format', program: tool('oxfmt'), args: ['--check'] },
-  {
-    name: 'tidy',
-    program: process.execPath,
-    args: [...nodeFlags, '--test', '--test-reporter=dot', 'test/tidy.test.ts'],
-  },
-  {
-    name: "types in users' projects",
-    program: process.execPath,
-    args: [...nodeFlags, '--test', '--test-reporter=dot', 'test/types/*.test.ts'],
-  },
-];
+/** Test files in one process. */
+function tests(name: string, files: string): Step {
+  const args = [...nodeFlags, '--test', '--test-isolation=none', '--test-reporter=dot', files];
+  return { name, program: process.execPath, args };
+}
+
+/**
+ * Every step, the dearest first: the short ones fill what is left of the processors at the end.
+ *
+ * @param compiler the program `tsc`.
+ * @param processors how many may be used. Each checker of a compiler works out anew what the others know as well: as
+ *   two steps run side by side, half the processors are enough, and a small project needs one.
+ */
+function stepsOf(compiler: string, processors: number): readonly Step[] {
+  const checkers = String(Math.min(4, Math.max(1, processors >> 1)));
+  const types = (name: string, folder: string, words: readonly string[] = ['--singleThreaded']): Step => ({
+    name: `types${name}`,
+    program: compiler,
+    args: ['-p', folder, ...words],
+  });
+  return [
+    types('', '.', ['--checkers', checkers]),
+    types(' of the dashboard', 'dashboard', ['--checkers', checkers]),
+    tests("types in users' projects", 'test/types/*.test.ts'),
+    tests('tidy', 'test/tidy.test.ts'),
+    { name: 'format', program: tool('oxfmt'), args: ['--check'] },
+    { name: 'lint', program: tool('oxlint'), args: ['--deny-warnings'] },
+    types(' of the guest', 'runtime/engine/guest'),
+    types(' of packages/worker', 'packages/worker'),
+    types(' of packages/agent', 'packages/agent'),
+    types(' of packages/dev', 'packages/dev'),
+    types(' of examples/guest-book', 'examples/guest-book'),
+    types(' of examples/chat', 'examples/chat'),
+    types(' of examples/coder', 'examples/coder'),
+  ];
+}
 
 export async function run(words: readonly string[]): Promise<number> {
   if (words.includes('--figures')) return (await import('./figures.ts')).run(words);
-  const ended = await Promise.all(
-    steps.map(async (step) => {
+  const processors = availableParallelism();
+  const left = [...stepsOf(await compilerPath(), processors)];
+  const failures: string[] = [];
+  // As many at a time as there are processors: more would only take the memory of each other.
+  const work = async (): Promise<void> => {
+    for (let step = left.shift(); step !== undefined; step = left.shift()) {
       const result = await runProgram(step.program, step.args);
       process.stdout.write(
         `${result.code === 0 ? 'ok    ' : 'FAILED'} ${step.name} (${(result.wallMs / 1000).toFixed(1)} s)\n`,
       );
-      return [step, result] as const;
-    }),
-  );
-  const failed = ended.filter(([, result]) => result.code !== 0);
-  for (const [step, result] of failed) process.stdout.write(report(step, result));
+      if (result.code !== 0) failures.push(report(step, result));
+    }
+  };
+  await Promise.all(Array.from({ length: processors }, work));
+  process.stdout.write(failures.join(''));
   const wallMs = performance.now();
   process.stdout.write(`${(wallMs / 1000).toFixed(1)} s in all\n`);
-  if (failed.length === 0) recordTime('npm run check', wallMs);
-  return failed.length === 0 ? 0 : 1;
+  if (failures.length === 0) recordTime('npm run check', wallMs);
+  return failures.length === 0 ? 0 : 1;
 }
 
 function report(step: Step, result: Ended): string {

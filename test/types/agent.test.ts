@@ -1,20 +1,23 @@
 // packages/agent as a user's project sees it, to the type checker: what arguments of tools are, what is refused.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { before, test } from 'node:test';
+import { root } from '#cli/tasks/processes.ts';
+import { checkProject, linesOf, strictSettings, type Said } from './users-project.ts';
 
-const root = path.resolve(import.meta.dirname, '../..');
-
-const head = `
-import { createAgent, defineTool, type AgentEnv, type Messenger, type Workspace } from '@platform-run/agent';
-import type { PlatformWorker, QueueBinding } from '@platform-run/types';
-import { z } from 'zod';
+const environment = `
+import type { AgentEnv } from '@platform-run/agent';
+import type { QueueBinding } from '@platform-run/types';
 declare global {
   interface PlatformEnv extends AgentEnv { OUTBOX: QueueBinding; vars: Record<string, string> }
 }
+`;
+
+const head = `
+import { createAgent, defineTool, type Messenger, type Workspace } from '@platform-run/agent';
+import type { PlatformWorker } from '@platform-run/types';
+import { z } from 'zod';
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 export function same<A, B>(_: Equal<A, B>): void {}
 export type Kept = [PlatformWorker, Messenger, Workspace, z.ZodType];
@@ -66,63 +69,35 @@ const mistakes = [
   "defineTool({ name: 'a', description: '', parameters: z.object({ a: z.string() }), execute: ({ b }) => b });",
 ];
 
-async function project(t: TestContext, text: string): Promise<string> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'agent-types-'));
-  t.after(() => rm(folder, { recursive: true }));
-  await mkdir(path.join(folder, 'node_modules/@platform-run'), { recursive: true });
-  for (const name of ['agent', 'worker', 'types'])
-    await symlink(path.join(root, 'packages', name), path.join(folder, 'node_modules/@platform-run', name));
-  await symlink(path.join(root, 'node_modules/zod'), path.join(folder, 'node_modules/zod'));
-  const compilerOptions = {
-    target: 'es2024',
-    lib: ['es2024'],
-    module: 'esnext',
-    moduleResolution: 'bundler',
-    types: ['@platform-run/types'],
-    noEmit: true,
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    noUncheckedIndexedAccess: true,
-    allowImportingTsExtensions: true,
-    skipLibCheck: true,
-  };
-  await writeFile(path.join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
-  await writeFile(path.join(folder, 'app.ts'), text);
-  return folder;
-}
-
-/** What TypeScript says about a project; empty when it is content. */
-function check(folder: string): Promise<string> {
-  return new Promise((resolve) => {
-    const compiler = path.join(root, 'node_modules/typescript/bin/tsc');
-    execFile(process.execPath, [compiler, '-p', folder], { cwd: folder }, (error, stdout, stderr) =>
-      resolve(error === null ? '' : stdout + stderr || error.message),
-    );
-  });
-}
-
-test('arguments of tools have the types of their schema', async (t) => {
-  assert.equal(await check(await project(t, content)), '');
-});
-
-test('mistakes are type errors', async (t) => {
-  const found = await check(await project(t, `${head}${mistakes.join('\n')}\n`));
-  const first = head.split('\n').length;
-  const lines = [...found.matchAll(/^app\.ts\((\d+),/gm)].map(
-    (match) => mistakes[Number(match[1]) - first] ?? `line ${match[1]}`,
-  );
-  assert.deepEqual([...new Set(lines)], mistakes, found);
-});
-
-test('the example of the README type-checks', async (t) => {
+let said: Said;
+before(async () => {
   const readme = await readFile(path.join(root, 'packages/agent/README.md'), 'utf8');
   const [, example] = /```ts\n([^]*?)```/.exec(readme)!;
-  const folder = await project(t, example!);
-  await writeFile(
-    path.join(folder, 'env.ts'),
-    `import type { AgentEnv } from '@platform-run/agent';
-import type { QueueBinding } from '@platform-run/types';
-declare global { interface PlatformEnv extends AgentEnv { OUTBOX: QueueBinding } }`,
+  const files = {
+    'tsconfig.json': strictSettings,
+    'env.ts': environment,
+    'content.ts': content,
+    'mistakes.ts': `${head}${mistakes.join('\n')}\n`,
+    'readme.ts': example!,
+  };
+  said = await checkProject(files, ['agent', 'worker', 'types'], ['zod']);
+});
+
+test('arguments of tools have the types of their schema', () => {
+  assert.equal(said('content.ts'), '');
+});
+
+test('mistakes are type errors', () => {
+  const found = said('mistakes.ts');
+  const first = head.split('\n').length;
+  assert.deepEqual(
+    linesOf(found, 'mistakes.ts').map((line) => mistakes[line - first] ?? `line ${line}`),
+    mistakes,
+    found,
   );
-  assert.equal(await check(folder), '');
+});
+
+test('the example of the README type-checks', () => {
+  assert.equal(said('env.ts'), '');
+  assert.equal(said('readme.ts'), '');
 });

@@ -1,16 +1,14 @@
 // packages/types as a user's project sees it: generated env.d.ts, a worker that uses every binding, TypeScript with
 // `lib: ["es2024"]` and no skipLibCheck.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { before, test } from 'node:test';
+import { root } from '#cli/tasks/processes.ts';
 import { environmentTypes } from '#core/config/environment-types.ts';
 import { parseProjectConfig } from '#core/config/project-config.ts';
 import { addToTsconfig } from '#core/config/tsconfig.ts';
-
-const root = path.resolve(import.meta.dirname, '../..');
+import { checkProject, linesOf, type Said } from './users-project.ts';
 
 const yaml = `
 db: { DB: users }
@@ -167,28 +165,6 @@ export default {
 export { keep };
 `;
 
-async function project(t: TestContext, files: Readonly<Record<string, string>>): Promise<string> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'types-'));
-  t.after(() => rm(folder, { recursive: true }));
-  await mkdir(path.join(folder, 'node_modules/@platform-run'), { recursive: true });
-  await symlink(path.join(root, 'packages/types'), path.join(folder, 'node_modules/@platform-run/types'));
-  for (const [name, text] of Object.entries(files)) {
-    await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
-    await writeFile(path.join(folder, name), text);
-  }
-  return folder;
-}
-
-/** What TypeScript says about a project; empty when it is content. */
-function check(folder: string): Promise<string> {
-  return new Promise((resolve) => {
-    const compiler = path.join(root, 'node_modules/typescript/bin/tsc');
-    execFile(process.execPath, [compiler, '-p', folder], { cwd: folder }, (error, stdout, stderr) => {
-      resolve(error === null ? '' : stdout + stderr || error.message);
-    });
-  });
-}
-
 function generated(text: string): string {
   const { config, problems } = parseProjectConfig(text, { file: 'platform.yaml' });
   assert.deepEqual(problems, []);
@@ -201,26 +177,77 @@ function tsconfig(): string {
   return made.text.replace('"skipLibCheck": true', '"skipLibCheck": false');
 }
 
-test('a worker that uses every binding and the Web APIs type-checks with lib es2024', async (t) => {
-  const folder = await project(t, { 'env.d.ts': generated(yaml), 'tsconfig.json': tsconfig(), 'src/index.ts': worker });
-  assert.equal(await check(folder), '');
+const mistakes = [
+  'env.OTHER;',
+  'env.vars.A.toFixed();',
+  'env.DB.prepare(5);',
+  'env.DB.prepare("").bind({});',
+  'env.KV.put("a", 5);',
+  'env.KV.update("a", { $inc: { n: "1" } });',
+  'env.MAIL.send({}, { delay: 5 });',
+  'env.AI.run("auto", {});',
+  'env.AI.run("auto", { prompt: "a", messages: [] });',
+  'document.title;',
+];
+
+const badHandler = `import type { PlatformWorker } from '@platform-run/types';
+export default { fetch: () => 'text' } satisfies PlatformWorker<PlatformEnv>;
+`;
+
+let said: Said;
+before(async () => {
+  const files = {
+    'env.d.ts': generated(yaml),
+    'tsconfig.json': tsconfig(),
+    'src/index.ts': worker,
+    'src/mistakes.ts': `export function use(env: PlatformEnv) {\n${mistakes.join('\n')}\n}\n`,
+    'src/handler.ts': badHandler,
+  };
+  said = await checkProject(files, ['types']);
 });
 
-test('nodenext resolution and exactOptionalPropertyTypes are content too', async (t) => {
+test('a worker that uses every binding and the Web APIs type-checks with lib es2024', () => {
+  assert.equal(said('env.d.ts'), '');
+  assert.equal(said('src/index.ts'), '');
+});
+
+test('mistakes are type errors', () => {
+  const found = said('src/mistakes.ts');
+  assert.deepEqual(
+    linesOf(found, 'src/mistakes.ts').map((line) => mistakes[line - 2]),
+    mistakes,
+    found,
+  );
+});
+
+test('a handler that returns no Response is a type error', () => {
+  assert.match(
+    said('src/handler.ts'),
+    /^src\/handler\.ts\(2,[\s\S]*Type 'string' is not assignable to type '[^']*Response/,
+  );
+});
+
+test('nodenext resolution and exactOptionalPropertyTypes are content too', async () => {
   const strict = tsconfig()
     .replace(
       '"module": "esnext"',
       '"module": "nodenext", "exactOptionalPropertyTypes": true, "noUncheckedIndexedAccess": true',
     )
     .replace('"moduleResolution": "bundler"', '"moduleResolution": "nodenext", "allowImportingTsExtensions": true');
-  const folder = await project(t, {
+  const files = {
     'package.json': '{"type":"module"}',
     'env.d.ts': generated(yaml),
     'tsconfig.json': strict,
     'src/index.ts': worker,
-  });
-  assert.equal(await check(folder), '');
+  };
+  await expectNothing(files, []);
 });
+
+/** Of every file of a project. */
+async function expectNothing(files: Readonly<Record<string, string>>, libraries: readonly string[]): Promise<void> {
+  const found = await checkProject(files, ['types'], libraries);
+  for (const file of Object.keys(files)) assert.equal(found(file), '');
+}
 
 // What is missing: the metrics in the answers of a queue's send, and deleteBatch, delete and subscribe of workflows.
 const shapes = `
@@ -240,50 +267,19 @@ export function check(env: PlatformEnv, d1: D1Database, kv: KVNamespace, r2: R2B
 }
 `;
 
-test('bindings have the types of D1, Workers KV, R2, Queues and Workflows where their shapes meet', async (t) => {
+test('bindings have the types of D1, Workers KV, R2, Queues and Workflows where their shapes meet', async () => {
   const made = tsconfig()
     .replace('"skipLibCheck": false', '"skipLibCheck": true')
     .replace('"@platform-run/types"', '"@platform-run/types", "@cloudflare/workers-types"');
-  const folder = await project(t, { 'env.d.ts': generated(yaml), 'tsconfig.json': made, 'src/index.ts': shapes });
-  await symlink(path.join(root, 'node_modules/@cloudflare'), path.join(folder, 'node_modules/@cloudflare'));
-  assert.equal(await check(folder), '');
+  await expectNothing({ 'env.d.ts': generated(yaml), 'tsconfig.json': made, 'src/index.ts': shapes }, ['@cloudflare']);
 });
 
-test('process.env has its type without the types of Node, and beside them', async (t) => {
+test('process.env has its type without the types of Node, and beside them', async () => {
   const made = tsconfig()
     .replace('"skipLibCheck": false', '"skipLibCheck": true')
     .replace('"@platform-run/types"', '"@platform-run/types", "node"');
   const source = 'export const name: string | undefined = process.env["NAME"];\n';
-  const folder = await project(t, { 'env.d.ts': generated(yaml), 'tsconfig.json': made, 'src/index.ts': source });
-  await symlink(path.join(root, 'node_modules/@types'), path.join(folder, 'node_modules/@types'));
-  assert.equal(await check(folder), '');
-});
-
-test('mistakes are type errors', async (t) => {
-  const lines = [
-    'env.OTHER;',
-    'env.vars.A.toFixed();',
-    'env.DB.prepare(5);',
-    'env.DB.prepare("").bind({});',
-    'env.KV.put("a", 5);',
-    'env.KV.update("a", { $inc: { n: "1" } });',
-    'env.MAIL.send({}, { delay: 5 });',
-    'env.AI.run("auto", {});',
-    'env.AI.run("auto", { prompt: "a", messages: [] });',
-    'document.title;',
-  ];
-  const text = `export function use(env: PlatformEnv) {\n${lines.join('\n')}\n}\n`;
-  const folder = await project(t, { 'env.d.ts': generated(yaml), 'tsconfig.json': tsconfig(), 'src/index.ts': text });
-  const found = [...(await check(folder)).matchAll(/^src\/index\.ts\((\d+),/gm)].map(
-    (match) => lines[Number(match[1]) - 2],
-  );
-  assert.deepEqual([...new Set(found)], lines);
-});
-
-test('a handler that returns no Response is a type error', async (t) => {
-  const text = `import type { PlatformWorker } from '@platform-run/types';\nexport default { fetch: () => 'text' } satisfies PlatformWorker<PlatformEnv>;\n`;
-  const folder = await project(t, { 'env.d.ts': generated(''), 'tsconfig.json': tsconfig(), 'src/index.ts': text });
-  assert.match(await check(folder), /^src\/index\.ts\(2,[\s\S]*Type 'string' is not assignable to type '[^']*Response/);
+  await expectNothing({ 'env.d.ts': generated(yaml), 'tsconfig.json': made, 'src/index.ts': source }, ['@types']);
 });
 
 test('the package has declarations alone, every one reachable from its index, and no dependency', async () => {
