@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { createHmac, randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { Webhooks } from '@octokit/webhooks';
 import { startGitHost as startLoops } from '#control/git-host/start.ts';
 import { startConnectedHost, type ConnectedHost } from '#test/setup/connected-host.ts';
 import { startControl } from '#test/setup/control.ts';
 import { signDelivery } from '#test/setup/git-host-payloads.ts';
+import { octokitWebhooks } from '#test/setup/octokit.ts';
 import { until } from '#test/setup/until.ts';
 
 let connected: ConnectedHost;
@@ -50,7 +50,7 @@ test('without a secret no delivery is taken', async () => {
 
 test('what the host signs is taken, as octokit signs it too', async () => {
   const body = JSON.stringify({ ...ping, hook_id: 2 });
-  const signature = await new Webhooks({ secret: connected.host.webhookSecret }).sign(body);
+  const signature = await (await octokitWebhooks(connected.host.webhookSecret)).sign(body);
   assert.deepEqual(await post(body, signed(body, { 'x-hub-signature-256': signature })), [202, 'ignored']);
 });
 

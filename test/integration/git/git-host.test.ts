@@ -2,9 +2,6 @@
 // and answers is what the real one does, so that ours speaks to it too.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { App } from '@octokit/app';
-import { Octokit } from '@octokit/core';
-import { Webhooks } from '@octokit/webhooks';
 import { generateKeyPairSync } from 'node:crypto';
 import { GitHostError, openGitHost, type GitHost } from '#git/host/connection.ts';
 import {
@@ -17,6 +14,7 @@ import {
 } from '#git/host/repositories.ts';
 import { startGitHost, type TestGitHost } from '#test/setup/git-host.ts';
 import { signDelivery } from '#test/setup/git-host-payloads.ts';
+import { octokitApp, octokitWebhooks } from '#test/setup/octokit.ts';
 
 let host: TestGitHost;
 let client: GitHost;
@@ -34,11 +32,7 @@ test('octokit and the platform get the same of the host', async () => {
   const shop = host.repository('acme/shop', installation);
   host.repository('acme/other', installation);
   const sha = host.commit(shop, { files: { 'index.html': 'hi' }, message: 'First' });
-  const app = new App({
-    appId: host.appId,
-    privateKey: host.privateKey,
-    Octokit: Octokit.defaults({ baseUrl: host.apiUrl }),
-  });
+  const app = await octokitApp({ appId: host.appId, privateKey: host.privateKey, baseUrl: host.apiUrl });
   const { data: ofOctokit } = await app.octokit.request('GET /app');
   assert.deepEqual((await readApp(client)).slug, (ofOctokit as { slug: string }).slug);
   const octokit = await app.getInstallationOctokit(installation.id);
@@ -50,7 +44,7 @@ test('octokit and the platform get the same of the host', async () => {
   const scope = { installationId: String(installation.id), repositoryId: String(shop.id) };
   const ours = await readBranch(client, scope, 'acme/shop', 'main');
   assert.deepEqual(ours, { sha, message: 'First', author: 'ada' });
-  assert.equal(branch.commit.sha, sha);
+  assert.equal((branch as { commit: { sha: string } }).commit.sha, sha);
   assert.equal(await readBranch(client, scope, 'acme/shop', 'gone'), null);
   assert.deepEqual(await readInstallation(client, scope.installationId), {
     id: scope.installationId,
@@ -61,7 +55,7 @@ test('octokit and the platform get the same of the host', async () => {
 });
 
 test('octokit accepts what the host signs, and nothing else', async () => {
-  const webhooks = new Webhooks({ secret: host.webhookSecret });
+  const webhooks = await octokitWebhooks(host.webhookSecret);
   const delivery = signDelivery(host.webhookSecret, 'ping', { zen: 'Keep it simple' });
   const signature = delivery.headers['x-hub-signature-256']!;
   assert.equal(await webhooks.verify(delivery.body, signature), true);
