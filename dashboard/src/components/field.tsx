@@ -48,32 +48,24 @@ export function Field({ label, hint, error, children }: FieldProps) {
   );
 }
 
+/** Of what is typed. Beside `{...rest}` in JSX the compiler would compare `off` with every word that fills a field. */
+const typed: Pick<ComponentPropsWithRef<'input'>, 'autoComplete' | 'spellCheck'> = {
+  autoComplete: 'off',
+  spellCheck: false,
+};
+
 /** A line of text. @param isCode in the type of code. */
 export function Input({
   className,
   isCode = false,
   ...rest
 }: ComponentPropsWithRef<'input'> & { readonly isCode?: boolean }) {
-  return (
-    <input
-      autoComplete="off"
-      spellCheck={false}
-      {...rest}
-      className={joined(styles.input, isCode && styles.code, className)}
-    />
-  );
+  return <input {...typed} {...rest} className={joined(styles.input, isCode && styles.code, className)} />;
 }
 
 /** Several lines of text. */
 export function TextArea({ className, ...rest }: ComponentPropsWithRef<'textarea'>) {
-  return (
-    <textarea
-      autoComplete="off"
-      spellCheck={false}
-      {...rest}
-      className={joined(styles.input, styles.area, className)}
-    />
-  );
+  return <textarea {...typed} {...rest} className={joined(styles.input, styles.area, className)} />;
 }
 
 /** One of a few. @example <Select {...control} value={scope} onChange={...}><option>read</option></Select> */
