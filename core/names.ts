@@ -57,3 +57,9 @@ export function forkBranch(pullRequest: number): string {
 export function isForkBranch(branch: string): boolean {
   return branch.startsWith('pull:');
 }
+
+/** The number of the pull request that a {@link forkBranch} is made of; null of every other branch. */
+export function pullRequestOf(branch: string): number | null {
+  const [, number] = /^pull:([1-9]\d{0,9})$/.exec(branch) ?? [];
+  return number === undefined ? null : Number(number);
+}

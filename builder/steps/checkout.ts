@@ -3,6 +3,7 @@
 // by run-build.ts.
 import { chmod, cp, lstat, readdir, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { pullRequestOf } from '#core/names.ts';
 import { gitEnvironment } from '#git/git-environment.ts';
 import { isInside } from '../bundle/containment.ts';
 import { machineVariables } from './environment.ts';
@@ -125,7 +126,7 @@ function gitOf(request: BuildRequest, sandbox: Sandbox): Git {
 /** Names that Git would take for options or patterns, and URLs of other kinds, are refused. */
 export function checkNames({ branch, commit, source }: Pick<BuildRequest, 'branch' | 'commit' | 'source'>): void {
   const isName = /^(?!-)(?!.*(?:\.\.|@\{|\/\/|\.lock(?:\/|$)))[^\s\p{Cc}~^:?*[\\]{1,250}$/u.test(branch);
-  if (!isName || /^[./]|[./]$/.test(branch))
+  if (pullRequestOf(branch) === null && (!isName || /^[./]|[./]$/.test(branch)))
     throw new BuildFailure('clone_failed', `${shown(branch)} cannot be the name of a branch`);
   if (commit !== null && !/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(commit))
     throw new BuildFailure('clone_failed', `${shown(commit)} is no full hash of a commit`);
@@ -175,9 +176,16 @@ function environmentOf(home: string, more: Readonly<Record<string, string>>): Re
   return { ...environment, GIT_CONFIG_COUNT: String(count) };
 }
 
+/** The ref of a branch. A fork's commits are in the repository that its pull request goes to, below its number. */
+function tipOf(branch: string): string {
+  const pullRequest = pullRequestOf(branch);
+  if (pullRequest !== null) return `refs/pull/${pullRequest}/head`;
+  return branch.startsWith('refs/') ? branch : `refs/heads/${branch}`;
+}
+
 async function fetchCommit(git: Git, at: string, { commit, branch, limits }: BuildRequest): Promise<void> {
   await expect(await git.run(['init', '--quiet', '--bare'], { isLocal: false }), 'init');
-  const tip = branch.startsWith('refs/') ? branch : `refs/heads/${branch}`;
+  const tip = tipOf(branch);
   const fetch = (what: string, depth: string): Promise<SandboxExit> =>
     git.run([
       'fetch',

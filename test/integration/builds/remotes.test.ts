@@ -48,6 +48,31 @@ test('a repository is fetched with headers that nothing of the build sees', asyn
   assert.ok(!log.includes(AUTHORIZATION.slice(6)));
 });
 
+test('the commit of a pull request from a fork is found, which is on no branch of the repository', async (t) => {
+  const place = openBuildPlace(t);
+  place.commit(WORKER);
+  const commit = place.commit({ ...WORKER, 'added.txt': 'by a stranger' });
+  place.git('push', '-q', '--force', place.bare, 'HEAD:refs/pull/8/head', 'HEAD~:main');
+  const address = await serve(t, (request, response) =>
+    answerGit(place.folder, new URL(request.url!, 'http://x').pathname, request, response),
+  );
+  const source = { url: `${address}/bare.git`, isPlainHttp: true };
+  const wishes = { source, branch: 'pull:8', isFork: true };
+  for (const asked of [commit, null]) {
+    const { result, log, failure } = await inProcess.build(place, { ...wishes, commit: asked });
+    assert.equal(failure, null, `${failure?.message}\n${log}`);
+    assert.equal(result?.commit?.sha, commit);
+  }
+  // Where the server gives out branches alone, the commit is looked for in the request's.
+  place.git(`--git-dir=${place.bare}`, 'config', 'uploadpack.allowAnySHA1InWant', 'false');
+  place.git('push', '-q', '--force', place.bare, 'HEAD~:refs/pull/9/head');
+  const older = place.git('rev-parse', 'HEAD~');
+  const { result } = await inProcess.build(place, { ...wishes, commit: older });
+  assert.equal(result?.commit?.sha, older);
+  const gone = await inProcess.build(place, { ...wishes, branch: 'pull:10', commit: null });
+  assert.equal(gone.failure?.message, 'The repository has no branch pull:10, or no commit on it');
+});
+
 test('a token that is refused is told without the token', async (t) => {
   const place = inProcess.open(t);
   const address = await serve(t, (_request, response) => void response.writeHead(401).end());

@@ -49,7 +49,24 @@ test('https and ssh URLs are taken, and names of branches as Git has them', () =
     'https:',
   ])
     assert.throws(() => checkNames({ branch: 'main', commit: null, source: { url } }), { reason: 'clone_failed' }, url);
-  for (const branch of ['', '-x', 'a b', 'a..b', 'a:b', 'a*', '/a', 'a/', 'a.lock', 'a@{1}', 'a\nb', '.a'])
+  for (const branch of [
+    '',
+    '-x',
+    'a b',
+    'a..b',
+    'a:b',
+    'a*',
+    '/a',
+    'a/',
+    'a.lock',
+    'a@{1}',
+    'a\nb',
+    '.a',
+    'pull:',
+    'pull:0',
+    'pull:8/x',
+    'pull:-1',
+  ])
     assert.throws(
       () => checkNames({ branch, commit: null, source: { folder: '/x' } }),
       { reason: 'clone_failed' },
