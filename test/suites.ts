@@ -53,7 +53,7 @@ export const FILE_CPU_SECONDS_MAX = 6;
 export const dearFiles: Readonly<Record<string, string>> = {};
 
 /** Beginnings of the paths of files that can share a process with others. */
-export const SHARED_PROCESS: readonly string[] = ['test/unit/'];
+export const SHARED_PROCESS: readonly string[] = ['test/unit/', 'test/contract/', 'test/integration/'];
 
 /** Of these, the files that look at the state of their process, or change it. */
 export const OWN_PROCESS: readonly string[] = [

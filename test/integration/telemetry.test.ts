@@ -174,6 +174,7 @@ test('a long line is cut, one of a megabyte already in its isolate, and both say
 });
 
 test('a flood of one project is cut and counted, and costs no other project a line', async () => {
+  const began = performance.now();
   await Promise.all([platform.fetch('loud', '/flood'), platform.fetch('shop', '/quiet')]);
   await found(`/projects/${shop}/logs?search=/quiet`);
   const { lines } = await until(async () => {
@@ -183,7 +184,9 @@ test('a flood of one project is cut and counted, and costs no other project a li
   });
   const { body: kept } = await control.call('GET', `/projects/${loud}/logs/histogram?buckets=1&search=flood`);
   assert.ok(lines > 0);
-  assert.ok(kept.items[0].info <= 3000, `${kept.items[0].info} of 100,000 lines were kept`);
+  // LOG_LINES_PER_SECOND, and twice as many at once.
+  const most = 2000 + performance.now() - began;
+  assert.ok(kept.items[0].info <= most, `${kept.items[0].info} of 100,000 lines were kept`);
   assert.equal((await control.call('GET', `/projects/${shop}/logs/histogram`)).body.dropped.lines, 0);
 });
 

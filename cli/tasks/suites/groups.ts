@@ -2,7 +2,7 @@
 import { OWN_PROCESS, SHARED_PROCESS } from '#test/suites.ts';
 
 /** So that three processes at a time end together, and a crash fails few files. */
-const GROUP_CPU_SECONDS_MAX = 8;
+const GROUP_CPU_SECONDS_MAX = 15;
 const GROUP_FILES_MAX = 60;
 
 /**

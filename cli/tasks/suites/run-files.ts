@@ -18,7 +18,7 @@ import { MEASURES_VARIABLE, readMeasures, type Measure } from './measure-process
  * No process waits for ever, also on a machine with other work. Not a forced exit: a process that is made to exit loses
  * results that it had not reported.
  */
-const TIMEOUT_MS = 600_000;
+const TIMEOUT_MS = 900_000;
 /** Some suites kill what they test for a quarter of an hour. */
 const SLOW_TIMEOUT_MS = 1_800_000;
 const DEAREST_SHOWN = 20;
