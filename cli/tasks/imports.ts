@@ -3,7 +3,8 @@
 import { parseSync } from 'rolldown/utils';
 
 /**
- * One specifier of a module: `import`, `export ... from`, `import('literal')`, or the type `import('literal').Name`.
+ * One specifier of a module: `import`, `export ... from`, `import('literal')`, the type `import('literal').Name`, a
+ * package that `createRequire(import.meta.url)` loads or resolves, or `import.meta.resolve('literal')`.
  */
 export interface ImportSpecifier {
   readonly specifier: string;
@@ -37,8 +38,8 @@ interface ImportNode extends SyntaxNode {
   readonly source: { readonly type: string; readonly value?: string; readonly start: number; readonly end: number };
 }
 
-/** How every type `import('literal')` begins, which the parser does not list. */
-const callOfImport = /\bimport\s*[(/]/;
+/** What the parser does not list: types `import('literal')`, and names that are loaded or resolved by a call. */
+const callOfImport = /\bimport\s*[(/]|\bcreateRequire\b|\bimport\.meta\.resolve\b/;
 
 /**
  * The import specifiers of a source file; dynamic imports of anything but a literal are left out.
@@ -78,7 +79,17 @@ export function readModule(file: string, text: string): ModuleRecord {
   }
   // The tree costs six times what the parser does, and one module of twenty needs it.
   const needsTree = parsed.module.dynamicImports.length > 0 || callOfImport.test(text);
+  const requires = new Set<string>();
   const seeImport = (node: SyntaxNode, above: readonly SyntaxNode[]): void => {
+    const required = requiredBy(node, requires);
+    if (required !== null) {
+      const { start, end } = required as SyntaxNode & { readonly start: number; readonly end: number };
+      const specifier = headOf(text.slice(start, end));
+      // A path leads to a file of ours that is no module.
+      if (specifier !== null && !specifier.startsWith('.'))
+        imports.push({ specifier, start, end, kind: 'dynamic', typeOnly: false, names: ['*'] });
+      return;
+    }
     if (node.type !== 'ImportExpression' && node.type !== 'TSImportType') return;
     const { source } = node as ImportNode;
     const typeOnly = node.type === 'TSImportType';
@@ -97,6 +108,45 @@ export function readModule(file: string, text: string): ModuleRecord {
   };
   if (needsTree) visit(parsed.program as unknown as SyntaxNode, [], seeImport);
   return { imports: imports.sort((a, b) => a.start - b.start), exports, namesOfComputedImports };
+}
+
+/**
+ * The argument of a call that loads or resolves a module by its name.
+ *
+ * @param requires names of variables that hold what `createRequire` made; those that the node declares are added.
+ */
+function requiredBy(node: SyntaxNode, requires: Set<string>): SyntaxNode | null {
+  if (node.type === 'VariableDeclarator') {
+    const { id, init } = node as SyntaxNode & { readonly id: SyntaxNode; readonly init: SyntaxNode | null };
+    if (init !== null && makesRequire(bare(init))) requires.add(String(id['name']));
+    return null;
+  }
+  if (node.type !== 'CallExpression') return null;
+  const called = bare(node['callee'] as SyntaxNode);
+  const isResolve = called.type === 'MemberExpression' && (called['property'] as SyntaxNode)['name'] === 'resolve';
+  const by = isResolve ? bare(called['object'] as SyntaxNode) : called;
+  const isRequire = (by.type === 'Identifier' && requires.has(String(by['name']))) || makesRequire(by);
+  if (!isRequire && !(isResolve && by.type === 'MetaProperty')) return null;
+  return (node['arguments'] as readonly SyntaxNode[])[0] ?? null;
+}
+
+/** Whether it makes a `require` of the module itself: others look in a folder of somebody else's. */
+function makesRequire(node: SyntaxNode): boolean {
+  if (node.type !== 'CallExpression' || (node['callee'] as SyntaxNode)['name'] !== 'createRequire') return false;
+  const [place] = node['arguments'] as readonly SyntaxNode[];
+  return place?.type === 'MemberExpression' && (place['object'] as SyntaxNode).type === 'MetaProperty';
+}
+
+/** Without what types add to an expression. */
+function bare(node: SyntaxNode): SyntaxNode {
+  return ['TSAsExpression', 'ParenthesizedExpression', 'TSNonNullExpression'].includes(node.type)
+    ? bare(node['expression'] as SyntaxNode)
+    : node;
+}
+
+/** A literal, or the text of a template before its first value, where that names a package. */
+function headOf(text: string): string | null {
+  return literal(text) ?? /^`((?:@[\w.-]+\/)?[\w.-]+\/)[^`]*\$\{/.exec(text)?.[1] ?? null;
 }
 
 function literal(text: string): string | null {
