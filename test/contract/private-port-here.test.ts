@@ -8,11 +8,11 @@ let platform: PlatformHere;
 let database: Awaited<ReturnType<typeof createTestDatabase>>;
 before(async () => {
   database = await createTestDatabase();
-  platform = await startPlatformHere({}, { ENGINE_DATABASE_URL: database.engineUrl, ...privatePortVariables });
+  platform = await startPlatformHere({}, privatePortVariables, { postgres: database, engines: 2 });
 });
 after(async () => {
   await platform.close();
   await database.close();
 });
 
-keepsToPrivatePort(() => platform, 1);
+keepsToPrivatePort(() => platform);

@@ -30,8 +30,8 @@ const broken = { ...first, 'migrations/0002_mail.sql': 'SELECT 1;\nALTER TABLE n
 /** Variables of the platform that is asked: so many snapshots stay. */
 export const privatePortVariables = { DB_SNAPSHOTS_MAX: '2' };
 
-/** Runs the cases. @param engines that serve. */
-export function keepsToPrivatePort(started: () => PlatformHere, engines: number): void {
+/** Runs the cases. */
+export function keepsToPrivatePort(started: () => PlatformHere): void {
   let ids = 0;
   const post = async (path: string, body: object): Promise<Record<string, unknown>> => {
     const { status, text } = await started().ask(`/_platform/${path}`, body);
@@ -58,13 +58,13 @@ export function keepsToPrivatePort(started: () => PlatformHere, engines: number)
       outcome: 'ok',
       error: null,
       lines: [{ level: 'info', text: 'started 1' }],
-      engines,
+      engines: started().engines,
     });
     change('warmed', (record) => asProduction(record, id));
     await started().answers('warmed', 'here');
     // Its home has not started it again.
     const again = await post('warm', { project: 'warmed', deployment: id });
-    assert.deepEqual([again['engines'], again['outcome']], [engines, 'ok']);
+    assert.deepEqual([again['engines'], again['outcome']], [started().engines, 'ok']);
   });
 
   test('a worker that cannot start says why, with what it wrote', async () => {

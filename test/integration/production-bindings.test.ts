@@ -1,8 +1,8 @@
-// Every binding on the platform as it runs in production: supervisor, two engines, broker, database service, an
-// embedded Postgres.
+// Every binding as production has it: engine, broker, database service, Postgres. As processes there are two engines.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
+import { startPlatformHere, type PlatformHere } from '#test/setup/platform-here.ts';
+import { createTestDatabase } from '#test/setup/postgres.ts';
 import type { TestResponse } from '#test/setup/handler.ts';
 import { until } from '#test/setup/until.ts';
 
@@ -60,21 +60,26 @@ export default {
   },
 };`;
 
-let platform: TestPlatform;
+let platform: PlatformHere;
+let database: Awaited<ReturnType<typeof createTestDatabase>>;
 
 before(async () => {
-  platform = await startPlatform({}, { DATABASE_URL: '', HANDLER_PROCESSES: '2', PUBLIC_PROTOCOL: 'http' });
+  database = await createTestDatabase();
+  platform = await startPlatformHere({}, { PUBLIC_PROTOCOL: 'http' }, { postgres: database, engines: 2 });
   await platform.deploy('shop', worker, yaml);
   await served('shop');
 });
-after(() => platform.close());
+after(async () => {
+  await platform.close();
+  await database.close();
+});
 
 /** The route is followed: the first answers may still be that nobody is there. */
 async function served(project: string): Promise<void> {
   await until(async () => (await platform.fetch(project, '/seen?key=none')).status !== 404);
 }
 
-async function json(path: string, options?: Parameters<TestPlatform['fetch']>[2]): Promise<unknown> {
+async function json(path: string, options?: Parameters<PlatformHere['fetch']>[2]): Promise<unknown> {
   const response: TestResponse = await platform.fetch('shop', path, options);
   assert.equal(response.status, 200, `${path}: ${response.text}`);
   return response.json();

@@ -9,7 +9,7 @@ import { createTelemetryStore, type TelemetryStore } from '#control/telemetry/st
 import { sweepTelemetry } from '#control/telemetry/sweep.ts';
 import type { PrivatePort } from '#control/process/private-port.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
-import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
+import { startPlatformHere, type PlatformHere } from '#test/setup/platform-here.ts';
 import { until } from '#test/setup/until.ts';
 
 const worker = `
@@ -26,13 +26,13 @@ export default {
   },
 };`;
 
-let platform: TestPlatform;
+let platform: PlatformHere;
 let control: TestControl;
 let store: TelemetryStore;
 let [shop, loud] = ['', ''];
 let acknowledged: string | null = null;
 before(async () => {
-  platform = await startPlatform({ shop: worker, loud: worker });
+  platform = await startPlatformHere({ shop: worker, loud: worker }, {}, { databases: false });
   const privatePort: PrivatePort = {
     async ask(path: string, body: unknown) {
       const { status, json } = await platform.ask(path, body);

@@ -10,7 +10,8 @@ import { collectTelemetry } from '#control/telemetry/collect.ts';
 import { collectorAddress } from '#control/telemetry/export-spans.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
 import { openOtlpReceiver, type OtlpReceiver } from '#test/setup/otlp-receiver.ts';
-import { PRIVATE_TOKEN, startPlatform, type TestPlatform } from '#test/setup/platform.ts';
+import { PRIVATE_TOKEN } from '#test/setup/platform.ts';
+import { startPlatformHere, type PlatformHere } from '#test/setup/platform-here.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
 import { until } from '#test/setup/until.ts';
 
@@ -58,7 +59,7 @@ interface Span {
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-let platform: TestPlatform;
+let platform: PlatformHere;
 let control: TestControl;
 let collector: OtlpReceiver;
 let elsewhere: Server;
@@ -73,10 +74,7 @@ before(async () => {
   });
   await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
   database = await createTestDatabase();
-  platform = await startPlatform(
-    {},
-    { DATABASE_URL: database.url, WORKER_EGRESS_ALLOW: 'loopback', PRIVATE_PORT_TOKEN: PRIVATE_TOKEN },
-  );
+  platform = await startPlatformHere({}, { PRIVATE_PORT_TOKEN: PRIVATE_TOKEN }, { postgres: database });
   const origin = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`;
   await platform.deploy('shop', worker(origin), yaml);
   const privatePort = openPrivatePort([`http://127.0.0.1:${platform.privatePort}`], PRIVATE_TOKEN);

@@ -6,7 +6,6 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { cacheFolder } from '#core/process/cache-folder.ts';
-import type { EgressPolicy } from '#core/egress.ts';
 import { limitsFrom } from '#core/limits.ts';
 import { nextTime } from '#core/schedules/timer-next.ts';
 import { createArtifactSource, openArtifact as artifactOf } from '#deployments/artifact-source.ts';
@@ -35,30 +34,52 @@ import { TelemetryBuffer } from '#runtime/supervisor/private-port/telemetry.ts';
 import { UsageLedger } from '#runtime/supervisor/private-port/usage.ts';
 import { startDatabases } from './databases.ts';
 import { deployInto } from './deployed-sources.ts';
-import { PRIVATE_TOKEN, type LogRecord, type TestPlatform } from './platform.ts';
+import { PRIVATE_TOKEN, startPlatform, type LogRecord, type TestPlatform } from './platform.ts';
 import { send } from './send.ts';
 import { until } from './until.ts';
 
 /** What of a platform needs no process of its own. */
-export type PlatformHere = Pick<
+export interface PlatformHere extends Pick<
   TestPlatform,
   'port' | 'folder' | 'privatePort' | 'deploy' | 'build' | 'fetch' | 'ask' | 'answers' | 'logged' | 'close'
->;
+> {
+  /** How many serve. */
+  readonly engines: number;
+}
 
 /** Between words on what was recorded, as of engines. */
 const RECORDS_MS = 250;
 
+/** What there is beside an engine. */
+export interface PlatformHereOptions {
+  /** Whether there is a database service; default true. */
+  readonly databases?: boolean;
+  /** Brings state, events and the broker. */
+  readonly postgres?: { readonly url: string; readonly engineUrl: string };
+  /** Engines, where they are processes; default 1. */
+  readonly engines?: number;
+}
+
 /**
- * Starts it with some workers deployed.
+ * Starts it with some workers deployed; as processes where a test of test/control/ has said so (over-processes.ts).
  *
- * @param environment variables of an engine (`ENGINE_DATABASE_URL` brings state, events and the broker).
- * @param options `databases`: whether there is a database service.
+ * @param environment variables of an engine.
  */
 export async function startPlatformHere(
   workers: Readonly<Record<string, string>>,
   environment: Readonly<Record<string, string>> = {},
-  options: { readonly databases?: boolean; readonly egress?: EgressPolicy } = {},
+  options: PlatformHereOptions = {},
 ): Promise<PlatformHere> {
+  if (process.env['TEST_PLATFORM'] === 'processes') {
+    const { engines = 1 } = options;
+    const platform = await startPlatform(workers, {
+      DATABASE_URL: options.postgres?.url ?? 'none',
+      HANDLER_PROCESSES: String(engines),
+      WORKER_EGRESS_ALLOW: 'loopback',
+      ...environment,
+    });
+    return Object.assign(platform, { engines });
+  }
   const folder = await mkdtemp(join(tmpdir(), 'platform-test-'));
   await mkdir(join(folder, 'routes'));
   const { make, deploy } = deployInto(folder);
@@ -80,7 +101,7 @@ export async function startPlatformHere(
   });
   const engine = await createEngine({
     limits,
-    egress: options.egress ?? { loopback: true, private: false },
+    egress: { loopback: true, private: false },
     cacheFolder: cacheFolder(process.env),
     blanks: 1,
   });
@@ -90,6 +111,7 @@ export async function startPlatformHere(
   const opened = await openEngineStores({
     environment: {
       ENGINE_SECRET: createHmac('sha256', 'of tests').update(folder).digest('hex'),
+      ...(options.postgres !== undefined && { ENGINE_DATABASE_URL: options.postgres.engineUrl }),
       ...(service !== null && { DB_SERVICE_SOCKETS: dirname(service.service.socketPath) }),
       ...environment,
     },
@@ -101,6 +123,7 @@ export async function startPlatformHere(
     edgeToken: '',
     work: engine.work,
     log: (level, message) => log[level](message),
+    passwordCost: 128,
   });
   const recent = new RecentLog({ bytesMax: limits.logKeptBytesMax, projectsMax: limits.logKeptProjectsMax });
   const recorder = new TelemetryRecorder(limits.telemetry, 1);
@@ -246,13 +269,17 @@ export async function startPlatformHere(
     deliveriesMax: limits.deliveriesMax,
   });
   const stopBroker =
-    environment['ENGINE_DATABASE_URL'] === undefined
+    options.postgres === undefined
       ? null
-      : await startBrokerHere(folder, environment, `http://127.0.0.1:${privatePort.port}`, token);
+      : await startBrokerHere(folder, environment, options.postgres.engineUrl, {
+          origins: [`http://127.0.0.1:${privatePort.port}`],
+          token,
+        });
   const fetch: TestPlatform['fetch'] = (project, path = '/', given = {}) =>
     send(listener.port, `${project}.localhost`, path, given);
   return {
     folder,
+    engines: 1,
     port: listener.port,
     privatePort: privatePort.port,
     deploy,
@@ -295,16 +322,16 @@ export async function startPlatformHere(
 async function startBrokerHere(
   folder: string,
   environment: Readonly<Record<string, string>>,
-  origin: string,
-  token: string,
+  url: string,
+  address: { readonly origins: readonly string[]; readonly token: string },
 ): Promise<() => Promise<void>> {
   const { delivery: limits, cpu } = limitsFrom(environment);
-  const stores = openEventsPostgres({ url: environment['ENGINE_DATABASE_URL']!, name: 'test broker', limits });
+  const stores = openEventsPostgres({ url, name: 'test broker', limits });
   const onProblem = ({ reason }: { reason: string }): void => {
     throw new Error(reason);
   };
   const routes = await openRouteFiles({ folder, onProblem });
-  const engines = createEngineDelivery({ origins: [origin], token, connectionsMax: limits.inFlightMax });
+  const engines = createEngineDelivery({ ...address, connectionsMax: limits.inFlightMax });
   const recipients = createRecipients({
     cron: stores.cron,
     lanes: stores.queue.lanes,

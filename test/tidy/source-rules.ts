@@ -130,7 +130,9 @@ function testFindings(file: string, text: string): Finding[] {
   const findings: Finding[] = [];
   // A suite of cases asserts for the files that hand an implementation to it.
   const beside = file.startsWith('test/contract/') && /from '\.\/[\w-]+\.ts'/.test(text);
-  const suite = beside || /from '#test\/(?:contract\/[\w-]+|setup\/[\w-]+-cases)\.ts'/.test(text);
+  // So do the tests of another file, which run again over something else.
+  const again = /^import '#test\/[\w/-]+\.test\.ts';$/m.test(text);
+  const suite = beside || again || /from '#test\/(?:contract\/[\w-]+|setup\/[\w-]+-cases)\.ts'/.test(text);
   if (!suite && !/\bassert\b/.test(text)) findings.push({ file, line: 0, message: 'asserts nothing' });
   findings.push(
     ...patternFindings(file, text, /\b(?:test|it|describe)\.only\(|\bonly: true\b/g, 'runs only a part of its tests'),

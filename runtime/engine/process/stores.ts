@@ -62,6 +62,8 @@ interface EngineStoresParts {
   readonly trustedProxies: readonly string[];
   readonly edgeToken: string;
   readonly log: (level: 'warn' | 'error', message: string) => void;
+  /** N of scrypt, for tests. */
+  readonly passwordCost?: number;
 }
 
 /** @throws {Error} naming a variable that cannot be used, or when Redis cannot be reached. */
@@ -75,6 +77,7 @@ export async function openEngineStores({
   edgeToken,
   work,
   log,
+  passwordCost,
 }: EngineStoresParts): Promise<EngineStores> {
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const deliveryLimits = limitsFrom(environment).delivery;
@@ -111,6 +114,7 @@ export async function openEngineStores({
           deliversMail: get('AUTH_MAIL_URL') !== '',
           sendMail: (mail) => sendMail(get('AUTH_MAIL_URL'), mail, log),
           log,
+          ...(passwordCost === undefined ? {} : { passwordCost }),
         });
   const state =
     events === null

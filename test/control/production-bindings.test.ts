@@ -1,0 +1,3 @@
+// Every binding on the platform as it runs in production, with two engines.
+import '#test/setup/over-processes.ts';
+import '#test/integration/production-bindings.test.ts';

@@ -1,0 +1,3 @@
+// One trace through engine, broker and supervisor, which are processes.
+import '#test/setup/over-processes.ts';
+import '#test/integration/traces.test.ts';
