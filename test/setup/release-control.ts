@@ -1,5 +1,4 @@
-// A control plane over a platform that runs, for tests of releases: engines in processes of their own, one data folder,
-// real sockets.
+// A control plane over a platform that runs, for tests of releases: one data folder, real sockets, all in this process.
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +11,7 @@ import { collectTelemetry } from '#control/telemetry/collect.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
 import { packArtifact } from '#deployments/archive/pack-artifact.ts';
 import { startControl, type TestControl } from './control.ts';
-import { startPlatform, type TestPlatform } from './platform.ts';
+import { startPlatformHere, type PlatformHere, type PlatformHereOptions } from './platform-here.ts';
 import { until } from './until.ts';
 
 /** What is deployed: code of its worker, further files, its platform.yaml. */
@@ -33,7 +32,7 @@ export interface DeploymentState {
 /** A control plane and its platform. */
 export interface ReleaseControl {
   readonly control: TestControl;
-  readonly platform: TestPlatform;
+  readonly platform: PlatformHere;
   /** Makes a project; its id. */
   project(name: string): Promise<string>;
   /** Packs what a source builds to. */
@@ -51,12 +50,13 @@ export interface ReleaseControl {
 
 const TOKEN = 'token-of-the-private-port';
 
-/** Starts both. @param environment of the platform @param overrides of the control plane's parts */
+/** Starts both. @param overrides of the control plane's parts @param options of the platform */
 export async function startReleaseControl(
   environment: Readonly<Record<string, string>> = {},
   overrides: Partial<Parts> = {},
+  options: PlatformHereOptions = {},
 ): Promise<ReleaseControl> {
-  const platform = await startPlatform({}, { PRIVATE_PORT_TOKEN: TOKEN, ...environment });
+  const platform = await startPlatformHere({}, { PRIVATE_PORT_TOKEN: TOKEN, ...environment }, options);
   const privatePort = openPrivatePort([`http://127.0.0.1:${platform.privatePort}`], TOKEN);
   const control = await startControl({ folder: platform.folder, privatePort, ...overrides });
   const { sql } = control;

@@ -1,4 +1,5 @@
-// The sandbox service in the test's process, over a backend of its own: local processes unless another one is given.
+// The sandbox service in the test's process, over a backend of its own: agents in the same process unless another one
+// is given, or processes of this machine where a test of test/control/ has said so (over-processes.ts).
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,6 +14,7 @@ import { createSandboxRoutes } from '#runtime/sandbox/routes.ts';
 import { createMemoryPorts } from '#runtime/sandbox/service/exposed-ports-memory.ts';
 import { createMemoryRows } from '#runtime/sandbox/service/rows-memory.ts';
 import { startSandboxes, type RunningSandboxes } from '#runtime/sandbox/service/sandboxes.ts';
+import { createSandboxesHere } from './sandboxes-here.ts';
 
 const TOKEN = 'fa02c1d4e5b6978812345678deadbeef';
 
@@ -36,7 +38,11 @@ export async function startTestSandboxService(given?: SandboxBackend): Promise<T
   const folder = mkdtempSync(join(tmpdir(), 'sandbox-service-'));
   // Commands find the Node that runs the test.
   const environment = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env['PATH']}` };
-  const backend = given ?? createLocalBackend({ folder, environment, warn: () => {} });
+  const own = (): SandboxBackend =>
+    process.env['TEST_PLATFORM'] === 'processes'
+      ? createLocalBackend({ folder, environment, warn: () => {} })
+      : createSandboxesHere(folder, environment);
+  const backend = given ?? own();
   const times = { idleMs: 600_000, stopMs: 600_000, destroyMs: 600_000 };
   const { provider } = backend;
   const rows = createMemoryRows({ provider, perProjectMax: 10, times });

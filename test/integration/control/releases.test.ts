@@ -13,7 +13,7 @@ import { startReleaseControl, type DeployedSource, type ReleaseControl } from '#
 
 let all: ReleaseControl;
 before(async () => {
-  all = await startReleaseControl({ HANDLER_PROCESSES: '2' });
+  all = await startReleaseControl({}, {}, { engines: 2 });
 });
 after(() => all.close());
 
