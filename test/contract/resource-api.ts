@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '#test/setup/until.ts';
-import { keepsToSandboxApi, type OpenResourceApi } from './sandbox-api.ts';
 
 /** An answer. */
 export interface ResourceApiAnswer {
@@ -65,10 +64,8 @@ export function keepsToResourceApi(
   options: {
     readonly fetch: (path: string) => Promise<unknown>;
     readonly listsCaches: boolean;
-    readonly open: OpenResourceApi;
   },
 ): void {
-  keepsToSandboxApi(ask, options.open);
   const get = async (path: string): Promise<ResourceApiAnswer['body']> => {
     const { status, body } = await ask('GET', path);
     assert.equal(status, 200, `${path}: ${JSON.stringify(body)}`);

@@ -1,4 +1,5 @@
-// What the API over sandboxes keeps to, whoever answers; a part of resource-api.ts.
+// What the API over sandboxes keeps to, whoever answers: a sandbox service by way of the control plane, or
+// `platform dev`.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '#test/setup/until.ts';
