@@ -1,5 +1,5 @@
-// packages/agent in `platform dev`: approval of calls across a kill, streams of partials, compression, servers with a
-// manifest.
+// packages/agent in `platform dev`: approval of calls across a restart, streams of partials, compression, servers with
+// a manifest.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -43,7 +43,8 @@ test('a call waits for approval across a restart, and is made once', async () =>
   await agent.say('payer', 'pay');
   await agent.came(() => texts('payer').some((text) => text.includes('"euros":50')));
   assert.deepEqual(texts('payer', 'effect'), ['paid 5']);
-  await agent.killAndStart();
+  await agent.dev.close();
+  await agent.start();
   assert.equal((await agent.workspace('payer'))!.approvals[0]!.id, '1.2');
   assert.equal(await agent.command('approve', 'payer', '9.9'), 'Nothing waits for approval as "9.9".');
   assert.equal(await agent.command('approve', 'payer', '1.2'), 'Approved: pay.');
@@ -70,7 +71,7 @@ test('partials grow to the answer, and the last one says so', async () => {
 
 test('a long conversation is summarised, and the summary goes with the next prompts', async () => {
   agent.script('summary', () => 'they like long words');
-  agent.script('talker', () => 'word '.repeat(100));
+  agent.script('talker', () => 'words'.repeat(100));
   for (const text of ['a', 'b', 'c', 'd', 'e']) {
     await agent.say('talker', text);
     await agent.idle('talker');

@@ -1,9 +1,6 @@
-// An agent as a server of the Model Context Protocol: the clients of both eras and the inspector, and who is let in.
+// An agent as a server of the Model Context Protocol: the clients of both eras, and who is let in.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { promisify } from 'node:util';
 import { startAgent, type TestAgent } from '#test/setup/agent.ts';
 import { loadPackage } from '#test/setup/mcp-servers.ts';
 import { skipPackages } from '#test/setup/packages.ts';
@@ -106,19 +103,6 @@ test('a call of a tool that waits for approval is told to whoever waits for the 
   }
   assert.equal(last, 'paid it');
   await client.close();
-});
-
-test('the inspector lists tools and calls one', options, async () => {
-  const inspector = join(import.meta.dirname, '../packages/node_modules/.bin/mcp-inspector');
-  const run = async (...args: string[]): Promise<any> => {
-    const flags = ['--cli', url.href, '--transport', 'http', '--header', `authorization: Bearer ${token}`, ...args];
-    const { stdout } = await promisify(execFile)(process.execPath, [inspector, ...flags]);
-    return JSON.parse(stdout);
-  };
-  const { tools } = await run('--method', 'tools/list');
-  assert.ok(tools.some(({ name }: { name: string }) => name === 'add'));
-  const called = await run('--method', 'tools/call', '--tool-name', 'add', '--tool-arg', 'a=2', 'b=3');
-  assert.equal(called.content[0].text, '5 for mcp');
 });
 
 test('an agent installs itself as a server', async () => {

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import type { Workspace } from '#packages/agent/workspace-types.ts';
 import { startAgentDouble, type AgentDouble } from './agent-double.ts';
 import { agentWorker } from './agent-worker.ts';
-import { startDev, type TestDev } from './dev.ts';
+import { startDev, startDevHere, type TestDev, type TestDevProgram } from './dev.ts';
 
 /** An agent under test, and what it talks to. */
-export interface TestAgent extends Omit<AgentDouble, 'close' | 'url'> {
-  readonly dev: TestDev;
+export interface TestAgent<Dev extends TestDev = TestDev> extends Omit<AgentDouble, 'close' | 'url'> {
+  readonly dev: Dev;
   readonly folder: string;
   /** Sends a message; the chat has the id of the user. */
   say(userId: string, text: string): Promise<{ runId: string; queued: boolean }>;
@@ -18,15 +18,48 @@ export interface TestAgent extends Omit<AgentDouble, 'close' | 'url'> {
   workspace(userId: string): Promise<Workspace | null>;
   /** Resolves when no run is active. */
   idle(userId: string): Promise<Workspace>;
+  /** Starts it again in the same folder, after its end. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** One that may be killed. */
+export interface KilledAgent extends TestAgent<TestDevProgram> {
   /** Kills the process, and starts it again in the same folder. */
   killAndStart(): Promise<void>;
-  close(): Promise<void>;
 }
 
 const root = join(import.meta.dirname, '../..');
 
-/** Starts one. @param config members of what `createAgent` takes, as code. @param variables of its project. */
+/**
+ * Starts one, in this process.
+ *
+ * @param config members of what `createAgent` takes, as code.
+ * @param variables of its project.
+ */
 export async function startAgent(config = '', variables: Readonly<Record<string, string>> = {}): Promise<TestAgent> {
+  return startWith((folder) => startDevHere(folder), config, variables);
+}
+
+/** Starts one as a process, which may be killed. */
+export async function startAgentProcess(
+  config = '',
+  variables: Readonly<Record<string, string>> = {},
+): Promise<KilledAgent> {
+  const agent = await startWith((folder) => startDev(folder), config, variables);
+  return Object.assign(agent, {
+    async killAndStart() {
+      await agent.dev.kill();
+      await agent.start();
+    },
+  });
+}
+
+async function startWith<Dev extends TestDev>(
+  open: (folder: string) => Promise<Dev>,
+  config: string,
+  variables: Readonly<Record<string, string>>,
+): Promise<TestAgent<Dev>> {
   const { close, url, ...double } = await startAgentDouble();
   // Below the checkout's own node_modules, where the packages' own packages are.
   const folder = await mkdtemp(join(root, 'node_modules/.test-'));
@@ -41,7 +74,7 @@ export async function startAgent(config = '', variables: Readonly<Record<string,
   const lines = Object.entries(environment).map(([name, value]) => `${name}=${value}\n`);
   await writeFile(join(folder, '.env'), lines.join(''));
   await writeFile(join(folder, 'src/index.ts'), agentWorker(url, config));
-  let dev = await startDev(folder);
+  let dev = await open(folder);
 
   const post = async (path: string, body: unknown): Promise<unknown> => {
     const response = await dev.fetch(path, { method: 'POST', body: JSON.stringify(body) });
@@ -67,9 +100,8 @@ export async function startAgent(config = '', variables: Readonly<Record<string,
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     },
-    async killAndStart() {
-      await dev.kill();
-      dev = await startDev(folder);
+    async start() {
+      dev = await open(folder);
     },
     async close() {
       await dev.close();

@@ -1,13 +1,14 @@
 // packages/agent through kills of the whole process: each run goes on where it was.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { startAgent, type TestAgent } from '#test/setup/agent.ts';
+import { startAgentProcess, type KilledAgent } from '#test/setup/agent.ts';
 
-let agent: TestAgent;
+let agent: KilledAgent;
 
 before(async () => {
-  agent = await startAgent(`
+  agent = await startAgentProcess(`
     tools: [
+      { name: 'pay', description: 'Pays', approval: ({ euros }) => euros > 10, parameters: { type: 'object', properties: { euros: { type: 'number' } } }, execute: async ({ euros }, ctx) => { await effect(ctx.chatId, 'paid ' + euros, ctx.idempotencyKey); return 'paid'; } },
       { name: 'work', description: 'Works', parameters: { type: 'object' }, execute: async ({ n }, ctx) => { await effect(ctx.chatId, 'work ' + n, ctx.idempotencyKey); return 'worked ' + n; } },
     ],
   `);
@@ -59,4 +60,34 @@ test('after kill -9 while the model answers, it is asked again, and the user get
   await agent.killAndStart();
   await agent.idle('asked');
   assert.deepEqual([texts('asked'), agent.requests('asked').length], [['here I am'], 2]);
+});
+
+test('a call waits for approval across kill -9, and is made once', async () => {
+  agent.script('payer', (_request, count) =>
+    count === 0
+      ? {
+          calls: [
+            ['pay', { euros: 5 }],
+            ['pay', { euros: 50 }],
+            ['pay', { euros: 70 }],
+          ],
+        }
+      : 'ok',
+  );
+  await agent.say('payer', 'pay');
+  await agent.came(() => texts('payer').some((text) => text.includes('"euros":50')));
+  assert.deepEqual(texts('payer', 'effect'), ['paid 5']);
+  await agent.killAndStart();
+  assert.equal((await agent.workspace('payer'))!.approvals[0]!.id, '1.2');
+  assert.equal(await agent.command('approve', 'payer', '9.9'), 'Nothing waits for approval as "9.9".');
+  assert.equal(await agent.command('approve', 'payer', '1.2'), 'Approved: pay.');
+  await agent.came(() => texts('payer').some((text) => text.includes('"euros":70')));
+  assert.equal(await agent.command('deny', 'payer'), 'Denied: pay.');
+  const { messages, approvals } = await agent.idle('payer');
+  assert.deepEqual(texts('payer', 'effect'), ['paid 5', 'paid 50']);
+  assert.deepEqual(
+    messages.filter(({ role }) => role === 'tool').map(({ content }) => content),
+    ['paid', 'paid', 'Error: The user did not approve this call.'],
+  );
+  assert.deepEqual(approvals, []);
 });
