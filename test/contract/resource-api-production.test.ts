@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startResourceApi, type TestResourceApi } from '#test/setup/resource-api.ts';
-import { keepsToResourceApi } from './resource-api.ts';
+import { keepsToResourceApi, resourceProject } from './resource-api.ts';
 
 let it: TestResourceApi;
 before(async () => {
-  it = await startResourceApi();
+  it = await startResourceApi(resourceProject);
 });
 after(() => it.close());
 

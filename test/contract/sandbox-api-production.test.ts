@@ -3,12 +3,16 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startResourceApi, type TestResourceApi } from '#test/setup/resource-api.ts';
 import { until } from '#test/setup/until.ts';
-import { resourceProject } from './resource-api.ts';
 import { keepsToSandboxApi } from './sandbox-api.ts';
+
+const project = {
+  'platform.yaml': 'name: shop\nsandbox: {BOX: boxes}\n',
+  'src/index.ts': `export default { fetch: () => new Response('ok') };\n`,
+};
 
 let it: TestResourceApi;
 before(async () => {
-  it = await startResourceApi();
+  it = await startResourceApi(project, { stores: false });
 });
 after(() => it.close());
 
@@ -75,8 +79,8 @@ test('calls for sandboxes need their permission, and leave names, not commands; 
       ['data.sandbox.exec', 'sandbox BOX', { target: 'production', name: 'audited' }],
     ],
   );
-  const { 'src/index.ts': code, 'platform.yaml': yaml, ...files } = resourceProject;
-  const { status } = await it.all.deploy(it.projectId, { code: `${code}\n// preview`, yaml, files }, 'feature/Boxes');
+  const { 'src/index.ts': code, 'platform.yaml': yaml } = project;
+  const { status } = await it.all.deploy(it.projectId, { code: `${code}\n// preview`, yaml }, 'feature/Boxes');
   assert.equal(status, 'success');
   const preview = `${box}/exec?branch=${encodeURIComponent('feature/Boxes')}`;
   assert.equal((await it.ask('POST', preview, { command: 'ls' })).body.stdout, '');

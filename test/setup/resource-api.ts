@@ -1,8 +1,7 @@
-// The API over bindings as the control plane has it, over a platform that serves the project of the contract, with a
-// sandbox service.
+// The API over bindings as the control plane has it, over a platform that serves a project, with a sandbox service.
 import { createApi } from '#control/api/app.ts';
 import { openSandboxService } from '#control/process/sandbox-service.ts';
-import { resourceProject, type AskResourceApi } from '#test/contract/resource-api.ts';
+import type { AskResourceApi } from '#test/contract/resource-api.ts';
 import type { OpenResourceApi } from '#test/contract/sandbox-api.ts';
 import { createTestDatabase } from './postgres.ts';
 import { startReleaseControl, type ReleaseControl } from './release-control.ts';
@@ -23,15 +22,26 @@ export interface TestResourceApi {
   close(): Promise<void>;
 }
 
-/** Starts all of it, with the project deployed. */
-export async function startResourceApi(): Promise<TestResourceApi> {
-  const database = await createTestDatabase();
+/**
+ * Starts all of it, with the project of the files deployed.
+ *
+ * @param options `stores`: what bindings of the project need; default true.
+ */
+export async function startResourceApi(
+  project: Readonly<Record<'src/index.ts' | 'platform.yaml', string> & Record<string, string>>,
+  { stores = true }: { readonly stores?: boolean } = {},
+): Promise<TestResourceApi> {
+  const database = stores ? await createTestDatabase() : null;
   const service = await startTestSandboxService();
   const hop = openSandboxService(service.address, 'https://*.apps.example.net')!;
   const environment = { DELIVERY_RETRIES: '1', DELIVERY_BACKOFF_MS: '1', DELIVERY_BACKOFF_MS_MAX: '1' };
-  const all = await startReleaseControl(environment, { sandboxes: hop }, { postgres: database });
+  const all = await startReleaseControl(
+    environment,
+    { sandboxes: hop },
+    database === null ? { databases: false } : { postgres: database },
+  );
   const projectId = await all.project('shop');
-  const { 'src/index.ts': code, 'platform.yaml': yaml, ...files } = resourceProject;
+  const { 'src/index.ts': code, 'platform.yaml': yaml, ...files } = project;
   const { status, error_message: reason } = await all.deploy(projectId, { code, yaml, files });
   if (status !== 'success') throw new Error(reason ?? status);
   const api = createApi();
@@ -70,7 +80,7 @@ export async function startResourceApi(): Promise<TestResourceApi> {
       await all.close();
       await hop.close();
       await service.close();
-      await database.close();
+      await database?.close();
     },
   };
 }

@@ -30,16 +30,27 @@ export interface TestUser {
   close(): Promise<void>;
 }
 
-/** Starts all of it, with the project of the files deployed. */
-export async function startUser(files: Readonly<Record<string, string>>): Promise<TestUser> {
+/**
+ * Starts all of it, with the project of the files deployed.
+ *
+ * @param options `stores`: what bindings of the project need; default true.
+ */
+export async function startUser(
+  files: Readonly<Record<string, string>>,
+  { stores = true }: { readonly stores?: boolean } = {},
+): Promise<TestUser> {
   const [home, folder] = ['home-', 'project-'].map((name) => mkdtempSync(path.join(tmpdir(), name))) as [
     string,
     string,
   ];
-  const database = await createTestDatabase();
+  const database = stores ? await createTestDatabase() : null;
   const service = await startTestSandboxService();
   const hop = openSandboxService(service.address, 'https://*.apps.example.net')!;
-  const all = await startReleaseControl({}, { sandboxes: hop }, { postgres: database });
+  const all = await startReleaseControl(
+    {},
+    { sandboxes: hop },
+    database === null ? { databases: false } : { postgres: database },
+  );
   const api = createApi();
   const server = await serveApi({
     port: 0,
@@ -75,7 +86,7 @@ export async function startUser(files: Readonly<Record<string, string>>): Promis
       await all.close();
       await hop.close();
       await service.close();
-      await database.close();
+      await database?.close();
       for (const one of [home, folder]) rmSync(one, { recursive: true });
     },
   };

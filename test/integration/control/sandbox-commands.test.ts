@@ -12,10 +12,13 @@ import { recordingShell } from '#test/unit/cli/shell-double.ts';
 
 let user: TestUser;
 before(async () => {
-  user = await startUser({
-    'platform.yaml': 'name: shop\nsandbox: { BOX: boxes }\n',
-    'src/index.ts': 'export default { fetch: () => new Response() };\n',
-  });
+  user = await startUser(
+    {
+      'platform.yaml': 'name: shop\nsandbox: { BOX: boxes }\n',
+      'src/index.ts': 'export default { fetch: () => new Response() };\n',
+    },
+    { stores: false },
+  );
 });
 after(() => user.close());
 
