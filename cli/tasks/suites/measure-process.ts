@@ -1,6 +1,7 @@
 // Measures what a test process used: user and system time of itself and of all processes below it. run-files.ts has
 // each test process import this module. Linux only; elsewhere the time of the process alone.
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
 import path from 'node:path';
 import { root } from '../processes.ts';
 
@@ -19,8 +20,20 @@ const place = process.env[MEASURES_VARIABLE];
 // Only in the process of a test file, not in what it starts.
 delete process.env[MEASURES_VARIABLE];
 const entry = process.argv[1] ?? '';
-if (place !== undefined && /\.test\.m?[jt]s$/.test(entry))
+if (place !== undefined && /\.test\.m?[jt]s$/.test(entry)) {
   process.on('exit', () => writeMeasure({ file: path.relative(root, entry), cpuSeconds: usedSeconds() }));
+  // Behind the listeners of node:test, whatever it registers until then.
+  process.on('beforeExit', () => process.off('exit', leave).on('exit', leave));
+}
+
+/**
+ * Ends a process whose tests are over as `process.exit()` does: without taking its environment apart, where a late
+ * weak reference of isolated-vm may find no environment and abort. What is written to pipes has been written.
+ */
+function leave(): void {
+  flushCompileCache();
+  (process as unknown as { reallyExit(code: number): never }).reallyExit(Number(process.exitCode ?? 0));
+}
 
 /** Writes a measure for run-files.ts; nothing where nobody asked for it. */
 export function writeMeasure(measure: Measure): void {
