@@ -111,8 +111,8 @@ export interface AiModel {
 
 /** How a call is made. */
 export interface AiOptions {
-  /** Ends the call, and the provider's work on it. */
-  signal?: AbortSignal;
+  /** Ends the call, and the provider's work on it. Default: `request.signal`; null: nothing ends it. */
+  signal?: AbortSignal | null;
   /** How long a provider may take to begin its answer. */
   timeoutMs?: number;
   /** Models that are tried in turn where the first one fails. */

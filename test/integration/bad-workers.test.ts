@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { request } from 'node:http';
-import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { startHandler, type TestHandler } from '#test/setup/handler.ts';
 
@@ -217,21 +215,6 @@ test('more requests of one deployment than allowed are refused, and the rest is 
   assert.equal(refused[0]?.headers['retry-after'], '1');
   assert.equal((refused.at(0)?.json() as { code: string } | undefined)?.code, 'overloaded');
   assert.equal(answers.filter(({ status }) => status === 504).length, 20);
-});
-
-test('a client that goes away ends its request', async () => {
-  const sent = request({ host: '127.0.0.1', port: handler.port, path: '/slow', headers: { host: 'bad.localhost' } });
-  sent.on('error', () => {});
-  const seen = handler.requests.length;
-  sent.end();
-  await once(sent, 'socket');
-  const socket = sent.socket;
-  if (socket?.connecting) await once(socket, 'connect');
-  while (handler.handler.load === 0) await new Promise((resolve) => setImmediate(resolve));
-  sent.destroy();
-  while (handler.requests.length === seen) await new Promise((resolve) => setImmediate(resolve));
-  assert.equal(handler.requests.at(-1)?.outcome.kind, 'failed');
-  assert.equal((handler.requests.at(-1)?.outcome as { code: string } | undefined)?.code, 'client_gone');
 });
 
 test('a content-length that is no number is not sent, and the log says so', async () => {

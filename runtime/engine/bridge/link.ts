@@ -185,6 +185,12 @@ export class Link implements CallScope {
     this.#send(toGuest.abort, id, JSON.stringify(failure));
   }
 
+  /** The client of an invocation is gone, with what it had still to send. */
+  clientGone(id: number, failure: Failure): void {
+    this.breakBody(id, failure);
+    this.#send(toGuest.clientGone, id, JSON.stringify(failure));
+  }
+
   /** The host has spent so much CPU for an invocation, of the budget it has now. */
   reportHostCpu(id: number, cpuMs: number): void {
     this.#send(toGuest.hostCpu, id, cpuMs);

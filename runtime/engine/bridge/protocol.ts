@@ -56,6 +56,8 @@ export const toGuest = {
   timers: 't',
   /** invocation id, JSON failure: nobody waits for the answer any more. */
   abort: 'a',
+  /** invocation id, JSON failure: its client is gone. It runs on, and its answer goes nowhere. */
+  clientGone: 'g',
   /** invocation id, CPU ms that the host has spent for it: its own code has so much less of its budget. */
   hostCpu: 'z',
   /** socket id, part: text is a text message, bytes a binary one. */
@@ -80,7 +82,7 @@ export const toHost = {
   socketClose: 'w',
   /** socket id, bytes of messages that were delivered. */
   socketCredit: 'j',
-  /** invocation id, JSON failure: it ends without a response. */
+  /** invocation id, JSON failure, `1` when the invocation is over with it: there is no response. */
   failed: 'F',
   /** invocation id: a request that came to an isolate after a breach, and has not run in it. */
   unstarted: 'u',

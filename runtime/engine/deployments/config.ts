@@ -6,7 +6,7 @@ import type { WorkerText } from '#core/worker-text.ts';
 import type { HostFunctions } from '../bridge/host-calls.ts';
 import type { HostMemory } from '../bridge/host-memory.ts';
 import type { Exchange } from '../http/listener.ts';
-import type { AnyInvocation } from '../invocation/invocation.ts';
+import type { AnyInvocation, HttpInvocation } from '../invocation/invocation.ts';
 import type { LogLine } from '../invocation/log.ts';
 import type { Outcome } from '../invocation/outcome.ts';
 import type { DeploymentCounters, EngineCounters } from '../metrics/counters.ts';
@@ -55,6 +55,8 @@ export interface ServedDeployment {
   readonly openSockets: { count: number };
   /** Ends an invocation: the response where none is out yet, the log, the record. */
   end(invocation: AnyInvocation, outcome: Outcome, now?: number): void;
+  /** Answers a request whose handler failed, and whose other work goes on. */
+  answerFailed(invocation: HttpInvocation, outcome: Outcome & { kind: 'failed' }): void;
   log(level: LogLine['level'], text: string, invocation: AnyInvocation | null): void;
   /** Runs an invocation again that lost its isolate before it had any effect. */
   restart(invocation: AnyInvocation): void;

@@ -282,13 +282,13 @@ export class Deployment implements ServedDeployment {
   /** Ends an invocation: the response where none is out yet, the log, the record. */
   end(invocation: AnyInvocation, ending: Outcome, now = performance.now()): void {
     if (invocation.phase === 'over') return;
-    let outcome = ending;
+    let outcome: Outcome = invocation.failure ?? ending;
     let method = '';
     let target = '';
     let requestId = '';
     if (isHttp(invocation)) {
       ({ method, target, requestId } = invocation.answer);
-      if (outcome.kind === 'failed') this.#endFailed(invocation, outcome);
+      if (outcome.kind === 'failed' && invocation.failure === null) this.#endFailed(invocation, outcome);
       invocation.close();
     } else {
       invocation.close();
@@ -324,9 +324,16 @@ export class Deployment implements ServedDeployment {
     });
   }
 
+  /** Answers a request whose handler failed, and whose other work goes on. */
+  answerFailed(invocation: HttpInvocation, outcome: Outcome & { kind: 'failed' }): void {
+    this.#endFailed(invocation, outcome);
+    invocation.failure = outcome;
+    invocation.phase = 'answered';
+  }
+
   #endFailed(invocation: HttpInvocation, outcome: Outcome & { kind: 'failed' }): void {
     const exchange = invocation.answer;
-    if (invocation.phase === 'answered') {
+    if (invocation.phase === 'answered' && !invocation.isClientGone) {
       exchange.destroy();
       return;
     }

@@ -56,6 +56,10 @@ export class Dispatch {
   /** @param body of a request: null without one, undefined when it streams in. */
   send(invocation: AnyInvocation, body: Part | null | undefined): void {
     if (invocation.phase === 'over') return;
+    if (invocation.isClientGone) {
+      this.#deployment.end(invocation, failed('client_gone'));
+      return;
+    }
     const id = this.#running.add(invocation);
     invocation.id = id;
     invocation.phase = 'running';
@@ -105,9 +109,12 @@ export class Dispatch {
         case toHost.upgrade:
           this.#responses.upgrade(reader);
           break;
-        case toHost.failed:
-          this.#failed(reader.number(), reader.json() as Failure);
+        case toHost.failed: {
+          const id = reader.number();
+          const failure = reader.json() as Failure;
+          this.#failed(id, failure, reader.field() === '1');
           break;
+        }
         case toHost.unstarted: {
           const id = reader.number();
           if (this.#isolate.isCondemned) this.#running.restart(id, 0);
@@ -176,7 +183,8 @@ export class Dispatch {
     if (isOver) this.#running.end(id, ok);
   }
 
-  #failed(id: number, failure: Failure): void {
+  /** @param isOver nothing else follows. */
+  #failed(id: number, failure: Failure, isOver: boolean): void {
     const invocation = this.#running.get(id);
     if (invocation === undefined) return;
     const outcome = toOutcome(failure);
@@ -188,10 +196,13 @@ export class Dispatch {
         this.#parts.passThrough(invocation.answer, this.#deployment.config)
       ) {
         invocation.phase = 'answered';
+        if (isOver) this.#running.end(id, ok);
         return;
       }
     } else this.#deployment.log('error', errorMessage(outcome.code, outcome.details), invocation);
-    this.#running.end(id, outcome);
+    // An event begins again: what it left to `waitUntil` is not waited for.
+    if (isOver || !isHttp(invocation)) this.#running.end(id, outcome);
+    else this.#running.fail(invocation, outcome);
   }
 
   #log(id: number, level: string, text: string): void {

@@ -57,6 +57,13 @@ export class Responses {
   ): void {
     this.#running.unanswered = 0;
     const { id, answer: exchange } = invocation;
+    if (invocation.isClientGone) {
+      invocation.phase = 'answered';
+      this.#running.breakBody(id);
+      if (body === undefined) this.#refuseStream(id);
+      if (isOver) this.#running.end(id, ok);
+      return;
+    }
     invocation.status = status;
     try {
       if (body !== undefined) {
@@ -123,6 +130,10 @@ export class Responses {
     const headerBlock = reader.part(reader.field()) as string;
     const invocation = this.#running.get(id);
     if (invocation === undefined || !isHttp(invocation)) return;
+    if (invocation.isClientGone) {
+      this.#running.endNow(invocation, failed('client_gone'), '');
+      return;
+    }
     const { answer: exchange } = invocation;
     invocation.status = 101;
     try {

@@ -19,6 +19,12 @@ const BODY_GONE: Failure = {
   message: 'The request body can no longer be read: its response is out',
 };
 
+const CLIENT_GONE: Failure = {
+  code: 'client_gone',
+  name: 'AbortError',
+  message: errorMessage('client_gone'),
+};
+
 const NEVER_ENDS = "The response's body can never end: nothing it waits for is pending";
 
 export class RunningInvocations {
@@ -113,13 +119,20 @@ export class RunningInvocations {
     const invocation = this.#running.remove(id);
     if (invocation === undefined) return;
     this.breakBody(id);
-    this.#ended.push({ invocation, outcome });
+    const isUnheard = outcome.kind === 'ok' && invocation.isClientGone;
+    this.#ended.push({ invocation, outcome: isUnheard ? failed('client_gone') : outcome });
     if (outcome.kind === 'ok') this.#link.closeSockets(1001, '', id);
     else {
       const reason = errorMessage(outcome.code, outcome.details).slice(0, 100);
       this.#link.closeSockets(outcome.code === 'isolate_replaced' ? 1012 : 1011, reason, id);
     }
     this.socketClosed(invocation);
+  }
+
+  /** Its client is told why there is no response; what it gave to `waitUntil` goes on. */
+  fail(invocation: HttpInvocation, outcome: Failed): void {
+    this.#deployment.answerFailed(invocation, outcome);
+    this.breakBody(invocation.id);
   }
 
   /** Ends an invocation from outside, whatever its code does. */
@@ -138,18 +151,18 @@ export class RunningInvocations {
     }
   }
 
-  /** Its client is gone. What `waitUntil` was given goes on where the response is on its way already. */
+  /**
+   * Its client is gone: `request.signal` fires, a streamed response is cancelled, and the handler runs on to its end,
+   * with what it gives to `waitUntil`.
+   */
   clientGone(invocation: HttpInvocation): void {
-    const { id } = invocation;
-    if (invocation.phase !== 'running') {
-      this.#link.cancelStream(id);
-      return;
-    }
-    this.#running.remove(id);
-    this.#link.closeSockets(1001, '', id);
-    this.#link.abort(id, { code: 'client_gone', name: 'AbortError', message: errorMessage('client_gone') });
-    this.#deployment.end(invocation, failed('client_gone'));
-    this.#onEnded();
+    const { id, phase } = invocation;
+    if (phase === 'over') return;
+    if (phase !== 'answered') invocation.isClientGone = true;
+    // One that is about to run in another isolate is found there.
+    if (this.#running.get(id) !== invocation) return;
+    this.#link.clientGone(id, CLIENT_GONE);
+    if (phase === 'answered') this.#link.cancelStream(id);
   }
 
   /**
@@ -160,6 +173,10 @@ export class RunningInvocations {
   restart(id: number, counted: 0 | 1): void {
     const invocation = this.#running.get(id);
     if (invocation === undefined) return;
+    if (invocation.isClientGone) {
+      this.end(id, failed('client_gone'));
+      return;
+    }
     if (!mayRestart(invocation)) {
       this.end(id, failed('isolate_replaced', { reason: 'another request used up its CPU budget' }));
       return;

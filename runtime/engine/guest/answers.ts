@@ -121,8 +121,10 @@ function answerWithSocket(invocation: GuestInvocation, socket: unknown, headerBl
 export function fail(invocation: GuestInvocation, failure: Failure): void {
   if (invocation.answered) return;
   invocation.answered = true;
-  send(toHost.failed, invocation.id, toJson(invocation.passThrough ? { ...failure, passThrough: true } : failure));
-  if (invocation.waiting === 0) finish(invocation);
+  const said = invocation.passThrough ? { ...failure, passThrough: true } : failure;
+  const isOver = invocation.waiting === 0;
+  send(toHost.failed, invocation.id, toJson(said), isOver ? '1' : '');
+  if (isOver) closeInvocation(invocation);
 }
 
 /** `waitUntil` of the invocation whose code runs. */

@@ -231,6 +231,16 @@ function read(reader: RecordReader): void {
         finish(invocation);
         break;
       }
+      case toGuest.clientGone: {
+        const invocation = findInvocation(reader.number());
+        const failure = reader.json() as Failure;
+        if (invocation === null) break;
+        touch(invocation);
+        enterContext(invocation);
+        invocation.abort(abortReason(failure));
+        enterContext(undefined);
+        break;
+      }
       default:
         throw new Error(`Unknown record ${letter}`);
     }

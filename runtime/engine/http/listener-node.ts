@@ -16,7 +16,7 @@ import {
   refuseConnection,
   type ConnectedSocket,
 } from './node-connections.ts';
-import { NodeExchange, type NodeListenerState } from './node-exchange.ts';
+import { watchHandshake, NodeExchange, type NodeListenerState } from './node-exchange.ts';
 
 // Not imported: that would load Node's HTTP client as well (docs/decisions/31-load-on-first-use.md).
 const http = process.getBuiltinModule('node:http');
@@ -211,6 +211,7 @@ function acceptHandshake(
   response.on('finish', () => socket.destroySoon());
   const onDrain = (): void => void response.emit('drain');
   socket.on('drain', onDrain);
+  watchHandshake(socket);
   accept(state, request, response, false, first);
 }
 

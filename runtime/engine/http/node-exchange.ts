@@ -303,6 +303,7 @@ export class NodeExchange implements Exchange {
     this.#state = ENDED;
     this.#leaveConnection();
     this.#connection.upgraded = true;
+    socket.off('readable', seeEnd).off('end', goWithClient);
     const upgrader = this.#listener.upgrader!;
     const wire = upgrader.upgrade(this.headerBlock, socket, this.upgradeHead, head, events);
     if (wire === null) {
@@ -426,6 +427,22 @@ export class NodeExchange implements Exchange {
 }
 
 const CLOSED_WIRE: SocketWire = { send() {}, close() {}, pause() {}, resume() {}, bufferedBytes: 0 };
+
+/**
+ * While a handshake waits for its answer nobody reads its connection, and only a reader sees that its client has gone.
+ * What the client sends early stays where it is.
+ */
+export function watchHandshake(socket: Socket): void {
+  socket.on('readable', seeEnd).on('end', goWithClient);
+}
+
+function seeEnd(this: Socket): void {
+  if (this.readableLength === 0) this.read();
+}
+
+function goWithClient(this: Socket): void {
+  this.destroy();
+}
 
 function endSocket(socket: Socket): void {
   socket.destroySoon();

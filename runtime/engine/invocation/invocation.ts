@@ -7,6 +7,7 @@ import type { Delivery } from './delivery.ts';
 import { eventRecord } from './event-record.ts';
 import type { InvocationIds } from './invocation-id.ts';
 import type { InvocationSpans } from '../telemetry/invocation-spans.ts';
+import type { Outcome } from './outcome.ts';
 import { parseTraceparent, traceFrom, type TraceContext } from './trace.ts';
 
 /** How far an invocation is. `answered`: the response is out, `waitUntil` or its stream goes on. */
@@ -57,6 +58,10 @@ export class Invocation<Answer> {
   isCall = false;
   /** Its response is an open WebSocket: the wall limit begins when that is closed. */
   isSocketOpen = false;
+  /** Its client went before there was an answer: it runs on to its end, and what it answers goes nowhere. */
+  isClientGone = false;
+  /** Why it has no response, while its work goes on; null: none of that. */
+  failure: (Outcome & { kind: 'failed' }) | null = null;
   /** Of its trace; null: it is not sampled. */
   spans: InvocationSpans | null = null;
   /** From when its wall time counts, in ms of `performance.now()`. */

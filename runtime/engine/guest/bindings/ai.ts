@@ -46,7 +46,7 @@ Object.defineProperty(AiError.prototype, 'name', { value: 'AiError', configurabl
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
-export default function createAi({ createFetcher }: LazyParts): { create(name: string): object } {
+export default function createAi({ createFetcher, currentInvocation }: LazyParts): { create(name: string): object } {
   type Answer = Awaited<ReturnType<ReturnType<typeof createFetcher>['fetch']>>;
 
   async function ask(path: string, model: string, init: Fields): Promise<Answer> {
@@ -79,7 +79,8 @@ export default function createAi({ createFetcher }: LazyParts): { create(name: s
       method: 'POST',
       headers: { ...options?.extraHeaders, 'content-type': 'application/json', ...headersOf(options) },
       body: JSON.stringify(body),
-      signal: options?.signal ?? null,
+      // Words that nobody reads are not paid for.
+      signal: options?.signal === undefined ? (currentInvocation()?.signal() ?? null) : options.signal,
     });
     if (options?.returnRawResponse === true) return response;
     if (!response.ok) throw await refusalOf(response);
