@@ -106,6 +106,11 @@ export const errorTable = {
     blame: 'worker',
     message: '{what} was called after the invocation that owns it ended',
   },
+  no_invocation: {
+    status: 500,
+    blame: 'worker',
+    message: 'A binding or fetch was called at the top level of a module: call it in a handler',
+  },
   binding_not_found: { status: 500, blame: 'worker', message: 'The deployment declares no {kind} binding {binding}' },
   binding_unavailable: { status: 503, blame: 'platform', message: '{kind} bindings are not available: {reason}' },
   store_unavailable: {

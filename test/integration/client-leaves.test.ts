@@ -80,9 +80,14 @@ export default {
 };
 `;
 
+/** Calls the host before any request. */
+const early = `const told = fetch('http://app.localhost/').catch((error) => error.message);
+export default { fetch: async () => new Response(await told) };
+`;
+
 let handler: TestHandler;
 before(async () => {
-  handler = await startHandler({ app: worker });
+  handler = await startHandler({ app: worker, early });
 });
 after(() => handler.close());
 
@@ -173,4 +178,9 @@ test('a handler that throws loses nothing of what it gave to waitUntil, and its 
   assert.deepEqual(said('refuses'), ['begins', 'ends']);
   assert.equal(await endOf('refuses'), 'worker_threw');
   assert.deepEqual(said('refuses'), ['begins', 'ends', 'waited']);
+});
+
+test('what a module calls at its top level says that it is called there', async () => {
+  const { text } = await handler.fetch('early');
+  assert.equal(text, 'A binding or fetch was called at the top level of a module: call it in a handler');
 });

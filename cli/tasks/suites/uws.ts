@@ -3,7 +3,15 @@
 import { nodeFlags } from '#core/node-flags.mjs';
 import { root, runProgram } from '../processes.ts';
 
-const WORKERS = ['worker-basics', 'request-bodies', 'streamed-responses', 'fetched-bodies', 'websocket', 'bad-workers'];
+const WORKERS = [
+  'worker-basics',
+  'request-bodies',
+  'streamed-responses',
+  'fetched-bodies',
+  'websocket',
+  'bad-workers',
+  'client-leaves',
+];
 
 /** @param words `contract` or `workers`; none for both. */
 export async function run(words: readonly string[]): Promise<number> {

@@ -13,7 +13,7 @@ import { CpuAccounts } from './cpu-accounts.ts';
 import { Dispatch, type DispatchedIsolate } from './dispatch.ts';
 import { deathOf, endOfEvent } from './isolate-death.ts';
 import { RunningInvocations } from './running-invocations.ts';
-import { StrayOwner } from './stray-owner.ts';
+import { StrayBudget, StrayOwner } from './stray-owner.ts';
 import { WorkerStart } from './worker-start.ts';
 
 const HANDLES_MAX = 1000;
@@ -42,6 +42,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
   #accounts: CpuAccounts;
   #dispatch: Dispatch;
   /** Work of the host that is no invocation's. */
+  #topLevel: StrayOwner;
   #stray: StrayOwner;
   /** Entries since it was last trimmed, and invocations that ended in them. */
   uses = 0;
@@ -67,10 +68,12 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
       openSockets: deployment.openSockets,
       request: () => isolate.request(),
     });
-    this.#stray = new StrayOwner({
+    const budget = new StrayBudget({
       limitMs: () => (this.isStarting ? parts.limits.startupCpuMs : parts.limits.cpu.http[deployment.config.plan]),
       settled: (cpuMs) => parts.counters.chargeHost(null, cpuMs),
     });
+    this.#topLevel = new StrayOwner(budget, 'no_invocation');
+    this.#stray = new StrayOwner(budget, 'invocation_ended');
     this.#running = new RunningInvocations(deployment, parts.engineCounters, this.#link, () => this.#settle());
     this.#accounts = new CpuAccounts(deployment, parts, this.#running, this.#link);
     this.#dispatch = new Dispatch({
@@ -165,7 +168,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
 
   owner(id: number): CallOwner {
     const invocation = this.#running.get(id);
-    if (invocation === undefined) return this.#stray;
+    if (invocation === undefined) return id === 0 ? this.#topLevel : this.#stray;
     invocation.calls++;
     if (invocation.isSocketOpen) this.#accounts.renewNowAndThen(invocation);
     return invocation;

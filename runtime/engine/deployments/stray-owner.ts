@@ -13,10 +13,8 @@ interface StrayParts {
   readonly settled: (cpuMs: number) => void;
 }
 
-export class StrayOwner implements CallOwner {
-  readonly id = 0;
-  readonly trace = null;
-  readonly isOver = false;
+/** What strays of one isolate may use. */
+export class StrayBudget {
   #parts: StrayParts;
   #usedMs = 0;
   #from = 0;
@@ -25,7 +23,7 @@ export class StrayOwner implements CallOwner {
     this.#parts = parts;
   }
 
-  get cpuLeftMs(): number {
+  get leftMs(): number {
     const limitMs = this.#parts.limitMs();
     const now = performance.now();
     if (now - this.#from >= RENEWAL_MS) {
@@ -35,18 +33,44 @@ export class StrayOwner implements CallOwner {
     return limitMs === 0 ? Number.POSITIVE_INFINITY : limitMs - this.#usedMs;
   }
 
-  reserveCpu(cpuMs: number): void {
-    if (cpuMs > this.cpuLeftMs) throw new PlatformError('invocation_ended', { what: 'Work of the host' });
+  reserve(cpuMs: number): void {
     this.#usedMs += cpuMs;
   }
 
-  settleCpu(reservedMs: number, usedMs: number): void {
+  settle(reservedMs: number, usedMs: number): void {
     this.#usedMs += usedMs - reservedMs;
     this.#parts.settled(usedMs);
   }
+}
+
+export class StrayOwner implements CallOwner {
+  readonly id = 0;
+  readonly trace = null;
+  readonly isOver = false;
+  #budget: StrayBudget;
+  #refusal: 'no_invocation' | 'invocation_ended';
+
+  /** @param refusal of what only an invocation may do. */
+  constructor(budget: StrayBudget, refusal: 'no_invocation' | 'invocation_ended') {
+    this.#budget = budget;
+    this.#refusal = refusal;
+  }
+
+  get cpuLeftMs(): number {
+    return this.#budget.leftMs;
+  }
+
+  reserveCpu(cpuMs: number): void {
+    if (cpuMs > this.cpuLeftMs) throw new PlatformError('invocation_ended', { what: 'Work of the host' });
+    this.#budget.reserve(cpuMs);
+  }
+
+  settleCpu(reservedMs: number, usedMs: number): void {
+    this.#budget.settle(reservedMs, usedMs);
+  }
 
   countSubrequest(): void {
-    throw new PlatformError('invocation_ended', { what: 'fetch' });
+    throw new PlatformError(this.#refusal, { what: 'A binding or fetch' });
   }
 
   host(): null {
