@@ -1,6 +1,7 @@
 // All tables of ours out of a database, in one snapshot of it, in the form of COPY: it moves between servers of
 // different versions, and nobody waits for it. Called by operations/backup/; load.ts puts them back.
 import type { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import { findLedger } from './ledger.ts';
 import { readMigrations } from './migrate.ts';
 import type { Sql } from './sql.ts';
@@ -78,7 +79,18 @@ export function dumpTables(
         await reading.unsafe(`SET TRANSACTION SNAPSHOT '${exported!.id}'`);
         await reading`SET LOCAL statement_timeout = 0`;
         const rows: Readable = await reading.unsafe(`COPY ${source} TO STDOUT`).readable();
-        await keep({ name, columns, ...(isParted && { partitions: bounds }) }, rows);
+        try {
+          await keep(
+            { name, columns, ...(isParted && { partitions: bounds }) },
+            rows.iterator({ destroyOnReturn: false }),
+          );
+        } finally {
+          // No other query goes before the last row has come.
+          await finished(rows.resume()).catch(() => {});
+          // The client stops listening to the server while the stream is full, until that asks for more. With its last
+          // row it may be full, and asks no more: nobody would hear that the transaction has ended.
+          rows._read(0);
+        }
       });
     }
     const sequences = await snapshot<{ name: string; last: number }[]>`
