@@ -12,7 +12,7 @@ import { dearFiles, FILE_CPU_SECONDS_MAX, rungOf } from '#test/suites.ts';
 import { root } from '../processes.ts';
 import { costOf, readCosts, recordCosts } from './costs.ts';
 import { groupsOf } from './groups.ts';
-import { MEASURES_VARIABLE, readMeasures, type Measure } from './measure-process.ts';
+import { MEASURES_VARIABLE, readMeasures, usedSeconds, type Measure } from './measure-process.ts';
 
 /**
  * No process waits for ever, also on a machine with other work. Not a forced exit: a process that is made to exit loses
@@ -39,6 +39,7 @@ async function main(words: readonly string[]): Promise<void> {
   process.env[MEASURES_VARIABLE] = path.join(scratch, 'measures');
   const groups = writeGroups(files, (file) => costOf(costs, file));
   const failed = new Set<string>();
+  const durations = new Map<string, number>();
   const stream = run({
     files: groups.map(({ entry }) => path.join(root, entry)),
     cwd: root,
@@ -55,11 +56,12 @@ async function main(words: readonly string[]): Promise<void> {
       else if (members.includes(name)) failed.add(name);
     }
   });
-  stream.on('test:summary', ({ file, success }) => {
+  stream.on('test:summary', ({ file, success, duration_ms: ms }) => {
     if (file === undefined) {
       if (!success) process.exitCode = 1;
       return;
     }
+    durations.set(path.relative(root, file), ms);
     const group = groups.find(({ entry }) => entry === path.relative(root, file));
     if (success || group === undefined) return;
     // The suites of a group said which of its files failed, before its process ended.
@@ -68,12 +70,27 @@ async function main(words: readonly string[]): Promise<void> {
   stream.once('end', () => {
     if (failures !== undefined) appendFileSync(failures, [...failed, ''].join('\n'));
     const measures = readMeasures(path.join(scratch, 'measures'));
-    if (process.env['TEST_RECORD'] === '1') recordCosts(measures);
+    if (process.env['TEST_RECORD'] === '1') recordCosts(withShared(measures, durations));
     setImmediate(() => process.stdout.write(dearest(measures)));
     rmSync(scratch, { recursive: true, force: true });
   });
   const reporter = await loadReporter(option('test-reporter') ?? 'spec');
   stream.compose(reporter).pipe(process.stdout);
+}
+
+/**
+ * Files of slow suites with what they share: what this process started for all of them, such as a browser and a
+ * platform, worked for each as long as that took.
+ */
+function withShared(measures: readonly Measure[], durations: ReadonlyMap<string, number>): readonly Measure[] {
+  const isSlow = ({ file }: Measure): boolean => durations.has(file) && rungOf(file) !== 'quick';
+  if (!measures.every(isSlow)) return measures;
+  const all = measures.reduce((sum, { file }) => sum + durations.get(file)!, 0);
+  const shared = usedSeconds() - measures.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0);
+  return measures.map(({ file, cpuSeconds }) => ({
+    file,
+    cpuSeconds: cpuSeconds + (shared * durations.get(file)!) / all,
+  }));
 }
 
 /** The files that the list names. */
