@@ -3,22 +3,22 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, afterEach, before, test } from 'node:test';
 import { createProject } from '#packages/create/project.ts';
-import { settled, startDashboard, type PlatformDashboard } from '#test/setup/dashboard-browser.ts';
 import { send } from '#test/setup/send.ts';
+import { openSharedDashboard, type SharedDashboard } from '#test/setup/shared-dashboard.ts';
 import type { Json } from '#test/setup/whole-platform.ts';
 
 const root = path.join(import.meta.dirname, '../..');
-let dashboard: PlatformDashboard;
+let dashboard: SharedDashboard;
 let organization: Json;
 
 before(async () => {
-  dashboard = await startDashboard({ AI_PROVIDER_MOCK_KIND: 'mock', AI_AUTO: 'mock/echo' });
-  const { platform } = dashboard;
-  [organization] = (await platform.call('GET', '/user')).organizations;
-  await platform.call('POST', '/projects', { name: 'shop', organizationId: organization.id });
+  dashboard = await openSharedDashboard('ai');
+  ({ organization } = dashboard);
+  await dashboard.platform.call('POST', '/projects', { name: 'ai-shop', organizationId: organization.id });
 });
+afterEach(() => dashboard?.closePages());
 after(() => dashboard?.close());
 
 const chat = (key: string, body: object): Promise<Response> =>
@@ -127,12 +127,7 @@ test('a run of an agent is shown as what it said and did, and its calls lead to 
   );
   assert.equal(status, 200, text);
   const page = await dashboard.visit('/projects/bot/jobs/agents/PLATFORM_AGENT_WORKFLOW');
-  const completed = page.getByRole('row', { name: /Completed/ });
-  while ((await completed.count()) === 0) {
-    await page.reload();
-    await settled(page);
-  }
-  await completed.click();
+  await page.getByRole('row', { name: /Completed/ }).click();
   const timeline = page.getByRole('dialog').getByRole('list', { name: 'Timeline' });
   await timeline.getByText(/^The tool says: [1-6]$/).waitFor();
   const tool = timeline.locator('details');
@@ -154,7 +149,7 @@ test('a run of an agent is shown as what it said and did, and its calls lead to 
 
 test('the pages of AI fit each width and theme', async () => {
   await dashboard.inspect('organization-ai', `/orgs/${organization.slug}/ai`);
-  await dashboard.inspect('project-ai', '/projects/shop/ai');
+  await dashboard.inspect('project-ai', '/projects/ai-shop/ai');
 });
 
 test('no page complained', () => {

@@ -3,33 +3,24 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
-import {
-  deliveredOnce,
-  fillBindings,
-  taskProject,
-  testBindingTasks,
-  type TaskPlace,
-} from '#test/setup/binding-tasks.ts';
+import { after, afterEach, before, test } from 'node:test';
+import { fillBindings, taskProject, testBindingTasks, type TaskPlace } from '#test/setup/binding-tasks.ts';
 import { send } from '#test/setup/handler.ts';
-import { startDashboard, type PlatformDashboard } from '#test/setup/dashboard-browser.ts';
-import type { Json } from '#test/setup/whole-platform.ts';
+import { openSharedDashboard, type SharedDashboard } from '#test/setup/shared-dashboard.ts';
 
-let dashboard: PlatformDashboard;
+let dashboard: SharedDashboard;
 let place: TaskPlace;
 
 before(async () => {
-  dashboard = await startDashboard(deliveredOnce);
-  const { platform } = dashboard;
+  dashboard = await openSharedDashboard('bindings');
+  const { platform, organization } = dashboard;
   const folder = path.join(platform.folder, 'shop');
   for (const [file, text] of Object.entries({ ...taskProject, 'package.json': '{"type":"module"}' })) {
     mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
     writeFileSync(path.join(folder, file), text);
   }
   await platform.cli(folder, 'deploy');
-  const [organization] = (await platform.call('GET', '/user')).organizations;
-  const { items } = await platform.call('GET', `/orgs/${organization.id}/projects`);
-  const { id } = (items as Json[]).find(({ name }) => name === 'shop');
+  const [{ id }] = (await platform.call('GET', `/orgs/${organization.id}/projects`)).items;
   place = {
     dashboard,
     ask: (method, at, body) => platform.call(method, `/projects/${id}${at}`, body),
@@ -46,6 +37,7 @@ before(async () => {
   };
   await fillBindings(place);
 });
+afterEach(() => dashboard?.closePages());
 after(() => dashboard?.close());
 
 for (const [name, at] of [

@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
-import { openBrowser, type BrowserPage } from '#test/setup/browser.ts';
 import { chromium } from '#cli/tasks/chromium.ts';
+import { openAppPage, type AppPage } from '#test/setup/dashboard-browser.ts';
 import { startDev, type TestDev } from '#test/setup/dev.ts';
 import { chunkOf } from '#test/setup/model-provider.ts';
 
@@ -19,7 +19,7 @@ const options = { skip: chromium === null && 'Chromium is not installed' };
 const provider = createServer();
 let folder: string;
 let dev: TestDev;
-let page: BrowserPage;
+let opened: AppPage;
 
 before(async () => {
   if (chromium === null) return;
@@ -30,13 +30,13 @@ before(async () => {
   const url = `http://127.0.0.1:${(provider.address() as AddressInfo).port}/v1`;
   await writeFile(join(folder, '.env'), `AI_PROVIDER_UP_KIND=openai\nAI_PROVIDER_UP_URL=${url}\nAI_AUTO=up/one\n`);
   dev = await startDev(folder);
-  page = await openBrowser(chromium);
-  await page.open(`http://localhost:${dev.port}/`);
+  opened = await openAppPage();
+  await opened.page.goto(`http://localhost:${dev.port}/`);
 });
 after(async () => {
   if (chromium === null) return;
-  await page.close();
-  await dev.close();
+  await opened?.close();
+  await dev?.close();
   provider.closeAllConnections();
   provider.close();
   await rm(folder, { recursive: true, force: true });
@@ -45,15 +45,17 @@ after(async () => {
 /** Says something on the page; resolves with what the provider is asked, and its answer to come. */
 async function say(text: string): Promise<[messages: unknown, response: ServerResponse]> {
   const asked = once(provider, 'request') as Promise<[IncomingMessage, ServerResponse]>;
-  await page.type('question', text);
-  await page.press('Send');
+  await opened.page.getByLabel('Message').fill(text);
+  await opened.page.getByRole('button', { name: 'Send', exact: true }).click();
   const [request, response] = await asked;
   return [((await json(request)) as { messages: unknown }).messages, response];
 }
 
-const shows = (text: string): Promise<void> =>
-  page.until(`document.querySelector('#messages').lastElementChild.textContent === ${JSON.stringify(text)}`);
-const isReady = (): Promise<void> => page.until(`!document.querySelector('#send').disabled`);
+const shows = (text: string): Promise<unknown> =>
+  opened.page.waitForFunction(
+    `document.querySelector('#messages').lastElementChild.textContent === ${JSON.stringify(text)}`,
+  );
+const isReady = (): Promise<void> => opened.page.locator('#send:enabled').waitFor();
 const frame = (delta: object, finish: string | null = null): string => `data: ${chunkOf(delta, finish)}\n\n`;
 
 test('an answer is on the page while the rest of it is still to come', options, async () => {
@@ -76,7 +78,7 @@ test('the model is sent the whole conversation, and a failure is said', options,
   ]);
   response.writeHead(400, { 'content-type': 'application/json' });
   response.end('{"error":{"message":"too long","type":"invalid_request_error","code":"context_length_exceeded"}}');
-  await page.until(`document.querySelector('#messages .error')?.textContent.includes('too long') === true`);
+  await opened.page.locator('#messages .error', { hasText: 'too long' }).waitFor();
   await isReady();
   const [again, third] = await say('Enfin');
   assert.deepEqual((again as object[]).at(-1), { role: 'user', content: 'Enfin' });
@@ -87,10 +89,10 @@ test('the model is sent the whole conversation, and a failure is said', options,
 });
 
 test('the page holds nothing of the gateway, and complains of nothing but what was refused', options, async () => {
-  const text = await page.evaluate<string>(`fetch('/chat.js').then((response) => response.text())`);
+  const text = await opened.page.evaluate<string>(`fetch('/chat.js').then((response) => response.text())`);
   assert.doesNotMatch(text, /pk_ai_|PLATFORM_AI/);
   assert.deepEqual(
-    page.complaints.filter((line) => !/\b500\b/.test(line)),
+    opened.complaints.filter((line) => !/\b500\b/.test(line)),
     [],
   );
 });

@@ -1,19 +1,22 @@
 // Deployments in the dashboard: why one failed, what a promote changes, every page at every width.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { assertAccessible, startDashboard, type PlatformDashboard } from '#test/setup/dashboard-browser.ts';
+import { after, afterEach, before, test } from 'node:test';
+import { assertAccessible } from '#test/setup/dashboard-browser.ts';
 import { makeShop, MARKUP, type Shop } from '#test/setup/dashboard-shop.ts';
+import { openSharedDashboard, type SharedDashboard } from '#test/setup/shared-dashboard.ts';
 
-let dashboard: PlatformDashboard;
+const PROJECT = 'pushed-shop';
+let dashboard: SharedDashboard;
 let shop: Shop;
 before(async () => {
-  dashboard = await startDashboard({ DB_MIGRATIONS_EXECUTOR: 'migrator' });
-  shop = await makeShop(dashboard.platform);
+  dashboard = await openSharedDashboard('deployments');
+  shop = await makeShop(dashboard, PROJECT);
 });
+afterEach(() => dashboard?.closePages());
 after(() => dashboard?.close());
 
 test('why the last deployment failed is in view on the overview, without a click', async () => {
-  const page = await dashboard.visit('/projects/shop');
+  const page = await dashboard.visit(`/projects/${PROJECT}`);
   const line = page
     .getByText("Cannot resolve './nowhere.ts'")
     .or(page.getByText('Cannot resolve "./nowhere.ts"'))
@@ -24,7 +27,7 @@ test('why the last deployment failed is in view on the overview, without a click
 });
 
 test('a deployment and a database show what the migrator applied, for whom, and with which result', async () => {
-  for (const at of [`/deployments/${shop.earlier}`, '/projects/shop/storage/databases/DB?view=migrations']) {
+  for (const at of [`/deployments/${shop.earlier}`, `/projects/${PROJECT}/storage/databases/DB?view=migrations`]) {
     const page = await dashboard.visit(at);
     const row = page.getByRole('table', { name: 'Migrations' }).getByRole('row', { name: /0001_orders\.sql/ });
     await row.getByText('Applied').waitFor();
@@ -63,7 +66,7 @@ test('a build log has its colours, readable in both themes, and its markup is te
   }));
   const body = lines.map((line) => `event: line\nid: ${line.seq}\ndata: ${JSON.stringify(line)}\n\n`).join('');
   for (const theme of ['light', 'dark'] as const) {
-    const page = await dashboard.visit('/projects/shop', { theme });
+    const page = await dashboard.visit(`/projects/${PROJECT}`, { theme });
     await page.route('**/api/deployments/*/logs*', (route) =>
       route.fulfill({ contentType: 'text/event-stream', body: `${body}event: end\ndata: {}\n\n` }),
     );
@@ -100,17 +103,17 @@ test('a promote says what it changes before it is done, and a rollback leads bac
   await back.getByRole('button', { name: 'Roll back to this' }).click();
   await back.getByRole('dialog').getByRole('button', { name: 'Roll back' }).click();
   await back.getByText('Rolled back').waitFor();
-  assert.equal((await dashboard.platform.open('shop')).text, 'two');
+  assert.equal((await dashboard.platform.open(PROJECT)).text, 'two');
 });
 
 test('what others wrote is text', async () => {
-  const page = await dashboard.visit('/projects/shop/deployments');
+  const page = await dashboard.visit(`/projects/${PROJECT}/deployments`);
   await page.getByRole('link', { name: MARKUP }).waitFor();
   assert.equal(await page.locator('main img').count(), 0);
 });
 
 test('a filter is in the address, and back leads to the list before', async () => {
-  const page = await dashboard.visit('/projects/shop/deployments');
+  const page = await dashboard.visit(`/projects/${PROJECT}/deployments`);
   await page.getByLabel('State').selectOption('failure');
   await page.waitForURL(/\?status=failure$/);
   await page
@@ -127,31 +130,28 @@ test('a filter is in the address, and back leads to the list before', async () =
 const LONG_NAME = 'a-name-as-long-as-forty-characters-can-b';
 
 test('a project with the longest name is made', async () => {
-  const { organizations } = await dashboard.platform.call('GET', '/user');
-  const made = await dashboard.platform.call('POST', '/projects', {
-    name: LONG_NAME,
-    organizationId: organizations[0].id,
-  });
+  const { platform, organization } = dashboard;
+  const made = await platform.call('POST', '/projects', { name: LONG_NAME, organizationId: organization.id });
   assert.equal(made.name, LONG_NAME);
 });
 
 for (const [name, address] of [
   ['projects', () => '/'],
   ['new-project', () => '/new'],
-  ['overview', () => '/projects/shop'],
+  ['overview', () => `/projects/${PROJECT}`],
   ['overview-empty', () => `/projects/${LONG_NAME}`],
-  ['deployments', () => '/projects/shop/deployments'],
-  ['previews', () => '/projects/shop/previews'],
+  ['deployments', () => `/projects/${PROJECT}/deployments`],
+  ['previews', () => `/projects/${PROJECT}/previews`],
   ['deployment-failed', () => `/deployments/${shop.failed}`],
   ['deployment-preview', () => `/deployments/${shop.preview}`],
-  ['database-migrations', () => '/projects/shop/storage/databases/DB?view=migrations'],
+  ['database-migrations', () => `/projects/${PROJECT}/storage/databases/DB?view=migrations`],
   ['not-found', () => '/deployments/d000000000000'],
 ] as const)
   test(`the page ${name} fits every width in both themes, without a serious fault`, () =>
     dashboard.inspect(name, address()));
 
 test('the command palette fits every width in both themes, without a serious fault', () =>
-  dashboard.inspect('palette', '/projects/shop', (page) =>
+  dashboard.inspect('palette', `/projects/${PROJECT}`, (page) =>
     page.keyboard.press('Control+k').then(() => page.getByRole('dialog').waitFor()),
   ));
 

@@ -2,16 +2,10 @@
 // row and change it, redrive a dead letter, run a workflow again from a step, send a request again.
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
-import { after, before, test } from 'node:test';
-import {
-  deliveredOnce,
-  fillBindings,
-  taskProject,
-  testBindingTasks,
-  type TaskPlace,
-} from '#test/setup/binding-tasks.ts';
+import { after, afterEach, before, test } from 'node:test';
+import { fillBindings, taskProject, testBindingTasks, type TaskPlace } from '#test/setup/binding-tasks.ts';
 import { openDashboardBrowser, type DashboardBrowser } from '#test/setup/dashboard-browser.ts';
-import { createDashboardProject } from '#test/setup/dashboard-project.ts';
+import { createDashboardProject, deliveredOnce } from '#test/setup/dashboard-project.ts';
 import { startDev, type TestDev } from '#test/setup/dev.ts';
 
 let folder: string;
@@ -50,6 +44,7 @@ before(async () => {
   for (const key of ['docs%2Freport.html', 'a%20long%20name.txt'])
     await fetch(`${base}/api/projects/shop/files/FILES/content?key=${key}`, { method: 'PUT', body: 'hello' });
 });
+afterEach(() => dashboard?.closePages());
 after(async () => {
   await dashboard?.close();
   await dev?.close();

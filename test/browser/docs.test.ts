@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, afterEach, before, test } from 'node:test';
 import { openLog } from '#core/log/log.ts';
 import { assertFits, openDashboardBrowser, settled, type DashboardBrowser } from '#test/setup/dashboard-browser.ts';
 import { docsFolder } from '#web/docs-site/folder.ts';
@@ -32,6 +32,7 @@ before(async () => {
   });
   docs = await openDashboardBrowser(`http://127.0.0.1:${server.port}`);
 });
+afterEach(() => docs?.closePages());
 after(async () => {
   await docs?.close();
   await server?.close();

@@ -1,35 +1,37 @@
 // Log drains, alerts and the collector in the dashboard, in Chromium: they are made by their forms, tried by their
 // buttons at a receiver on this machine, and their pages fit each width and theme.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { startDashboard, type PlatformDashboard } from '#test/setup/dashboard-browser.ts';
+import { after, afterEach, before, test } from 'node:test';
+import { openSharedDashboard, type SharedDashboard } from '#test/setup/shared-dashboard.ts';
 import { openHttpReceiver, type HttpReceiver } from '#test/setup/http-receiver.ts';
 import { until } from '#test/setup/until.ts';
 import type { Json } from '#test/setup/whole-platform.ts';
 
-let dashboard: PlatformDashboard;
+let dashboard: SharedDashboard;
 let receiver: HttpReceiver;
 let project: Json;
 
+const PROJECT = 'drained-shop';
+
 before(async () => {
-  dashboard = await startDashboard();
+  dashboard = await openSharedDashboard('drains');
   receiver = await openHttpReceiver();
-  const { platform } = dashboard;
-  const [organization] = (await platform.call('GET', '/user')).organizations;
-  project = await platform.call('POST', '/projects', { name: 'shop', organizationId: organization.id });
+  const { platform, organization } = dashboard;
+  project = await platform.call('POST', '/projects', { name: PROJECT, organizationId: organization.id });
   // The forms ask for public addresses alone.
   const target = { kind: 'http', url: `${receiver.url}/in`, headers: { authorization: 'Bearer t0p' } };
   await platform.call('POST', `/projects/${project.id}/drains`, { name: 'search', target, allowPrivate: true });
   const chat = { name: 'team', kind: 'slack', url: `${receiver.url}/hook`, allowPrivate: true };
   await platform.call('POST', `/projects/${project.id}/alert-channels`, chat);
 });
+afterEach(() => dashboard?.closePages());
 after(async () => {
   await dashboard?.close();
   await receiver?.goAway();
 });
 
 test('a drain is made by its form, and its keys are not shown again', async () => {
-  const page = await dashboard.visit('/projects/shop/settings/drains');
+  const page = await dashboard.visit(`/projects/${PROJECT}/settings/drains`);
   await page.getByRole('button', { name: 'New drain' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Name').fill('archive');
@@ -51,7 +53,7 @@ test('a drain is made by its form, and its keys are not shown again', async () =
 });
 
 test('a drain is tried by its button, and switched off', async () => {
-  const page = await dashboard.visit('/projects/shop/settings/drains');
+  const page = await dashboard.visit(`/projects/${PROJECT}/settings/drains`);
   await page.getByRole('button', { name: 'Actions for search' }).click();
   await page.getByRole('menuitem', { name: 'Send a test' }).click();
   await page.getByText('One line was sent, and taken').waitFor();
@@ -66,7 +68,7 @@ test('a drain is tried by its button, and switched off', async () => {
 });
 
 test('a rule is made by its form, and a channel tried by its button; the history says what came of it', async () => {
-  const page = await dashboard.visit('/projects/shop/settings/alerts');
+  const page = await dashboard.visit(`/projects/${PROJECT}/settings/alerts`);
   await page.getByRole('button', { name: 'New rule' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Name').fill('Too many errors');
@@ -89,7 +91,7 @@ test('a rule is made by its form, and a channel tried by its button; the history
   const before = receiver.received.length;
   await page.getByRole('button', { name: 'Send a test to team' }).click();
   await until(() => receiver.received.length > before);
-  assert.match((JSON.parse(receiver.received.at(-1)!.body) as Json).text, /^Test: team \(shop\)\n/);
+  assert.match((JSON.parse(receiver.received.at(-1)!.body) as Json).text, /^Test: team \(drained-shop\)\n/);
   await page.getByText('team: told').waitFor();
 });
 
@@ -119,7 +121,7 @@ test('a rule of certificates asks for days, and for no window and no end', async
 });
 
 test('a collector is set by its form, its headers are not shown, and it is removed unless that is undone', async () => {
-  const page = await dashboard.visit('/projects/shop/settings/collector');
+  const page = await dashboard.visit(`/projects/${PROJECT}/settings/collector`);
   await page.getByText('No collector yet').waitFor();
   await page.getByRole('button', { name: 'Set collector' }).click();
   const dialog = page.getByRole('dialog');
@@ -141,9 +143,9 @@ test('a collector is set by its form, its headers are not shown, and it is remov
 });
 
 const pages = [
-  ['settings-drains', '/projects/shop/settings/drains'],
-  ['settings-collector', '/projects/shop/settings/collector'],
-  ['settings-alerts', '/projects/shop/settings/alerts'],
+  ['settings-drains', `/projects/${PROJECT}/settings/drains`],
+  ['settings-collector', `/projects/${PROJECT}/settings/collector`],
+  ['settings-alerts', `/projects/${PROJECT}/settings/alerts`],
   ['operator-alerts', '/operator/alerts'],
 ] as const;
 for (const [name, at] of pages)

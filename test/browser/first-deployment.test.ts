@@ -2,14 +2,16 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, afterEach, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { settled, startDashboard, type PlatformDashboard } from '#test/setup/dashboard-browser.ts';
+import { settled } from '#test/setup/dashboard-browser.ts';
+import { openSharedDashboard, type SharedDashboard } from '#test/setup/shared-dashboard.ts';
 
-let dashboard: PlatformDashboard;
+let dashboard: SharedDashboard;
 before(async () => {
-  dashboard = await startDashboard();
+  dashboard = await openSharedDashboard('first-steps');
 });
+afterEach(() => dashboard?.closePages());
 after(() => dashboard?.close());
 
 test('from sign-in to a live deployment it takes three clicks and one command', async (context) => {
@@ -49,7 +51,7 @@ test('from sign-in to a live deployment it takes three clicks and one command', 
 });
 
 test('the first page is drawn from less than 200 KB of script', async (context) => {
-  const page = await dashboard.visit('/');
+  const page = await dashboard.visit('/', { alone: true });
   const [bytes, ms] = await page.evaluate(() => {
     const all = performance.getEntriesByType('resource') as unknown as { name: string; encodedBodySize: number }[];
     const scripts = all.filter(({ name }) => name.endsWith('.js'));
@@ -70,7 +72,7 @@ test('where the session has ended, signing in leads back to the same address', a
 });
 
 test('while the platform does not answer the page says so, and goes on by itself', async () => {
-  const page = await dashboard.visit('/projects/first-app');
+  const page = await dashboard.visit('/projects/first-app', { alone: true });
   const banner = page.getByText('The platform does not answer at the moment');
   await page.context().setOffline(true);
   await goTo(page, 'Deployments');

@@ -3,32 +3,29 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, afterEach, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { startDashboard, type PlatformDashboard } from '#test/setup/dashboard-browser.ts';
-import { startTestSandboxService, type TestSandboxService } from '#test/setup/sandbox-service.ts';
-import { until } from '#test/setup/until.ts';
+import { openSharedDashboard, type SharedDashboard } from '#test/setup/shared-dashboard.ts';
 import { eventually, type Json } from '#test/setup/whole-platform.ts';
 
-let service: TestSandboxService;
-let dashboard: PlatformDashboard;
+let dashboard: SharedDashboard;
 let organization: Json;
 let projectId: string;
 let deployment: string;
+
+const PROJECT = 'boxed-shop';
 
 const ask = (method: string, at: string, body?: unknown): Promise<Json> =>
   dashboard.platform.call(method, `/projects/${projectId}${at}`, body);
 
 before(async () => {
-  service = await startTestSandboxService();
-  const { url, token } = service.address;
-  dashboard = await startDashboard({ SANDBOX_URL: url, SANDBOX_AUTH_TOKEN: token });
+  dashboard = await openSharedDashboard('sandboxes');
   const { platform } = dashboard;
-  [organization] = (await platform.call('GET', '/user')).organizations;
-  ({ id: projectId } = await platform.call('POST', '/projects', { name: 'shop', organizationId: organization.id }));
-  const folder = path.join(platform.folder, 'shop');
+  ({ organization } = dashboard);
+  ({ id: projectId } = await platform.call('POST', '/projects', { name: PROJECT, organizationId: organization.id }));
+  const folder = path.join(platform.folder, PROJECT);
   mkdirSync(path.join(folder, 'src'), { recursive: true });
-  writeFileSync(path.join(folder, 'platform.yaml'), 'name: shop\nsandbox: { BOX: boxes }\n');
+  writeFileSync(path.join(folder, 'platform.yaml'), `name: ${PROJECT}\nsandbox: { BOX: boxes }\n`);
   writeFileSync(path.join(folder, 'src/index.ts'), "export default { fetch: () => new Response('one') };\n");
   await platform.git(folder, 'init', '-q', '-b', 'main');
   await platform.git(folder, 'add', '-A');
@@ -37,7 +34,7 @@ before(async () => {
     folder,
     'push',
     '-q',
-    `http://git:${platform.token}@127.0.0.1:${platform.ports.api}/git/shop.git`,
+    `http://git:${platform.token}@127.0.0.1:${platform.ports.api}/git/${PROJECT}.git`,
     'main',
   );
   const pushed = await eventually<Json>('The deployment', async () => {
@@ -48,16 +45,14 @@ before(async () => {
   assert.equal(ended.status, 'success', ended.errorMessage ?? '');
   deployment = ended.id;
 });
-after(async () => {
-  await dashboard?.close();
-  await service?.close();
-});
+afterEach(() => dashboard?.closePages());
+after(() => dashboard?.close());
 
-const LIST = '/projects/shop/storage/sandboxes/BOX';
+const LIST = `/projects/${PROJECT}/storage/sandboxes/BOX`;
 const says = (page: Page, text: string | RegExp) => page.getByText(text).first().waitFor();
 
 test('a project without sandboxes is told how one is made', async () => {
-  const page = await dashboard.visit('/projects/shop/storage');
+  const page = await dashboard.visit(`/projects/${PROJECT}/storage`);
   await says(page, 'No sandboxes yet');
   await says(page, "await env.BOX.get('user-1').exec('echo hello')");
 });
@@ -81,7 +76,7 @@ test('sandboxes are listed, found, suspended, resumed and destroyed', async () =
   await says(page, 'Destroy user-1?');
   await page.getByRole('button', { name: 'Destroy', exact: true }).click();
   await says(page, 'user-1 destroyed');
-  await until(async () => (await page.getByRole('row', { name: /user-1/ }).count()) === 0);
+  await page.getByRole('row', { name: /user-1/ }).waitFor({ state: 'detached' });
   assert.deepEqual(
     (await ask('GET', '/sandboxes/BOX')).items.map(({ id }: Json) => id),
     ['other', 'user-2'],

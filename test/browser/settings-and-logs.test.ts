@@ -4,12 +4,14 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, afterEach, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { settled, startDashboard, type PlatformDashboard } from '#test/setup/dashboard-browser.ts';
+import { settled } from '#test/setup/dashboard-browser.ts';
+import { openSharedDashboard, type SharedDashboard } from '#test/setup/shared-dashboard.ts';
 import { until } from '#test/setup/until.ts';
-import type { Json } from '#test/setup/whole-platform.ts';
+import { API_PAUSE_MS, eventually, type Json } from '#test/setup/whole-platform.ts';
 
+const PROJECT = 'settled-shop';
 const MARKUP = '<img src=x onerror=alert(1)>';
 const worker = `export default {
   async fetch(request) {
@@ -27,24 +29,23 @@ const worker = `export default {
   },
 };`;
 
-let dashboard: PlatformDashboard;
+let dashboard: SharedDashboard;
 let organization: Json;
 let project: Json;
 
 before(async () => {
-  dashboard = await startDashboard();
+  dashboard = await openSharedDashboard('settings');
   const { platform } = dashboard;
-  const folder = path.join(platform.folder, 'shop');
+  const folder = path.join(platform.folder, PROJECT);
   mkdirSync(path.join(folder, 'src'), { recursive: true });
   writeFileSync(path.join(folder, 'platform.yaml'), 'kind: worker\n');
-  writeFileSync(path.join(folder, 'package.json'), '{"name":"shop","type":"module"}');
+  writeFileSync(path.join(folder, 'package.json'), JSON.stringify({ name: PROJECT, type: 'module' }));
   writeFileSync(path.join(folder, 'src/index.js'), worker);
   await platform.cli(folder, 'deploy');
-  [organization] = (await platform.call('GET', '/user')).organizations;
-  const at = { id: organization.id };
-  [project] = (await platform.call('GET', `/orgs/${at.id}/projects`)).items;
+  ({ organization } = dashboard);
+  [project] = (await platform.call('GET', `/orgs/${organization.id}/projects`)).items;
   for (const asked of ['/', '/log', '/burn', '/throw', '/long', '/api/users/7', '/log'])
-    await visitWorker(platform.ports.handler, 'shop.localhost', asked);
+    await visitWorker(platform.ports.handler, `${PROJECT}.localhost`, asked);
   const variables = [
     { key: 'API_KEY', value: 'sk-123', kind: 'secret' },
     { key: 'GREETING', value: MARKUP, kind: 'plaintext' },
@@ -58,12 +59,17 @@ before(async () => {
   ];
   for (const body of variables) await platform.call('POST', `/environment-variables/${project.id}`, body);
   await platform.call('POST', `/projects/${project.id}/deploy-hooks`, { name: MARKUP, branch: 'main' });
-  await platform.call('POST', `/orgs/${at.id}/invitations`, { login: 'grace', role: 'member' });
+  await platform.call('POST', `/orgs/${organization.id}/invitations`, { login: 'grace', role: 'member' });
   const events = ['deployment.succeeded', 'deployment.failed'];
-  await platform.call('POST', `/orgs/${at.id}/webhooks`, { url: `https://example.com/${'hook/'.repeat(20)}`, events });
-  await until(async () => (await platform.call('GET', `/projects/${project.id}/usage`)).totals.invocations >= 7);
-  await until(async () => (await platform.call('GET', `/projects/${project.id}/logs`)).items.length >= 9);
+  await platform.call('POST', `/orgs/${organization.id}/webhooks`, {
+    url: `https://example.com/${'hook/'.repeat(20)}`,
+    events,
+  });
+  const ask = (what: string): Promise<Json> => platform.call('GET', `/projects/${project.id}/${what}`);
+  await eventually('The usage', async () => (await ask('usage')).totals.invocations >= 7, API_PAUSE_MS);
+  await eventually('The lines', async () => (await ask('logs')).items.length >= 9, API_PAUSE_MS);
 });
+afterEach(() => dashboard?.closePages());
 after(() => dashboard?.close());
 
 function visitWorker(port: number, host: string, at: string): Promise<void> {
@@ -79,7 +85,7 @@ function visitWorker(port: number, host: string, at: string): Promise<void> {
 const says = (page: Page, text: string | RegExp) => page.getByText(text).first().waitFor();
 
 test('a variable is added, and a .env text imported', async () => {
-  const page = await dashboard.visit('/projects/shop/settings/variables');
+  const page = await dashboard.visit(`/projects/${PROJECT}/settings/variables`);
   await page.getByRole('button', { name: 'New variable' }).click();
   await page.getByLabel('Name', { exact: true }).fill('DATABASE_URL');
   await page.getByLabel('Value', { exact: true }).fill('postgres://secret');
@@ -105,7 +111,7 @@ test('a variable is added, and a .env text imported', async () => {
 });
 
 test('a deletion can be undone', async () => {
-  const page = await dashboard.visit('/projects/shop/settings/variables');
+  const page = await dashboard.visit(`/projects/${PROJECT}/settings/variables`);
   await page.getByRole('button', { name: 'Actions for GREETING' }).click();
   await page.getByRole('menuitem', { name: 'Delete' }).click();
   await page.getByRole('cell', { name: 'GREETING', exact: true }).waitFor({ state: 'detached' });
@@ -114,7 +120,7 @@ test('a deletion can be undone', async () => {
 });
 
 test('a domain is added, and says which records to make', async () => {
-  const page = await dashboard.visit('/projects/shop/settings/domains');
+  const page = await dashboard.visit(`/projects/${PROJECT}/settings/domains`);
   await page.getByRole('button', { name: 'Add domain' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Domain').fill('no-dots');
@@ -158,18 +164,18 @@ test('a token is made, shown once, and revoked', async () => {
 });
 
 test('the invocation nearest to its budget is found, and its log', async () => {
-  const page = await dashboard.visit('/projects/shop/analytics');
+  const page = await dashboard.visit(`/projects/${PROJECT}/analytics`);
   const [first] = await page.getByRole('table', { name: 'Routes' }).getByRole('row').filter({ hasText: '/' }).all();
   assert.match(await first!.innerText(), /\/burn/);
   await first!.click();
   const worst = page.getByRole('table', { name: 'Costliest invocations' }).getByRole('link').first();
   await worst.click();
-  await page.waitForURL(/\/projects\/shop\/logs\?.*invocation=/);
+  await page.waitForURL(/\/projects\/settled-shop\/logs\?.*invocation=/);
   await page.getByRole('dialog').getByText('GET /burn').waitFor();
 });
 
 test('a line leads to its request, with its other lines; what it says is text', async () => {
-  const page = await dashboard.visit('/projects/shop/logs');
+  const page = await dashboard.visit(`/projects/${PROJECT}/logs`);
   await page.getByLabel('Search the text').fill('cart is empty');
   await page.waitForURL(/search=cart/);
   await page.getByRole('log').getByText('the cart is empty').first().click();
@@ -181,12 +187,12 @@ test('a line leads to its request, with its other lines; what it says is text', 
 });
 
 test('lines that come are shown while they are followed', async () => {
-  const page = await dashboard.visit('/projects/shop/logs?level=error');
+  const page = await dashboard.visit(`/projects/${PROJECT}/logs?level=error`);
   await page.getByRole('button', { name: 'Follow live' }).click();
   await says(page, 'Live');
   const count = () => page.getByRole('log').getByText('no such guest').count();
   const before = await count();
-  await visitWorker(dashboard.platform.ports.handler, 'shop.localhost', '/throw');
+  await visitWorker(dashboard.platform.ports.handler, `${PROJECT}.localhost`, '/throw');
   await until(async () => (await count()) > before);
 });
 
@@ -199,14 +205,14 @@ test('an operator starts a backup, and sees that it was made', async () => {
 });
 
 const pages: readonly (readonly [name: string, at: () => string])[] = [
-  ['settings-general', () => '/projects/shop/settings'],
-  ['settings-variables', () => '/projects/shop/settings/variables'],
-  ['settings-domains', () => '/projects/shop/settings/domains'],
-  ['settings-git', () => '/projects/shop/settings/git'],
-  ['settings-hooks', () => '/projects/shop/settings/hooks'],
-  ['analytics', () => '/projects/shop/analytics'],
-  ['logs', () => '/projects/shop/logs'],
-  ['requests', () => '/projects/shop/logs/requests'],
+  ['settings-general', () => `/projects/${PROJECT}/settings`],
+  ['settings-variables', () => `/projects/${PROJECT}/settings/variables`],
+  ['settings-domains', () => `/projects/${PROJECT}/settings/domains`],
+  ['settings-git', () => `/projects/${PROJECT}/settings/git`],
+  ['settings-hooks', () => `/projects/${PROJECT}/settings/hooks`],
+  ['analytics', () => `/projects/${PROJECT}/analytics`],
+  ['logs', () => `/projects/${PROJECT}/logs`],
+  ['requests', () => `/projects/${PROJECT}/logs/requests`],
   ['members', () => `/orgs/${organization.slug}`],
   ['organization-usage', () => `/orgs/${organization.slug}/usage`],
   ['organization-tokens', () => `/orgs/${organization.slug}/tokens`],

@@ -4,8 +4,7 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { openBrowser, type BrowserPage } from '#test/setup/browser.ts';
-import { chromium } from '#cli/tasks/chromium.ts';
+import { openAppPage, type AppPage } from '#test/setup/dashboard-browser.ts';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
 import { until } from '#test/setup/until.ts';
 
@@ -32,7 +31,7 @@ window.lazy = async () => (await import('/assets/lazy-GhIjKl0${version}.js')).ve
 document.body.dataset.ready = 'yes';`;
 
 let platform: TestPlatform;
-let browser: BrowserPage;
+let opened: AppPage;
 
 async function deploy(version: number): Promise<void> {
   await rm(join(platform.folder, 'sources/shop/main'), { recursive: true, force: true });
@@ -42,60 +41,60 @@ async function deploy(version: number): Promise<void> {
   });
   await platform.answers('shop', `{"version":${version}}`, `/__data-${version}.json`);
 }
+const evaluate = (expression: string): Promise<unknown> => opened.page.evaluate(expression);
 /** Waits for a page with this heading, whose script has run. A page that goes away meanwhile answers nothing. */
 const shows = async (heading: string): Promise<void> => {
   await until(async () => {
-    const shown = browser.evaluate('document.body.dataset.ready && document.querySelector("h1").textContent');
+    const shown = evaluate('document.body.dataset.ready && document.querySelector("h1").textContent');
     return (await shown.catch(() => null)) === heading;
   });
 };
 
 before(async () => {
-  assert.ok(chromium !== null, 'apt-get install chromium');
   platform = await startPlatform({});
-  browser = await openBrowser(chromium);
+  opened = await openAppPage();
 });
 after(async () => {
-  await browser?.close();
+  await opened?.close();
   await platform?.close();
 });
 
 test('an open page goes on with its deployment, its next page is of the live one', async () => {
   await deploy(1);
-  await browser.open(`http://shop.localhost:${platform.port}/`);
+  await opened.page.goto(`http://shop.localhost:${platform.port}/`);
   await shows('v1');
   await deploy(2);
-  assert.equal(await browser.evaluate('window.lazy()'), 1);
-  assert.equal(await browser.evaluate('window.data()'), 1);
-  assert.equal(await browser.evaluate('window.call()'), 'v1');
-  assert.deepEqual(browser.complaints, []);
+  assert.equal(await evaluate('window.lazy()'), 1);
+  assert.equal(await evaluate('window.data()'), 1);
+  assert.equal(await evaluate('window.call()'), 'v1');
+  assert.deepEqual(opened.complaints, []);
 
-  await browser.press('Again');
+  await opened.page.getByRole('link', { name: 'Again' }).click();
   await shows('v2');
-  assert.equal(await browser.evaluate('window.lazy()'), 2);
-  assert.equal(await browser.evaluate('window.data()'), 2);
-  assert.equal(await browser.evaluate('window.call()'), 'v2');
-  assert.deepEqual(browser.complaints, []);
+  assert.equal(await evaluate('window.lazy()'), 2);
+  assert.equal(await evaluate('window.data()'), 2);
+  assert.equal(await evaluate('window.call()'), 'v2');
+  assert.deepEqual(opened.complaints, []);
 });
 
 test('a form that an open page sends without scripts is taken by its deployment', async () => {
   await deploy(3);
-  await browser.press('Save');
+  await opened.page.getByRole('button', { name: 'Save' }).click();
   await shows('saved by v2');
-  assert.equal(await browser.evaluate('window.data()'), 2);
-  await browser.press('Again');
+  assert.equal(await evaluate('window.data()'), 2);
+  await opened.page.getByRole('link', { name: 'Again' }).click();
   await shows('v3');
 });
 
 test('a page of another tab keeps its scripts, although the cookie tells of a later page', async () => {
-  await browser.open(`http://shop.localhost:${platform.port}/`);
+  await opened.page.goto(`http://shop.localhost:${platform.port}/`);
   await shows('v3');
   await deploy(4);
   // What the other tab is answered with reaches the cookie of both.
-  await browser.evaluate(`new Promise((resolve) => {
+  await evaluate(`new Promise((resolve) => {
     const tab = window.open('/again');
     tab.addEventListener('load', () => resolve(tab.close()));
   })`);
-  assert.equal(await browser.evaluate('window.lazy()'), 3);
-  assert.deepEqual(browser.complaints, []);
+  assert.equal(await evaluate('window.lazy()'), 3);
+  assert.deepEqual(opened.complaints, []);
 });

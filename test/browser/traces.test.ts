@@ -5,11 +5,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
-import { startDashboard, type PlatformDashboard } from '#test/setup/dashboard-browser.ts';
-import { openOtlpReceiver, type OtlpReceiver } from '#test/setup/otlp-receiver.ts';
-import { until } from '#test/setup/until.ts';
-import { eventually, type Json } from '#test/setup/whole-platform.ts';
+import { after, afterEach, before, test } from 'node:test';
+import { openSharedDashboard, type SharedDashboard } from '#test/setup/shared-dashboard.ts';
+import { receivedAt } from '#test/setup/otlp-receiver.ts';
+import { API_PAUSE_MS, eventually, type Json } from '#test/setup/whole-platform.ts';
 
 const yaml = `
 queue: { MAIL: mail }
@@ -55,43 +54,41 @@ const tree: Readonly<Record<string, string | undefined>> = {
   'step save': 'workflow order',
 };
 
-let collector: OtlpReceiver;
+/** What those of them say. */
+const LINES = ['asked', 'letter <b>bold</b>', 'ordered', 'tick'];
+
+const PROJECT = 'traced-shop';
 let elsewhere: Server;
-let dashboard: PlatformDashboard;
+let dashboard: SharedDashboard;
 let project: Json;
 let trace: Json;
 
 before(async () => {
-  collector = await openOtlpReceiver();
   elsewhere = createServer((_, response) => response.end('here'));
   await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
-  dashboard = await startDashboard({
-    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-    WORKER_EGRESS_ALLOW: 'loopback',
-  });
-  const { platform } = dashboard;
-  const folder = path.join(platform.folder, 'shop');
+  dashboard = await openSharedDashboard('traces');
+  const { platform, organization } = dashboard;
+  const folder = path.join(platform.folder, PROJECT);
   mkdirSync(path.join(folder, 'src'), { recursive: true });
   writeFileSync(path.join(folder, 'platform.yaml'), `kind: worker\n${yaml}`);
-  writeFileSync(path.join(folder, 'package.json'), '{"name":"shop","type":"module"}');
+  writeFileSync(path.join(folder, 'package.json'), JSON.stringify({ name: PROJECT, type: 'module' }));
   const origin = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`;
   writeFileSync(path.join(folder, 'src/index.js'), worker(origin));
   await platform.cli(folder, 'deploy');
-  const [organization] = (await platform.call('GET', '/user')).organizations;
   [project] = (await platform.call('GET', `/orgs/${organization.id}/projects`)).items;
   await ask('/throw');
   assert.deepEqual(await ask('/shop'), { status: 200, text: 'sent' });
 });
+afterEach(() => dashboard?.closePages());
 after(async () => {
   await dashboard?.close();
-  await collector?.close();
   elsewhere?.close();
 });
 
 function ask(at: string): Promise<{ readonly status: number; readonly text: string }> {
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
   const { handler: port } = dashboard.platform.ports;
-  request({ host: '127.0.0.1', port, path: at, headers: { host: 'shop.localhost' } }, (response) => {
+  request({ host: '127.0.0.1', port, path: at, headers: { host: `${PROJECT}.localhost` } }, (response) => {
     let text = '';
     response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
     response.on('end', () => resolve({ status: response.statusCode!, text }));
@@ -112,43 +109,45 @@ function treeOf(
 test('it comes out of the API as one trace, with the lines of all that took part', async () => {
   const { platform } = dashboard;
   const path = `/projects/${project.id}/traces`;
-  trace = await eventually('The whole trace', async () => {
-    const { items } = await platform.call('GET', `${path}?route=/shop&status=2xx`);
-    if (items.length === 0) return null;
-    const read = await platform.call('GET', `${path}/${items[0].traceId}`);
-    const names = new Set(read.spans.map(({ name }: Json) => name));
-    return Object.keys(tree).every((name) => names.has(name)) && read;
-  });
+  trace = await eventually(
+    'The whole trace',
+    async () => {
+      const { items } = await platform.call('GET', `${path}?route=/shop&status=2xx`);
+      if (items.length === 0) return null;
+      const read = await platform.call('GET', `${path}/${items[0].traceId}`);
+      const names = new Set(read.spans.map(({ name }: Json) => name));
+      return Object.keys(tree).every((name) => names.has(name)) && read.lines.length === LINES.length && read;
+    },
+    API_PAUSE_MS,
+  );
   const { items } = await platform.call('GET', `${path}?route=/shop&status=2xx&msMin=0`);
   const [{ name, status, failures, spans }] = items;
   assert.deepEqual([name, status, failures, spans], ['GET /shop', 200, 0, trace.spans.length]);
   for (const narrowed of ['status=5xx&route=/shop', 'route=/other', 'msMin=100000', 'failed=true&route=/shop'])
     assert.deepEqual((await platform.call('GET', `${path}?${narrowed}`)).items, [], narrowed);
   assert.deepEqual(treeOf(trace.spans.map((span: Json) => ({ ...span, parent: span.parentId }))), tree);
-  assert.deepEqual(trace.lines.map(({ text }: Json) => text).toSorted(), [
-    'asked',
-    'letter <b>bold</b>',
-    'ordered',
-    'tick',
-  ]);
+  assert.deepEqual(trace.lines.map(({ text }: Json) => text).toSorted(), LINES);
 });
 
 test('it comes to the collector as the same trace, and everything that comes is OTLP', async () => {
-  const mine = await until(() => {
-    const spans = collector.spans.filter(({ traceId }) => traceId === trace.traceId);
-    return spans.length === trace.spans.length ? spans : null;
+  const { spans, problems } = await eventually('The same trace', async () => {
+    const received = await receivedAt(dashboard.collectorUrl);
+    const spans = received.spans.filter((_, at) => received.owners[at] === PROJECT);
+    const count = spans.filter(({ traceId }) => traceId === trace.traceId).length;
+    return count === trace.spans.length && { spans, problems: received.problems };
   });
-  assert.deepEqual(collector.problems, []);
+  const mine = spans.filter(({ traceId }) => traceId === trace.traceId);
+  assert.deepEqual(problems, []);
   assert.deepEqual(treeOf(mine.map((span) => ({ ...span, parent: span.parentSpanId }))), tree);
   // The root alone has no parent: whoever is named as one has come.
-  const ids = new Set(collector.spans.map(({ spanId }) => spanId));
-  for (const { name, parentSpanId } of collector.spans)
+  const ids = new Set(spans.map(({ spanId }) => spanId));
+  for (const { name, parentSpanId } of spans)
     assert.ok(parentSpanId === undefined || ids.has(parentSpanId), `the parent of ${name} is missing`);
   assert.equal(mine.filter(({ parentSpanId }) => parentSpanId === undefined).length, 1);
 });
 
 test('the dashboard shows it: in the list, its spans over time, one with what it says, its request and back', async () => {
-  const page = await dashboard.visit('/projects/shop/logs/traces');
+  const page = await dashboard.visit(`/projects/${PROJECT}/logs/traces`);
   await page.getByRole('link', { name: 'GET /throw' }).waitFor();
   await page.getByLabel('Ended').selectOption('2xx');
   await page.getByRole('link', { name: 'GET /throw' }).waitFor({ state: 'detached' });
@@ -172,28 +171,28 @@ test('the dashboard shows it: in the list, its spans over time, one with what it
 });
 
 test('a line leads to its trace', async () => {
-  const page = await dashboard.visit('/projects/shop/logs?search=tick');
+  const page = await dashboard.visit(`/projects/${PROJECT}/logs?search=tick`);
   await page.getByRole('log').getByText('tick').first().click();
   await page.getByRole('dialog').getByRole('link', { name: 'Its trace over time' }).click();
   await page.waitForURL(`**/logs/traces/${trace.traceId}`);
 });
 
 test('a trace that failed says where and why', async () => {
-  const page = await dashboard.visit('/projects/shop/logs/traces?outcome=failed');
+  const page = await dashboard.visit(`/projects/${PROJECT}/logs/traces?outcome=failed`);
   await page.getByRole('link', { name: 'GET /throw' }).click();
   await page.getByRole('list', { name: 'Spans' }).getByRole('button', { name: 'GET /throw' }).click();
   await page.getByRole('dialog').getByText('worker_threw: The worker threw: no such guest').waitFor();
 });
 
 test('a trace that is not kept is an error that says so', async () => {
-  const page = await dashboard.visit(`/projects/shop/logs/traces/${'1'.repeat(32)}`);
+  const page = await dashboard.visit(`/projects/${PROJECT}/logs/traces/${'1'.repeat(32)}`);
   await page.getByText('The trace could not be read').waitFor();
 });
 
 const pages: readonly (readonly [name: string, at: () => string])[] = [
-  ['traces', () => '/projects/shop/logs/traces'],
-  ['trace', () => `/projects/shop/logs/traces/${trace.traceId}`],
-  ['span', () => `/projects/shop/logs/traces/${trace.traceId}?span="${trace.spans[1].spanId}"`],
+  ['traces', () => `/projects/${PROJECT}/logs/traces`],
+  ['trace', () => `/projects/${PROJECT}/logs/traces/${trace.traceId}`],
+  ['span', () => `/projects/${PROJECT}/logs/traces/${trace.traceId}?span="${trace.spans[1].spanId}"`],
 ];
 for (const [name, at] of pages)
   test(`the page ${name} fits every screen, in both themes, without a serious fault for axe`, () =>

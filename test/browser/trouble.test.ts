@@ -1,27 +1,41 @@
 // A dashboard in trouble, in Chromium: the session ends in the middle, an upgrade takes its files away, the API starts
 // again, the API refuses what the page has shown, lists are very long.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, afterEach, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { settled, startDashboard, type PlatformDashboard } from '#test/setup/dashboard-browser.ts';
-import { until } from '#test/setup/until.ts';
-import type { Json } from '#test/setup/whole-platform.ts';
+import { openDashboardBrowser, settled, signIn, type DashboardBrowser } from '#test/setup/dashboard-browser.ts';
+import {
+  API_PAUSE_MS,
+  eventually,
+  startWholePlatform,
+  type Json,
+  type WholePlatform,
+} from '#test/setup/whole-platform.ts';
 
-let dashboard: PlatformDashboard;
+let platform: WholePlatform;
+let dashboard: DashboardBrowser;
 let organization: Json;
 before(async () => {
-  dashboard = await startDashboard();
-  [organization] = (await dashboard.platform.call('GET', '/user')).organizations;
+  // Of its own: nobody else has an API that starts again.
+  platform = await startWholePlatform({ HANDLER_SPARES: '0' });
+  const origin = `http://localhost:${platform.ports.ui}`;
+  await eventually('The dashboard', async () => (await fetch(origin)).ok);
+  dashboard = await openDashboardBrowser(origin, (page) => signIn(page, origin, platform.token));
+  [organization] = (await platform.call('GET', '/user')).organizations;
   for (const name of ['shop', 'blog'])
-    await dashboard.platform.call('POST', '/projects', { name, organizationId: organization.id });
+    await platform.call('POST', '/projects', { name, organizationId: organization.id });
 });
-after(() => dashboard?.close());
+afterEach(() => dashboard?.closePages());
+after(async () => {
+  await dashboard?.close();
+  await platform?.close();
+});
 
 const goTo = (page: Page, entry: string): Promise<void> =>
   page.getByRole('navigation').getByRole('link', { name: entry, exact: true }).first().click();
 
 test('a session that ends in the middle is said, what was typed stays, and signing in leads back', async () => {
-  const page = await dashboard.visit('/projects/shop/settings/variables');
+  const page = await dashboard.visit('/projects/shop/settings/variables', { alone: true });
   await page.getByRole('button', { name: 'New variable' }).first().click();
   await page.getByLabel('Name', { exact: true }).fill('KEPT');
   await page.getByLabel('Value', { exact: true }).fill('typed');
@@ -32,7 +46,7 @@ test('a session that ends in the middle is said, what was typed stays, and signi
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
   const banner = page.getByRole('status').filter({ hasText: 'Your session has ended' });
   await banner.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByLabel('Token').fill(dashboard.platform.token);
+  await page.getByLabel('Token').fill(platform.token);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.waitForURL(`${dashboard.origin}/projects/shop/settings/variables`);
   await settled(page);
@@ -52,29 +66,29 @@ test('where an upgrade took the files of a page away, it is loaded anew once, an
 });
 
 test('while the API starts again the page keeps what it shows, and goes on by itself', async () => {
-  const { platform } = dashboard;
   const page = await dashboard.visit('/projects/shop/settings/variables');
   const { services } = await platform.status();
   const { pid } = services.find((service: Json) => service.name === 'api');
   process.kill(pid, 'SIGKILL');
   await goTo(page, 'Deployments');
   await page.getByText('Nothing is deployed yet').waitFor();
-  await until(async () => {
+  const isBack = async (): Promise<boolean> => {
     const { services: now } = await platform.status();
     const found = now.find((service: Json) => service.name === 'api');
     return found.pid !== null && found.pid !== pid;
-  });
+  };
+  await eventually('Another API', isBack, API_PAUSE_MS);
   await page.getByText('The platform does not answer at the moment').waitFor({ state: 'detached' });
   await goTo(page, 'Settings');
   await page.getByRole('heading', { name: 'Build' }).waitFor();
 });
 
 test('a deletion that the API refuses is taken back, with the reason', async () => {
-  const { platform } = dashboard;
   const { items } = await platform.call('GET', `/orgs/${organization.id}/projects`);
   const { id } = items.find((project: Json) => project.name === 'shop');
   await platform.call('POST', `/environment-variables/${id}`, { key: 'STAYS', value: 'x', kind: 'plaintext' });
-  const page = await dashboard.visit('/projects/shop/settings/variables');
+  // Alone: the clock is its context's.
+  const page = await dashboard.visit('/projects/shop/settings/variables', { alone: true });
   await page.clock.install();
   await page.route('**/api/environment-variables/**', (route) =>
     route.request().method() === 'DELETE'
@@ -105,11 +119,12 @@ test('of a list of 100,000 entries a bounded number is in the page, and it goes 
   const last = page.getByText(`entry ${total - 1}.`).first();
   let most = 0;
   // What was at the end is not any more once the next page has come.
-  await until(async () => {
+  const isAtEnd = async (): Promise<boolean> => {
     await page.keyboard.press('End');
     most = Math.max(most, await rows.count());
     return last.isVisible();
-  });
+  };
+  await eventually('The last entry', isAtEnd, API_PAUSE_MS);
   assert.ok(most < 150, `${most} rows`);
   assert.equal(await page.getByRole('table').getAttribute('aria-rowcount'), String(total + 1));
 });

@@ -1,23 +1,46 @@
-// The dashboard of a whole platform in a real Chromium: signed in, at any width, in any theme, judged by axe. For
-// test/browser/. Screenshots go to DASHBOARD_SHOTS, a folder outside of the repository, where that is set.
+// A dashboard in the Chromium that the files of test/browser/ share (browser-suite.ts): signed in, at any width, in any
+// theme, judged by axe. Screenshots go to DASHBOARD_SHOTS, a folder outside of the repository, where that is set.
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { chromium as engine, type Browser, type BrowserContext, type Page } from 'playwright-core';
-import { buildDashboardSite } from '#web/build/dashboard-site.ts';
-import { windowlessChromium } from '#cli/tasks/chromium.ts';
-import { eventually, startWholePlatform, type WholePlatform } from './whole-platform.ts';
+import { chromium as engine, type Browser, type BrowserContext, type CDPSession, type Page } from 'playwright-core';
 
 export type Theme = 'light' | 'dark';
+type Width = keyof typeof HEIGHTS;
 
 // Functions that run in the page see it by this name.
 // oxlint-disable-next-line typescript/no-explicit-any -- the tests have no types of browsers
 declare const document: any, getComputedStyle: any;
 
-const HEIGHTS: Readonly<Record<number, number>> = { 1440: 900, 820: 1100, 390: 844 };
+const HEIGHTS = { 1440: 900, 820: 1100, 390: 844 } as const;
+/** What axe is asked for: everything, or the rules that depend on colours. */
+type Rules = 'all' | 'colors';
+/**
+ * In what a page is inspected: loaded once for each kind of device, since loading it for each look takes three times as
+ * long. One look differs from the next in one thing. Axe is asked for everything once a theme and once a device, of
+ * their other pairs for the colours.
+ */
+const LOOKS: readonly (readonly { readonly width: Width; readonly theme: Theme; readonly rules: Rules | null }[])[] = [
+  [
+    { width: 1440, theme: 'light', rules: 'all' },
+    { width: 1440, theme: 'dark', rules: 'colors' },
+    { width: 820, theme: 'dark', rules: null },
+    { width: 820, theme: 'light', rules: null },
+  ],
+  [
+    { width: 390, theme: 'light', rules: 'colors' },
+    { width: 390, theme: 'dark', rules: 'all' },
+  ],
+];
+const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** What is waited for comes on a busy machine as well. */
+const WAIT_MS = 120_000;
 const shots = process.env['DASHBOARD_SHOTS'] ?? null;
+
+/** Variable with the address of that Chromium. */
+export const chromiumVariable = 'TEST_CHROMIUM_URL';
 
 /** A browser on a dashboard. */
 export interface DashboardBrowser {
@@ -32,121 +55,157 @@ export interface DashboardBrowser {
    * Opens a path in a page of its own and waits until it has read what it shows.
    *
    * @param width 1440 by default; 390 is a phone.
+   * @param alone with cookies, a network and a cache of its own.
    */
-  visit(at: string, look?: { readonly width?: number; readonly theme?: Theme }): Promise<Page>;
+  visit(at: string, look?: { readonly width?: Width; readonly theme?: Theme; readonly alone?: boolean }): Promise<Page>;
   /** Looks at a path in each width and theme: takes a screenshot, asks whether it fits, and axe. */
   inspect(name: string, at: string, ready?: (page: Page) => Promise<void>): Promise<void>;
+  /** Closes what {@link visit} has opened: a page that is left open goes on asking. */
+  closePages(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** With the platform behind it. */
-export interface PlatformDashboard extends DashboardBrowser {
-  readonly platform: WholePlatform;
+/** Connects to the Chromium of the run. What was opened over a connection is closed with it. */
+async function connectChromium(): Promise<Browser> {
+  const address = process.env[chromiumVariable];
+  assert.ok(address !== undefined, 'Chromium is not installed: apt-get install chromium');
+  return engine.connect(address);
 }
 
-/** Starts a platform, a browser, and signs in as the first admin by the token of the first start. */
-export async function startDashboard(variables: Readonly<Record<string, string>> = {}): Promise<PlatformDashboard> {
-  // Built before, so that the platform has nothing to build beside.
-  await buildDashboardSite(process.env);
-  const platform = await startWholePlatform(variables);
-  const origin = `http://localhost:${platform.ports.ui}`;
-  await eventually('The dashboard', async () => (await fetch(origin)).ok);
-  const opened = await openDashboardBrowser(origin, (page) => signIn(page, origin, platform.token));
-  return {
-    ...opened,
-    platform,
-    async close() {
-      await opened.close();
-      await platform.close();
-    },
-  };
+/** A page of an app, in a context of its own. */
+export interface AppPage {
+  readonly page: Page;
+  /** Its errors. */
+  readonly complaints: string[];
+  close(): Promise<void>;
 }
 
-/** A browser on a dashboard that runs, such as that of `platform dev`. @param enter signs in, where that is needed. */
+/** Opens an empty page. */
+export async function openAppPage(): Promise<AppPage> {
+  const browser = await connectChromium();
+  const context = await browser.newContext();
+  context.setDefaultTimeout(WAIT_MS);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  keepComplaints(page, complaints);
+  return { page, complaints, close: () => browser.close() };
+}
+
+/** Keeps the errors of a page: uncaught, written to the console, refused by the policy. */
+function keepComplaints(page: Page, complaints: string[], ignored?: RegExp): void {
+  page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.message}`));
+  page.on('console', (message) => {
+    if (message.type() === 'error' && ignored?.test(message.text()) !== true)
+      complaints.push(`${page.url()}: ${message.text()}`);
+  });
+}
+
+/** A kind of device: pages are opened in its context. */
+interface Device {
+  readonly context: BrowserContext;
+  /** Shows what is inspected. It opens the others: they need no process of their own. */
+  readonly page: Page;
+}
+
+/** A browser on a dashboard that runs. @param enter signs in, where that is needed. */
 export async function openDashboardBrowser(
   origin: string,
   enter: (page: Page) => Promise<void> = () => Promise.resolve(),
 ): Promise<DashboardBrowser> {
-  assert.ok(windowlessChromium !== null, 'Chromium is not installed: apt-get install chromium');
-  const browser = await engine.launch({
-    executablePath: windowlessChromium,
-    args: ['--no-sandbox', '--disable-dev-shm-usage'],
-  });
+  const browser = await connectChromium();
   const complaints: string[] = [];
   const hosts = new Set<string>();
-  const contexts: BrowserContext[] = [];
+  const nothing = new URL('/nothing-to-see', origin).href;
   let state: Awaited<ReturnType<BrowserContext['storageState']>> | undefined;
 
-  const open = async ({ width = 1440, theme = 'light' as Theme } = {}): Promise<Page> => {
+  const openContext = async (width: Width): Promise<BrowserContext> => {
     const context = await browser.newContext({
-      viewport: { width, height: HEIGHTS[width] ?? 900 },
-      colorScheme: theme,
+      viewport: { width, height: HEIGHTS[width] },
+      colorScheme: 'light',
       reducedMotion: 'reduce',
       timezoneId: 'Europe/Berlin',
       ...(width < 500 && { hasTouch: true, isMobile: true, deviceScaleFactor: 2 }),
       ...(state !== undefined && { storageState: state }),
     });
-    contexts.push(context);
-    const page = await context.newPage();
+    context.setDefaultTimeout(WAIT_MS);
+    return context;
+  };
+  const watch = (page: Page): void => {
     page.on('request', (request) => {
       const { protocol, host } = new URL(request.url());
       if (protocol !== 'data:' && protocol !== 'blob:') hosts.add(host);
     });
-    page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.message}`));
-    page.on('console', (message) => {
-      // What the API refuses is the page's to show, and the tests' to look for.
-      if (message.type() === 'error' && !/Failed to load resource/.test(message.text()))
-        complaints.push(`${page.url()}: ${message.text()}`);
-    });
+    // What the API refuses is the page's to show, and the tests' to look for.
+    keepComplaints(page, complaints, /Failed to load resource/);
+  };
+  const openDevice = async (width: Width): Promise<Device> => {
+    const context = await openContext(width);
+    const page = await context.newPage();
+    watch(page);
+    await page.route(nothing, (route) => route.fulfill({ contentType: 'text/html', body: '<!doctype html>' }));
+    return { context, page };
+  };
+  const openPage = async ({ page: opener }: Device): Promise<Page> => {
+    // Nothing there asks for more meanwhile.
+    if (opener.url() !== nothing) await opener.goto(nothing);
+    const [page] = await Promise.all([opener.waitForEvent('popup'), opener.evaluate('void open()')]);
+    watch(page);
     return page;
   };
-
-  const first = await open();
-  await enter(first);
-  state = await first.context().storageState();
-  await first.context().close();
-
-  const visit: DashboardBrowser['visit'] = async (at, look) => {
-    const page = await open(look);
+  const goTo = async (page: Page, at: string): Promise<void> => {
     await page.goto(new URL(at, origin).href);
     await settled(page);
-    return page;
   };
+
+  const desk = await openDevice(1440);
+  await enter(desk.page);
+  state = await desk.context.storageState();
+  let phone: Device | undefined;
+  const deviceOf = async (width: Width): Promise<Device> => (width < 500 ? (phone ??= await openDevice(width)) : desk);
+  const opened: { close(): Promise<void> }[] = [];
   return {
     origin,
     browser,
     complaints,
     hosts,
-    visit,
+    async visit(at, { width = 1440, theme = 'light', alone = false } = {}) {
+      const device = alone ? await openDevice(width) : await deviceOf(width);
+      const page = await openPage(device);
+      opened.push(alone ? device.context : page);
+      if (theme !== 'light') await page.emulateMedia({ colorScheme: theme });
+      await goTo(page, at);
+      return page;
+    },
     async inspect(name, at, ready) {
-      // A page for each kind of device: loading it anew in each width and theme takes three times as long.
-      for (const widths of [[1440, 820], [390]]) {
-        const page = await visit(at, { width: widths[0]! });
-        await ready?.(page);
-        await settled(page);
+      for (const looks of LOOKS) {
+        const { page } = await deviceOf(looks[0]!.width);
         const colors: Partial<Record<Theme, string>> = {};
-        for (const width of widths) {
-          await page.setViewportSize({ width, height: HEIGHTS[width]! });
-          for (const theme of ['light', 'dark'] as const) {
-            await page.emulateMedia({ colorScheme: theme });
-            await drawn(page);
-            colors[theme] = await page.evaluate(() => getComputedStyle(document.body).color);
-            await assertFits(page, `${name} at ${width}, ${theme}`);
-            if (shots !== null) {
-              mkdirSync(shots, { recursive: true });
-              await page.screenshot({ path: path.join(shots, `${name}-${width}-${theme}.png`) });
-            }
-            if (width !== 820) await assertAccessible(page, `${name} at ${width}, ${theme}`);
+        let shown: Theme | null = null;
+        for (const [index, { width, theme, rules }] of looks.entries()) {
+          if (page.viewportSize()!.width !== width) await page.setViewportSize({ width, height: HEIGHTS[width] });
+          if (theme !== shown) await page.emulateMedia({ colorScheme: theme });
+          shown = theme;
+          if (index === 0) {
+            await goTo(page, at);
+            await ready?.(page);
+            await settled(page);
           }
+          await drawn(page);
+          colors[theme] = await page.evaluate(() => getComputedStyle(document.body).color);
+          await assertFits(page, `${name} at ${width}, ${theme}`);
+          if (shots !== null) {
+            mkdirSync(shots, { recursive: true });
+            await page.screenshot({ path: path.join(shots, `${name}-${width}-${theme}.png`) });
+          }
+          if (rules !== null) await assertAccessible(page, `${name} at ${width}, ${theme}`, rules);
         }
         assert.notEqual(colors.light, colors.dark, `${name} looks the same in both themes`);
-        await page.context().close();
       }
     },
-    async close() {
-      await Promise.all(contexts.map((context) => context.close()));
-      await browser.close();
+    async closePages() {
+      await Promise.all(opened.splice(0).map((one) => one.close()));
     },
+    close: () => browser.close(),
   };
 }
 
@@ -161,28 +220,31 @@ export async function signIn(page: Page, origin: string, token: string): Promise
 
 /** Nothing is being read any more: no placeholder is shown, the heading is there. */
 export async function settled(page: Page): Promise<void> {
-  // By its element: what is open over a page hides the rest of it from roles.
-  await page.locator('h1').first().waitFor();
-  await page.waitForFunction(() => document.querySelector('[role=status][aria-label=Loading]') === null);
-  // Its stylesheets too: what a test measures or photographs has their sizes.
-  await page.waitForFunction(() =>
-    [...document.querySelectorAll('link[rel=stylesheet]')].every(({ sheet }) => sheet !== null),
+  await page.waitForFunction(
+    () =>
+      // By its element: what is open over a page hides the rest of it from roles.
+      document.querySelector('h1')?.checkVisibility() === true &&
+      document.querySelector('[role=status][aria-label=Loading]') === null &&
+      // What a test measures or photographs has the sizes that stylesheets and fonts give it.
+      [...document.querySelectorAll('link[rel=stylesheet]')].every(({ sheet }) => sheet !== null) &&
+      document.fonts.status === 'loaded',
+    undefined,
+    // Not in each frame: that draws frames as long as it waits.
+    { polling: 50 },
   );
-  await page.evaluate(() => document.fonts.ready.then(() => undefined));
 }
 
 /** What changed is on the screen, and every transition of it has ended. */
 async function drawn(page: Page): Promise<void> {
-  await page.evaluate(
-    `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))`,
-  );
   // An element that is replaced on the way takes its transition with it.
   await page.evaluate(
-    `Promise.allSettled(
-      document
-        .getAnimations()
-        .filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity)
-        .map(({ finished }) => finished),
+    `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))).then(() =>
+      Promise.allSettled(
+        document
+          .getAnimations()
+          .filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity)
+          .map(({ finished }) => finished),
+      ),
     ).then(() => undefined)`,
   );
 }
@@ -194,20 +256,26 @@ export async function assertFits(page: Page, what: string): Promise<void> {
 }
 
 /** Axe finds no fault that is serious or worse. */
-export async function assertAccessible(page: Page, what: string): Promise<void> {
+export async function assertAccessible(page: Page, what: string, rules: Rules = 'all'): Promise<void> {
   // Over the protocol: the policy of the page lets no script in.
-  const session = await page.context().newCDPSession(page);
-  await session.send('Runtime.evaluate', { expression: axe });
-  const { result } = await session.send('Runtime.evaluate', {
-    expression: 'axe.run().then(({ violations }) => violations)',
-    awaitPromise: true,
-    returnByValue: true,
-  });
-  const found = (result.value as Violation[])
+  const session = sessions.get(page) ?? (await page.context().newCDPSession(page));
+  sessions.set(page, session);
+  const evaluate = async (expression: string): Promise<unknown> => {
+    const asked = { expression, awaitPromise: true, returnByValue: true };
+    return (await session.send('Runtime.evaluate', asked)).result.value;
+  };
+  if ((await evaluate('typeof axe')) === 'undefined') await evaluate(`${axe};0`);
+  const options = rules === 'all' ? {} : { runOnly: COLOR_RULES };
+  const found = (
+    (await evaluate(`axe.run(${JSON.stringify(options)}).then((found) => found.violations)`)) as Violation[]
+  )
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(describe).join(' | ')}`);
   assert.deepEqual(found, [], what);
 }
+
+/** To ask axe by; a page keeps it when it goes elsewhere. */
+const sessions = new WeakMap<Page, CDPSession>();
 
 interface Violation {
   readonly id: string;

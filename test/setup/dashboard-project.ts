@@ -18,6 +18,9 @@ cron:
   NIGHTLY: '0 3 1 1 *'
 `;
 
+/** Variables with which what cannot be delivered is a dead letter at once. */
+export const deliveredOnce = { DELIVERY_RETRIES: '1', DELIVERY_BACKOFF_MS: '1', DELIVERY_BACKOFF_MS_MAX: '1' };
+
 /** Writes it to a folder of its own. @param files besides platform.yaml, by path */
 export async function createDashboardProject(files: Readonly<Record<string, string>>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'platform-dashboard-'));

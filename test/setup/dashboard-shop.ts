@@ -2,7 +2,8 @@
 // production may not survive, and a last push that does not build. Pushed by Git, as people do.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { eventually, type Json, type WholePlatform } from './whole-platform.ts';
+import type { SharedDashboard } from './shared-dashboard.ts';
+import { eventually, type Json } from './whole-platform.ts';
 
 /** Its deployments, by what became of them. */
 export interface Shop {
@@ -17,20 +18,16 @@ export interface Shop {
 /** A subject that would be markup where it is not text. */
 export const MARKUP = '<img src=x onerror="document.title=1"> \u05e9\u05dc\u05d5\u05dd';
 
-/** Makes the project `shop`. */
-export async function makeShop(platform: WholePlatform): Promise<Shop> {
-  const { organizations } = await platform.call('GET', '/user');
-  const { id: projectId } = await platform.call('POST', '/projects', {
-    name: 'shop',
-    organizationId: organizations[0].id,
-  });
-  const folder = path.join(platform.folder, 'shop');
+/** Makes the project. */
+export async function makeShop({ platform, organization }: SharedDashboard, name: string): Promise<Shop> {
+  const { id: projectId } = await platform.call('POST', '/projects', { name, organizationId: organization.id });
+  const folder = path.join(platform.folder, name);
   const write = (file: string, text: string): void => {
     mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
     writeFileSync(path.join(folder, file), text);
   };
   const git = (...words: string[]) => platform.git(folder, ...words);
-  const remote = `http://git:${platform.token}@127.0.0.1:${platform.ports.api}/git/shop.git`;
+  const remote = `http://git:${platform.token}@127.0.0.1:${platform.ports.api}/git/${name}.git`;
   const push = async (branch: string, subject: string): Promise<string> => {
     await git('add', '-A');
     await git('commit', '-qm', subject);
@@ -42,7 +39,7 @@ export async function makeShop(platform: WholePlatform): Promise<Shop> {
     });
     return (await platform.ended(pushed.id)).id;
   };
-  write('platform.yaml', 'name: shop\ndb:\n  DB: orders\n');
+  write('platform.yaml', `name: ${name}\ndb:\n  DB: orders\n`);
   write('migrations/0001_orders.sql', 'CREATE TABLE orders (id INTEGER PRIMARY KEY, item TEXT);\n');
   write('src/index.ts', "export default { fetch: () => new Response('one') };\n");
   await git('init', '-q', '-b', 'main');

@@ -1,5 +1,6 @@
 // A collector for tests: takes `POST /v1/traces` on a real socket and checks every body against OTLP's protobuf mapping
-// to JSON: ids in hex, 64-bit numbers as texts, enums as numbers, no field that the messages do not have.
+// to JSON: ids in hex, 64-bit numbers as texts, enums as numbers, no field that the messages do not have. What came is
+// also told over HTTP, to tests of other processes.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -17,12 +18,18 @@ export interface OtlpSpan {
 }
 
 /** What came. */
-export interface OtlpReceiver {
-  readonly url: string;
+export interface Received {
   readonly spans: OtlpSpan[];
-  readonly services: Set<string>;
+  /** Whose each span is, in their order. */
+  readonly owners: string[];
   /** What was wrong with what came. */
   readonly problems: string[];
+}
+
+/** A collector. */
+export interface OtlpReceiver extends Received {
+  readonly url: string;
+  readonly services: Set<string>;
   readonly headers: Readonly<Record<string, unknown>>[];
   /** Statuses to answer the next requests with; 200 by default. */
   readonly answers: number[];
@@ -122,14 +129,24 @@ const request = message(
   ['resourceSpans'],
 );
 
+/** What a receiver of another process has got. @param url of it */
+export async function receivedAt(url: string): Promise<Received> {
+  return (await fetch(url)).json() as Promise<Received>;
+}
+
 /** Opens it on a free port of this machine. */
 export async function openOtlpReceiver(): Promise<OtlpReceiver> {
   const problems: string[] = [];
   const spans: OtlpSpan[] = [];
+  const owners: string[] = [];
   const services = new Set<string>();
   const headers: Readonly<Record<string, unknown>>[] = [];
   const answers: number[] = [];
   const server: Server = createServer((incoming, response) => {
+    if (incoming.method === 'GET') {
+      response.end(JSON.stringify({ spans, owners, problems }));
+      return;
+    }
     const chunks: Buffer[] = [];
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
     incoming.on('end', () => {
@@ -149,9 +166,11 @@ export async function openOtlpReceiver(): Promise<OtlpReceiver> {
     request(value, 'request', problems);
     for (const { resource, scopeSpans } of value.resourceSpans) {
       const service = resource.attributes.find(({ key }) => key === 'service.name');
-      services.add(String(service?.value['stringValue']));
+      const owner = String(service?.value['stringValue']);
+      services.add(owner);
       for (const { spans: some } of scopeSpans) {
         spans.push(...some);
+        owners.push(...some.map(() => owner));
         for (const { name, startTimeUnixNano: start, endTimeUnixNano: end } of some)
           if (BigInt(end) < BigInt(start)) problems.push(`${name} ends before it begins`);
       }
@@ -161,6 +180,7 @@ export async function openOtlpReceiver(): Promise<OtlpReceiver> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     spans,
+    owners,
     services,
     problems,
     headers,

@@ -14,6 +14,9 @@ import { freePort } from './free-port.ts';
 const runProgram = promisify(execFile);
 const launcher = path.join(import.meta.dirname, '../../cli/run.mjs');
 const WAIT_MS = 120_000;
+const PAUSE_MS = 20;
+/** Where the platform works on each look. */
+export const API_PAUSE_MS = 100;
 
 // oxlint-disable-next-line typescript/no-explicit-any -- whatever the API answers
 export type Json = any;
@@ -156,19 +159,28 @@ export function platformAt({
     },
     cli: (cwd, ...args) => runProgram(process.execPath, [launcher, ...args], { cwd, env: environment }),
     async ended(id) {
-      return eventually(`The end of ${id}`, async () => {
+      const look = async (): Promise<Json> => {
         const deployment = await platform.call('GET', `/deployments/${id}`);
         return ['success', 'failure', 'timeout', 'canceled'].includes(deployment.status) && deployment;
-      });
+      };
+      return eventually(`The end of ${id}`, look, API_PAUSE_MS);
     },
   };
   return platform;
 }
 
 /** Looks until there is something; what throws meanwhile is looked at again. @throws {Error} after two minutes. */
-export async function eventually<Found>(what: string, look: () => Promise<Found | null | false>): Promise<Found> {
+export async function eventually<Found>(
+  what: string,
+  look: () => Promise<Found | null | false>,
+  pauseMs = PAUSE_MS,
+): Promise<Found> {
   let trouble: unknown = null;
-  for (const end = Date.now() + WAIT_MS; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 20))) {
+  for (
+    const end = Date.now() + WAIT_MS;
+    Date.now() < end;
+    await new Promise((resolve) => setTimeout(resolve, pauseMs))
+  ) {
     try {
       const found = await look();
       if (found !== null && found !== false) return found;
