@@ -1,71 +1,37 @@
-// A backup of a data folder and a Postgres, and its restore elsewhere: everything is back, compared by hash.
+// A backup of a data folder and a Postgres, and its restore elsewhere: everything is back, compared by hash. Over
+// buckets: backup-buckets.test.ts.
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
-import {
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Readable } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
-import { openFilesDisk } from '#runtime/stores/files-disk.ts';
 import { BackupError } from '#operations/archive/backup-error.ts';
-import { backupRuns } from '#core/process/backup-runs.ts';
 import { runBackup } from '#operations/backup/run.ts';
-import { checkBackups } from '#operations/doctor/installation.ts';
-import { placesOf } from '#operations/places.ts';
-import { openBackupAt } from '#operations/restore/find.ts';
-import { restoreBackup } from '#operations/restore/restore.ts';
 import { openPostgres } from '#postgres/connection.ts';
 import { ownSchemas } from '#postgres/dump.ts';
 import { FORMER_LEDGER, LEDGER } from '#postgres/ledger.ts';
 import { migrate, readMigrations } from '#postgres/migrate.ts';
 import { openSql } from '#postgres/sql.ts';
-import { digestOfDatabase, digestOfFolder, fillDatabase, makeDataFolder } from '#test/setup/backups.ts';
+import {
+  expectRestoreGoesOn,
+  FOLDERS,
+  openBackupSource,
+  PASSPHRASE,
+  type BackupSource,
+} from '#test/setup/backup-runs.ts';
+import { digestOfDatabase, digestOfFolder, makeDataFolder } from '#test/setup/backups.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
-import { createSeededRandom } from '#test/setup/seeded-random.ts';
-import { startS3Server, variablesOf } from '#test/setup/s3-server.ts';
+import { createSeededRandom, fuzzRounds } from '#test/setup/seeded-random.ts';
 
-const PASSPHRASE = 'correct horse battery staple';
 /** Archives that are damaged. */
-const DAMAGES = Number(process.env['FUZZ_RUNS'] ?? 48);
-const FOLDERS = ['routes', 'artifacts', 'repositories', 'databases', 'files'];
-const work = mkdtempSync(path.join(tmpdir(), 'platform-backups-'));
-let folder: string;
-let source: Awaited<ReturnType<typeof createTestDatabase>>;
+const DAMAGES = fuzzRounds(24);
+let source: BackupSource;
+let { folder, work, backUp, restore } = {} as BackupSource;
 
 before(async () => {
-  folder = await makeDataFolder();
-  source = await createTestDatabase();
-  await fillDatabase(source.url);
+  source = await openBackupSource();
+  ({ folder, work, backUp, restore } = source);
 });
-after(async () => {
-  await source.close();
-  rmSync(work, { recursive: true, force: true });
-  rmSync(folder, { recursive: true, force: true });
-});
-
-const backUp = (out: string, more: Record<string, string> = {}) =>
-  runBackup({ folder, environment: { DATABASE_URL: source.url, ...more }, cwd: work, version: '0.1.0', out });
-
-async function restore(archive: string, to: string, url: string, more: Record<string, string> = {}, force = false) {
-  const environment = { DATABASE_URL: url, ...more };
-  const backup = await openBackupAt(archive, work, environment, more['BACKUP_PASSPHRASE'] ?? null);
-  try {
-    return await restoreBackup({ backup, places: placesOf(environment, to), force, withoutKeys: false });
-  } finally {
-    await backup.close();
-  }
-}
+after(() => source.close());
 
 test('an encrypted backup brings everything back, keys included, and only once without --force', async () => {
   const secret = { BACKUP_PASSPHRASE: PASSPHRASE };
@@ -205,47 +171,9 @@ test('a backup of older tables is restored and brought up to date; one of newer 
   }
 });
 
-test('a restore that is cut off at any step is ended by the same command, and what was there is whole beside it', async () => {
-  const { location } = await backUp('steps.tar', { BACKUP_PASSPHRASE: PASSPHRASE });
-  for (const step of ['verified', 'marked', 'cleared', 'files', 'tables']) {
-    const there = await makeDataFolder('what is there');
-    const elsewhere = path.join(there, 'db-storage');
-    renameSync(path.join(there, 'databases'), elsewhere);
-    const target = await createTestDatabase();
-    try {
-      const before = digestOfFolder(there, ['routes', 'artifacts', 'repositories', 'files', 'secrets']);
-      const databases = digestOfFolder(elsewhere, ['shop']);
-      const environment = { DATABASE_URL: target.url, DB_STORAGE_DIR: elsewhere, BACKUP_PASSPHRASE: PASSPHRASE };
-      const run = async (stopAt: string): Promise<string | null> => {
-        const backup = await openBackupAt(location, work, environment, PASSPHRASE);
-        const onStep = (at: string): void => {
-          if (at === stopAt) throw new Error('cut off');
-        };
-        const places = placesOf(environment, there);
-        try {
-          return (await restoreBackup({ backup, places, force: true, withoutKeys: false, onStep })).aside;
-        } finally {
-          await backup.close();
-        }
-      };
-      await assert.rejects(run(step), /cut off/, step);
-      assert.equal(existsSync(path.join(there, 'restore.json')), step !== 'verified', step);
-      const aside = (await run(''))!;
-      assert.deepEqual(
-        digestOfFolder(aside, ['routes', 'artifacts', 'repositories', 'files', 'secrets']),
-        before,
-        step,
-      );
-      assert.deepEqual(digestOfFolder(`${elsewhere}-${path.basename(aside)}`, ['shop']), databases, step);
-      const parts = ['routes', 'artifacts', 'repositories', 'files'];
-      assert.deepEqual(digestOfFolder(there, parts), digestOfFolder(folder, parts), step);
-      assert.deepEqual(await digestOfDatabase(target.url), await digestOfDatabase(source.url), step);
-    } finally {
-      await target.close();
-      rmSync(there, { recursive: true });
-    }
-  }
-});
+for (const step of ['marked', 'tables'] as const)
+  test(`a restore that is cut off behind "${step}" is ended by the same command, and what was there is whole beside it`, () =>
+    expectRestoreGoesOn(source, step));
 
 test('databases outside of the data folder are not replaced without --force', async () => {
   const { location } = await backUp('elsewhere.tar', { BACKUP_PASSPHRASE: PASSPHRASE });
@@ -260,104 +188,6 @@ test('databases outside of the data folder are not replaced without --force', as
     );
   } finally {
     await target.close();
-  }
-});
-
-test('a bucket gets what it lacks and no more; what no kept backup names goes, and any kept one is restored', async () => {
-  const s3 = await startS3Server();
-  const own = await makeDataFolder(randomBytes(1_000_000).toString('hex'));
-  const target = await createTestDatabase();
-  const bucket = { ...variablesOf(s3, 'BACKUP_S3'), BACKUP_PASSPHRASE: PASSPHRASE };
-  const environment = {
-    DATABASE_URL: source.url,
-    BACKUP_TARGET: 's3://files/of/platform',
-    BACKUP_KEEP: '2',
-    ...bucket,
-  };
-  const run = () => runBackup({ folder: own, environment, cwd: work, version: '0.1.0' });
-  try {
-    const first = await run();
-    const second = await run();
-    writeFileSync(path.join(own, 'routes/shop.json'), '{"version":2}');
-    const third = await run();
-    console.log(
-      `${first.bytes} bytes: the first backup writes ${first.writtenBytes}, one without a change ${second.writtenBytes}, one with another route ${third.writtenBytes}`,
-    );
-    assert.ok(first.writtenBytes > 1_000_000);
-    // The list of its parts, and no content.
-    assert.ok(second.writtenBytes < 10_000, `${second.writtenBytes}`);
-    assert.ok(third.writtenBytes < 11_000, `${third.writtenBytes}`);
-    assert.deepEqual(third.removed, [path.basename(first.location)]);
-    assert.deepEqual(
-      backupRuns(own).map(({ location, isRemoved }) => [location, isRemoved]),
-      [
-        [third.location, false],
-        [second.location, false],
-        [first.location, true],
-      ],
-    );
-    const to = path.join(work, 'of-a-bucket');
-    await assert.rejects(restore(first.location, to, target.url, bucket, true), /There is no backup/);
-    await restore(second.location, to, target.url, bucket, true);
-    assert.equal(readFileSync(path.join(to, 'routes/shop.json'), 'utf8'), '{"version":1,"vars":{"KEY":"v"}}');
-    await restore('s3://files/of/platform', to, target.url, bucket, true);
-    assert.deepEqual(digestOfFolder(to, FOLDERS), digestOfFolder(own, FOLDERS));
-    await assert.rejects(
-      runBackup({
-        folder: own,
-        environment: { ...environment, BACKUP_S3_ENDPOINT: 'http://127.0.0.1:1' },
-        cwd: work,
-        version: '0.1.0',
-      }),
-      { name: 'BackupError', reason: 'failed' },
-    );
-    assert.match(
-      checkBackups(environment, own, Date.now()).message,
-      /^The last backup failed \(s3:\/\/files\/of\/platform cannot be used: .*; the last good one is 0 h old$/,
-    );
-  } finally {
-    await target.close();
-    await s3.close();
-    rmSync(own, { recursive: true });
-  }
-});
-
-test('files go to a bucket and, taken along, from there to a disk', async () => {
-  const s3 = await startS3Server();
-  const target = await createTestDatabase();
-  const files = { ...variablesOf(s3, 'FILES_S3'), FILES_S3_BUCKET: s3.bucket, FILES_S3_PREFIX: 'of/projects' };
-  const more = { BACKUP_PASSPHRASE: PASSPHRASE };
-  const [inBucket, onDisk] = [path.join(work, 'in-a-bucket'), path.join(work, 'on-a-disk')];
-  const run = (withBucket: boolean, out: string) =>
-    runBackup({
-      folder: inBucket,
-      environment: { DATABASE_URL: target.url, ...more, ...files },
-      cwd: work,
-      version: '0.1.0',
-      out,
-      withBucket,
-    });
-  try {
-    await restore((await backUp('with-files.tar', more)).location, inBucket, target.url, { ...more, ...files }, true);
-    assert.equal(existsSync(path.join(inBucket, 'files')), false);
-    const without = await run(false, 'without.tar');
-    assert.equal(without.files, 0);
-    assert.match(without.leftOut.join(), /Files of projects: they are in the bucket files/);
-    const report = await run(true, 'with.tar');
-    assert.equal(report.files, 2);
-    assert.deepEqual(report.leftOut, []);
-    await restore(report.location, onDisk, target.url, more, true);
-    const store = openFilesDisk(path.join(onDisk, 'files'));
-    const found = await store.get({ namespace: 'shop', resource: 'uploads' }, 'a/b.txt', { range: null, onlyIf: null });
-    assert.deepEqual(
-      [await text(found!.body as Readable), found!.head.headers, found!.head.metadata],
-      ['hello', { contentType: 'text/plain' }, { by: 'ada' }],
-    );
-    assert.equal((await store.head({ namespace: 'shop', resource: 'uploads' }, 'empty'))?.size, 0);
-    store.close();
-  } finally {
-    await target.close();
-    await s3.close();
   }
 });
 

@@ -1,6 +1,6 @@
 // The embedded Postgres as the supervisor starts it, with a server of its own each.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { canEnter } from '#postgres/embedded-binaries.ts';
 import { openPostgres, type Postgres } from '#postgres/connection.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '#postgres/embedded.ts';
@@ -30,6 +30,21 @@ async function withFolder(run: (folder: string) => Promise<void>): Promise<void>
     rmSync(folder, { recursive: true, force: true });
   }
 }
+
+/** Data that were made once: making them takes a second of CPU. */
+const made = mkdtempSync(path.join(tmpdir(), 'platform-pg-'));
+before(async () => {
+  const first = await startEmbeddedPostgres({ folder: made, durable: false });
+  await first.stop();
+});
+after(() => rmSync(made, { recursive: true, force: true }));
+
+/** In a folder that has data, as after a first start. */
+const withData = (run: (folder: string) => Promise<void>): Promise<void> =>
+  withFolder((folder) => {
+    execFileSync('cp', ['-a', `${made}/.`, folder]);
+    return run(folder);
+  });
 
 async function use<T>(postgres: EmbeddedPostgres, run: (sql: Postgres) => Promise<T>): Promise<T> {
   const sql = openPostgres({ url: postgres.url, name: 'test', connectionsMax: 1 });
@@ -58,7 +73,7 @@ test('where the disk is nearly full, no data are made, and it says why', async (
 });
 
 test('what was written is there after a stop and a start, under the same address', async () => {
-  await withFolder(async (folder) => {
+  await withData(async (folder) => {
     const first = await startEmbeddedPostgres({ folder });
     await use(first, (sql) => sql.all('CREATE TABLE kept AS SELECT 7::int8 AS n'));
     await first.stop();
@@ -70,7 +85,7 @@ test('what was written is there after a stop and a start, under the same address
 });
 
 test('it listens on no port, refuses a wrong password, and keeps its password to itself', async () => {
-  await withFolder(async (folder) => {
+  await withData(async (folder) => {
     const postgres = await startEmbeddedPostgres({ folder, durable: false });
     const [row] = await use(postgres, (sql) => sql.all(`SELECT current_setting('listen_addresses') AS addresses`));
     assert.equal(row!['addresses'], '');
@@ -88,7 +103,7 @@ test('it listens on no port, refuses a wrong password, and keeps its password to
 });
 
 test('a server that dies is started again under the same address, with all that was acknowledged', async () => {
-  await withFolder(async (folder) => {
+  await withData(async (folder) => {
     const troubles: string[] = [];
     const postgres = await startEmbeddedPostgres({ folder, onTrouble: (message) => troubles.push(message) });
     const sql = openPostgres({ url: postgres.url, name: 'test', connectionsMax: 2 });
@@ -121,7 +136,7 @@ test('a server that dies is started again under the same address, with all that 
 });
 
 test('a server whose starter was killed is stopped by the next one, and nothing is lost', async () => {
-  await withFolder(async (folder) => {
+  await withData(async (folder) => {
     const script = `
       import { startEmbeddedPostgres } from '#postgres/embedded.ts';
       const postgres = await startEmbeddedPostgres({ folder: process.argv[1] });
@@ -165,15 +180,19 @@ test('a folder that only its owner may enter is out of reach for another user', 
   });
 });
 
-for (const [what, mode, name] of [
-  ['that all may enter', 0o755, 'data'],
-  ['that only its owner may enter', 0o700, 'data'],
-  ['whose path is too long for a socket, and which only its owner may enter', 0o700, 'd'.repeat(120)],
+for (const [what, mode, name, isFirst] of [
+  ['that all may enter', 0o755, 'data', false],
+  ['that only its owner may enter', 0o700, 'data', true],
+  ['whose path is too long for a socket, and which only its owner may enter', 0o700, 'd'.repeat(120), false],
 ] as const) {
   test(`data of a folder ${what} lies in it, for ${process.getuid?.() === 0 ? 'root' : 'a user'}, and is there again`, async () => {
     await withFolder(async (parent) => {
       chmodSync(parent, mode);
       const folder = path.join(parent, name, 'postgres');
+      if (!isFirst) {
+        mkdirSync(path.join(parent, name));
+        execFileSync('cp', ['-a', made, folder]);
+      }
       const first = await startEmbeddedPostgres({ folder, durable: false });
       await use(first, (sql) => sql.all('CREATE TABLE kept AS SELECT 7::int8 AS n'));
       await first.stop();
@@ -193,6 +212,7 @@ test('data that an earlier version put elsewhere comes back into the folder', as
   await withFolder(async (parent) => {
     chmodSync(parent, 0o755);
     const folder = path.join(parent, 'postgres');
+    execFileSync('cp', ['-a', made, folder]);
     const first = await startEmbeddedPostgres({ folder, durable: false });
     await use(first, (sql) => sql.all('CREATE TABLE kept AS SELECT 7::int8 AS n'));
     await first.stop();
