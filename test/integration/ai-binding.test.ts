@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { startDev, type TestDev } from '#test/setup/dev.ts';
+import { startDevHere, type TestDev } from '#test/setup/dev.ts';
 import { startGateway } from '#test/setup/gateway.ts';
 import { MODEL_SAYS, openModelProvider } from '#test/setup/model-provider.ts';
 
@@ -63,7 +63,7 @@ before(async () => {
   await mkdir(join(folder, 'src'));
   await writeFile(join(folder, 'src/index.ts'), worker);
   await writeFile(join(folder, 'platform.yaml'), 'ai: true\n');
-  dev = await startDev(folder);
+  dev = await startDevHere(folder);
 });
 after(async () => {
   await dev.close();
@@ -145,7 +145,7 @@ test('dev says where answers come from', async () => {
 /** With variables, until `use` is through. */
 async function withVariables(variables: string, use: (other: TestDev) => Promise<void>): Promise<void> {
   await writeFile(join(folder, '.env'), variables);
-  const other = await startDev(folder);
+  const other = await startDevHere(folder);
   try {
     await use(other);
   } finally {

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { startDev, type TestDev } from '#test/setup/dev.ts';
+import { startDevHere, type TestDev } from '#test/setup/dev.ts';
 import { until } from '#test/setup/until.ts';
 
 let folder: string;
@@ -33,7 +33,7 @@ before(async () => {
     join(folder, 'migrations/0001_guests.sql'),
     'CREATE TABLE guests (id INTEGER PRIMARY KEY, name TEXT);',
   );
-  dev = await startDev(folder);
+  dev = await startDevHere(folder);
 });
 after(async () => {
   await dev.close();
@@ -47,7 +47,7 @@ async function query(sql: string): Promise<string> {
 test('migrations are applied before the first request, and what is stored stays', async () => {
   assert.equal(await query("INSERT INTO guests (name) VALUES ('ann') RETURNING id, name"), '[{"id":1,"name":"ann"}]');
   await dev.close();
-  dev = await startDev(folder);
+  dev = await startDevHere(folder);
   assert.equal(await query('SELECT name FROM guests'), '[{"name":"ann"}]');
   assert.ok((await stat(join(folder, '.platform/dev/databases/local/guests.sqlite'))).isFile());
 });

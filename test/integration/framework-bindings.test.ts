@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { startDev, type TestDev } from '#test/setup/dev.ts';
+import { startDevHere, type TestDev } from '#test/setup/dev.ts';
 
 const root = join(import.meta.dirname, '../..');
 let folder: string;
@@ -60,7 +60,7 @@ before(async () => {
   }
   await mkdir(join(folder, 'node_modules/@platform-run'), { recursive: true });
   await symlink(join(root, 'packages/worker'), join(folder, 'node_modules/@platform-run/worker'));
-  dev = await startDev(folder);
+  dev = await startDevHere(folder);
 });
 after(async () => {
   await dev.close();

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { runChild, type ChildEnd } from '#test/setup/node-program.ts';
 import { createDashboardProject } from '#test/setup/dashboard-project.ts';
-import { startDev, type TestDev } from '#test/setup/dev.ts';
+import { startDevHere, type TestDev } from '#test/setup/dev.ts';
 
 let folder: string;
 let dev: TestDev;
@@ -19,7 +19,7 @@ before(async () => {
     'migrations/0001_guests.sql': 'CREATE TABLE guests (id INTEGER PRIMARY KEY, name TEXT);',
     '.env': 'GREETING=hello\n',
   });
-  dev = await startDev(folder);
+  dev = await startDevHere(folder);
   await dev.printed(/Dashboard http/);
 });
 after(async () => {
