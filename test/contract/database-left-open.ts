@@ -25,8 +25,12 @@ export default {
       console.log(pathname, 'is inside');
       await work();
     });
-    if (pathname === '/sleeps') await inside(() => new Promise((resolve) => setTimeout(resolve, 600_000)));
-    else if (pathname === '/waits') { console.log('/waits is here'); await inside(forever); }
+    const untilGone = () => new Promise((_, reject) => {
+      request.signal.throwIfAborted();
+      request.signal.addEventListener('abort', () => reject(request.signal.reason));
+    });
+    if (pathname === '/sleeps') await inside(untilGone);
+    else if (pathname === '/waits') { console.log('/waits is here'); await inside(untilGone); }
     else if (pathname === '/never') await inside(forever);
     else if (pathname === '/spins') await inside(() => { for (;;); });
     else if (pathname === '/throws') { void inside(forever); await DB.prepare('SELECT 1').all(); throw new Error('no'); }
@@ -74,15 +78,19 @@ export function databaseLeftOpenContract(open: (limits: DatabaseLimits) => Promi
     return (await handler.fetch('shop', '/write')).json();
   }
 
-  test('a transaction is rolled back with its invocation: of a client that went away', ofInvocations, async () => {
-    const sent = begin('/sleeps');
-    await handler.logged('shop', /\/sleeps is inside/);
-    sent.destroy();
-    assert.deepEqual(await write(), ['/write']);
-  });
+  test(
+    'a transaction is rolled back with its invocation: of a client that went away, whose handler ends by the signal',
+    ofInvocations,
+    async () => {
+      const sent = begin('/sleeps');
+      await handler.logged('shop', /\/sleeps is inside/);
+      sent.destroy();
+      assert.deepEqual(await write(), ['/write']);
+    },
+  );
 
   test(
-    'a transaction is rolled back with its invocation: of a client that went away while it waited for another',
+    'a transaction is rolled back with its invocation: of a client that went away while it waited for another, likewise',
     ofInvocations,
     async () => {
       const first = begin('/sleeps');

@@ -22,7 +22,7 @@ const worker = (version: string): string =>
 let platform: TestPlatform;
 
 before(async () => {
-  platform = await startPlatform({}, { PLATFORM_LOCAL_RECORD: record });
+  platform = await startPlatform({}, { PLATFORM_LOCAL_RECORD: record, HANDLER_SPARES: '0' });
   file('platform.yaml', 'kind: worker\nname: shop\n');
 });
 after(async () => {

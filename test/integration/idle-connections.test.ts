@@ -24,7 +24,10 @@ async function closedAfterOne(port: number, name: string, order: string[]): Prom
 }
 
 test('the public port, the private port, the API and the web process close idle connections after 5 s, none in 6', async (t) => {
-  const platform = await startPlatform({ shop: `export default { fetch: () => new Response('x') };` });
+  const platform = await startPlatform(
+    { shop: `export default { fetch: () => new Response('x') };` },
+    { HANDLER_SPARES: '0' },
+  );
   t.after(() => platform.close());
   const api = await serveApi({ port: 0, host: '127.0.0.1', fetch: () => new Response('x') });
   t.after(() => api.close());

@@ -35,7 +35,7 @@ export default {
       return Response.json(await running);
     }
     if (pathname === '/loop') return fetch('http://front.localhost/loop');
-    const answer = await fetch(searchParams.get('url') ?? to + pathname).catch(({ code, message }) => Response.json({ code, message }));
+    const answer = await fetch(searchParams.get('url') ?? to + pathname, { signal: request.signal }).catch(({ code, message }) => Response.json({ code, message }));
     return new Response(answer.body, answer);
   },
 };`;

@@ -36,6 +36,7 @@ before(async () => {
     { shop: worker, other: worker },
     {
       HANDLER_PROCESSES: '2',
+      HANDLER_SPARES: '0',
       LOG_LEVEL: 'debug',
       METRICS_DEPLOYMENTS_MAX: '1',
       WORKER_EGRESS_ALLOW: 'loopback',

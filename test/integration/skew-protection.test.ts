@@ -48,7 +48,7 @@ async function deploy(version: string, options: { branch?: string; yaml?: string
 let one = '';
 let two = '';
 before(async () => {
-  platform = await startPlatform({}, { HANDLER_PROCESSES: '2' });
+  platform = await startPlatform({}, { HANDLER_PROCESSES: '2', HANDLER_SPARES: '0' });
   one = await deploy('v1');
   two = await deploy('v2');
 });

@@ -75,6 +75,7 @@ export async function startPlatformHere(
     const platform = await startPlatform(workers, {
       DATABASE_URL: options.postgres?.url ?? 'none',
       HANDLER_PROCESSES: String(engines),
+      HANDLER_SPARES: '0',
       WORKER_EGRESS_ALLOW: 'loopback',
       ...environment,
     });
