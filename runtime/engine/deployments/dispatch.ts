@@ -123,7 +123,8 @@ export class Dispatch {
         case toHost.done: {
           const id = reader.number();
           // Over without an answer is none of ours to believe: its client would wait for ever.
-          const isUnanswered = this.#running.get(id)?.phase === 'running';
+          const ended = this.#running.get(id);
+          const isUnanswered = ended?.phase === 'running' && !ended.isClientGone;
           this.#running.end(id, isUnanswered ? failed('no_response', { got: 'nothing' }) : ok);
           break;
         }

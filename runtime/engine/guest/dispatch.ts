@@ -239,6 +239,8 @@ function read(reader: RecordReader): void {
         enterContext(invocation);
         invocation.abort(abortReason(failure));
         enterContext(undefined);
+        // Its handler has not been called.
+        if (early !== null) finish(invocation);
         break;
       }
       default:
