@@ -263,6 +263,9 @@ test('a signed address reads or writes one file, for its time, and nothing else'
     [200, 'right', 'text/x', 'sandbox'],
   );
   assert.equal((await handler.fetch('app', pathOf(get), { headers: { range: 'bytes=1-2' } })).text, 'ig');
+  const behind = await handler.fetch('app', pathOf(get), { headers: { range: 'bytes=5-' } });
+  assert.deepEqual([behind.status, behind.headers['content-range']], [416, 'bytes */5']);
+  assert.equal((await handler.fetch('app', pathOf(get), { headers: { range: 'bytes=3-1' } })).text, 'right');
   assert.equal((await send(pathOf(get), 'PUT', 'x')).status, 405);
   assert.equal((await send(pathOf(put))).status, 405);
   assert.equal((await send(`${pathOf(get)}x`)).status, 403);

@@ -62,7 +62,20 @@ export function createSignedFiles(
     let gone = false;
     const leave = (): void => void (gone = true);
     exchange.onAbort = leave;
-    const found = await store.get(place, name, { range, onlyIf });
+    const found = await store.get(place, name, { range, onlyIf }).catch((error: Partial<PlatformError>) => {
+      if (range === null || error.code !== 'invalid_argument') throw error;
+      return 'behind the end' as const;
+    });
+    if (found === 'behind the end') {
+      const size = (await store.head(place, name))?.size ?? 0;
+      refuse(
+        exchange,
+        416,
+        `The range begins behind the end of the file (${size} bytes)`,
+        `content-range\0bytes */${size}\0`,
+      );
+      return;
+    }
     if (gone) {
       found?.body?.destroy();
       return;
@@ -170,6 +183,8 @@ function headOf({ etag, headers, uploadedAt }: FileHead): string {
 function rangeOf(header: string | null): { offset: number; length?: number } | { suffix: number } | null {
   const [, from, to] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? [];
   if (from === undefined || (from === '' && to === '')) return null;
+  // No range at all, as HTTP has it.
+  if (from !== '' && to !== '' && Number(to) < Number(from)) return null;
   if (from === '') return { suffix: Number(to) };
-  return { offset: Number(from), ...(to === '' ? {} : { length: Math.max(1, Number(to) - Number(from) + 1) }) };
+  return { offset: Number(from), ...(to === '' ? {} : { length: Number(to) - Number(from) + 1 }) };
 }
