@@ -65,11 +65,16 @@ export default function createQueue(parts: LazyParts): BindingModule {
   const encode = (payload: unknown, options: SendOptions | undefined): Encoded =>
     add({ messages: [], bodies: [] }, payload, options);
 
+  const noBatch = (): Error =>
+    Object.assign(new TypeError('sendBatch takes a list of messages: [{ body }, ...]'), { code: 'invalid_argument' });
+
   function encodeBatch(batch: Batch, options: SendOptions | undefined): Encoded {
     const encoded: Encoded = { messages: [], bodies: [] };
-    Array.from(batch, (message) =>
-      add(encoded, 'payload' in message ? message.payload : message.body, { ...options, ...message }),
-    );
+    if (typeof batch !== 'object' || batch === null || typeof batch[Symbol.iterator] !== 'function') throw noBatch();
+    Array.from(batch, (message) => {
+      if (typeof message !== 'object' || message === null) throw noBatch();
+      add(encoded, 'payload' in message ? message.payload : message.body, { ...options, ...message });
+    });
     return encoded;
   }
 

@@ -77,6 +77,10 @@ export default function createWorkflow({ callHost, useModule }: LazyParts): { cr
     }
 
     async createBatch(list: readonly { id?: string; params?: unknown }[]): Promise<object[]> {
+      if (!Array.isArray(list)) {
+        const error = new TypeError('createBatch takes a list: [{ id, params }, ...]');
+        throw Object.assign(error, { code: 'invalid_argument' });
+      }
       return Promise.all(list.map((options) => this.create(options)));
     }
 
