@@ -99,12 +99,6 @@ export async function loginWithToken(origin: string, token: string): Promise<Cre
   return toCredentials(origin, { access_token: token });
 }
 
-/** Has the platform forget a token. */
-export async function revokeToken(origin: string, token: string): Promise<void> {
-  const { status, body, response } = await post(origin, '/oauth/revoke', { token });
-  if (status !== 200) throw apiFailure(response, body);
-}
-
 async function toCredentials(
   origin: string,
   { access_token: token, expires_in: seconds }: Granted,

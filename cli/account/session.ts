@@ -5,7 +5,7 @@ import type { Shell } from '../terminal/shell.ts';
 import { dataOf, openApi, originOf } from './api.ts';
 import { hasBrowser, openPage } from './browser.ts';
 import { credentialsFile, readLogins, removeLogin, saveLogin } from './credentials.ts';
-import { loginInBrowser, loginWithCode, loginWithToken, revokeToken } from './login.ts';
+import { loginInBrowser, loginWithCode, loginWithToken } from './login.ts';
 import { localApis } from '../local/local-platform.ts';
 
 /** Flags of a login. */
@@ -50,7 +50,7 @@ export async function login(shell: Shell, { api, browser, token, json }: LoginFl
     shell.err(`${shell.paint('yellow', 'warning')} PLATFORM_API_TOKEN is set, and goes before this login`);
 }
 
-/** Forgets a login, here and on the platform. */
+/** Forgets a login. Its token holds on: `platform tokens revoke` ends it. */
 export async function logout(
   shell: Shell,
   {
@@ -69,20 +69,17 @@ export async function logout(
   const origins = all === true ? Object.keys(platforms) : one === null ? [] : [one];
   const done: string[] = [];
   for (const origin of origins) {
-    const token = removeLogin(shell, origin);
-    if (token === null) continue;
-    done.push(origin);
-    try {
-      await revokeToken(origin, token);
-    } catch (error) {
-      shell.err(
-        `${shell.paint('yellow', 'warning')} The token is gone from this machine, but not from ${origin}: ${(error as Error).message}`,
-      );
-    }
+    if (removeLogin(shell, origin) !== null) done.push(origin);
   }
   if (json === true) shell.out(JSON.stringify({ loggedOut: done }));
   else if (done.length === 0) shell.out(one === null ? 'You are not logged in' : `You are not logged in to ${one}`);
-  else for (const origin of done) shell.out(`${shell.paint('green', 'Logged out')} of ${origin}`);
+  else
+    for (const origin of done) {
+      const until = platforms[origin]?.expiresAt ?? null;
+      const end = until === null ? 'until you revoke it' : `until ${until}`;
+      shell.out(`${shell.paint('green', 'Logged out')} of ${origin}`);
+      shell.out(shell.paint('dim', `  the token works ${end}: platform tokens revoke`));
+    }
 }
 
 /** Prints who the user is to the platform that commands are for. */

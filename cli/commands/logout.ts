@@ -1,4 +1,4 @@
-// `platform logout`: forgets a login, here and on the platform. `platform auth logout` is the same.
+// `platform logout`: forgets a login on this machine. `platform auth logout` is the same.
 import { defineCommand } from 'citty';
 import { apiFlags } from '../account/api.ts';
 import { logout } from '../account/session.ts';

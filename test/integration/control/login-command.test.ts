@@ -54,7 +54,7 @@ async function decide(browser: TestBrowser, url: string, decision: string): Prom
   await fetch(back.url);
 }
 
-test('platform login opens the browser, keeps a token that expires, and logout revokes it', async (t) => {
+test('platform login opens the browser, keeps a token that expires, and logout forgets it', async (t) => {
   const home = newHome(t);
   const opened = path.join(home, 'opened');
   const program = path.join(home, 'browser');
@@ -83,6 +83,13 @@ test('platform login opens the browser, keeps a token that expires, and logout r
 
   assert.equal(await run(['logout'], shell), 0);
   assert.equal(existsSync(credentialsFile(shell)), false);
+  assert.deepEqual(shell.output.slice(-2), [
+    `Logged out of ${site.api}`,
+    `  the token works until ${expiresAt}: platform tokens revoke`,
+  ]);
+  assert.equal((await site.control.call('GET', '/user', undefined, token)).status, 200);
+  const revoked = await fetch(`${site.api}/oauth/revoke`, { method: 'POST', body: new URLSearchParams({ token }) });
+  assert.equal(revoked.status, 200);
   assert.equal((await site.control.call('GET', '/user', undefined, token)).status, 401);
   assert.equal(await run(['auth', 'whoami'], shell), 1);
   assert.match(shell.errors.join('\n'), /You are not logged in to a platform/);
