@@ -12,8 +12,11 @@ export interface Configuration {
   readonly host: string;
   /** `UI_PORT`: the dashboard and `/api/`; null: off. */
   readonly ui: { readonly port: number; readonly api: ApiAddress; readonly token: string } | null;
-  /** `DOCS_PORT`; null: off. Nobody asked for a port that is not given: where it is taken, there is no such site. */
-  readonly docs: { readonly port: number; readonly isGiven: boolean } | null;
+  /**
+   * `DOCS_PORT`; null: off. Nobody asked for a port that is not given: where it is taken, there is no such site.
+   * `url`: `DOCS_URL`, or empty.
+   */
+  readonly docs: { readonly port: number; readonly isGiven: boolean; readonly url: string } | null;
   /** Whether people reach the dashboard by https (`AUTH_URL`), and the documentation (`DOCS_URL`). */
   readonly isHttps: { readonly ui: boolean; readonly docs: boolean };
   readonly limits: WebLimits;
@@ -48,7 +51,7 @@ export function readConfiguration(environment: Environment): Configuration {
   return {
     host: get('WEB_HOST') || get('API_HOST') || '127.0.0.1',
     ui: uiPort === null ? null : { port: uiPort, api: api!, token: get('WEB_TOKEN') },
-    docs: docsPort === null ? null : { port: docsPort, isGiven: get('DOCS_PORT') !== '' },
+    docs: docsPort === null ? null : { port: docsPort, isGiven: get('DOCS_PORT') !== '', url: get('DOCS_URL') },
     isHttps: { ui: get('AUTH_URL').startsWith('https:'), docs: get('DOCS_URL').startsWith('https:') },
     limits: limits!,
   };

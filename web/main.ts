@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { openLog } from '#core/log/log.ts';
 import { tellFigures } from '#core/process/figures.ts';
 import { readConfiguration } from './configuration.ts';
+import { docsAddress } from './serve/docs-address.ts';
 import { listen, type Listener } from './serve/listener.ts';
 import { createPassOn } from './serve/pass-on.ts';
 import { answerWaiting } from './serve/waiting-page.ts';
@@ -49,7 +50,12 @@ async function start(): Promise<() => Promise<void>> {
   if (ui !== null)
     uiPort = await open('UI_PORT', ui.port, async (request, response, path) => {
       count(API_PATH.test(path) ? 'api' : 'dashboard');
+      const page = docsAddress(request.url ?? '', request.headers.host ?? '', {
+        url: docs?.url ?? '',
+        port: docsPort ?? null,
+      });
       if (API_PATH.test(path)) passOn!(request, response);
+      else if (page !== null) response.writeHead(302, { location: page }).end();
       else await show('dashboard', 'The dashboard', { request, response, path });
     });
   if (docs !== null)
