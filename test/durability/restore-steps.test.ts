@@ -1,6 +1,6 @@
 // A restore that is cut off at each of its steps; test/integration/backup.test.ts has two of them.
 import { after, before, test } from 'node:test';
-import { expectRestoreGoesOn, openBackupSource, type BackupSource } from '#test/setup/backup-runs.ts';
+import { expectRestoreGoesOn, openBackupSource, type BackupSource } from '#test/setup/backup-cases.ts';
 
 let source: BackupSource;
 before(async () => {

@@ -10,7 +10,7 @@ import { backupRuns } from '#core/process/backup-runs.ts';
 import { runBackup } from '#operations/backup/run.ts';
 import { checkBackups } from '#operations/doctor/installation.ts';
 import { openFilesDisk } from '#runtime/stores/files-disk.ts';
-import { FOLDERS, openBackupSource, PASSPHRASE, type BackupSource } from '#test/setup/backup-runs.ts';
+import { FOLDERS, openBackupSource, PASSPHRASE, type BackupSource } from '#test/setup/backup-cases.ts';
 import { digestOfFolder, makeDataFolder } from '#test/setup/backups.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
 import { startS3Server, variablesOf, type S3Server } from '#test/setup/s3-server.ts';

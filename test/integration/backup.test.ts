@@ -17,7 +17,7 @@ import {
   openBackupSource,
   PASSPHRASE,
   type BackupSource,
-} from '#test/setup/backup-runs.ts';
+} from '#test/setup/backup-cases.ts';
 import { digestOfDatabase, digestOfFolder, makeDataFolder } from '#test/setup/backups.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
 import { createSeededRandom, fuzzRounds } from '#test/setup/seeded-random.ts';

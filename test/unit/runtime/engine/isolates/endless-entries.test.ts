@@ -1,5 +1,5 @@
 // What checks find of the entry of a real isolate. They are made every millisecond and not every 50, so that for them
-// much time passes while its thread gets little CPU. Not faster: a thread that waits for V8's own is asleep for a while.
+// much time passes while its thread gets little CPU. Not faster: a thread that waits for V8's own is asleep meanwhile.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
