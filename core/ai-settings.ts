@@ -79,7 +79,11 @@ export function aiSettingsFrom(environment: Environment): AiSettings {
     else if (!isModel(model)) problems.push(`AI_ALIASES: ${name} must be ${expected}, but is "${model}"`);
     else aliases[name] = model;
   }
-  const auto = listOf(get('AI_AUTO'));
+  const [only, ...more] = providers;
+  // The mock alone is asked where no model is named.
+  const usual = only?.kind === 'mock' && more.length === 0 ? [`${only.name}/echo`] : [];
+  const named = listOf(get('AI_AUTO'));
+  const auto = named.length === 0 ? usual : named;
   for (const model of auto)
     if (!isModel(model) && !Object.hasOwn(aliases, model))
       problems.push(`AI_AUTO: "${model}" must be an alias, or ${expected}`);
@@ -99,6 +103,13 @@ export function publicAiUrl(environment: Environment): string {
   const [api, port] = ['PUBLIC_API_URL', 'API_PORT'].map((name) => environment[name]?.trim() ?? '');
   const usual = `http://localhost:${/^[1-9][0-9]*$/.test(port!) ? port : '4002'}`;
   return `${(api || usual)!.replace(/\/+$/, '')}/ai`;
+}
+
+/** Whether an environment says where AI comes from: by providers of its own, or by the gateway of another machine. */
+export function hasAi(environment: Environment): boolean {
+  return Object.entries(environment).some(
+    ([name, value = '']) => (name.startsWith('AI_PROVIDER_') || name === 'AI_GATEWAY_URL') && value.trim() !== '',
+  );
 }
 
 /** Whether a variable is of the gateway's process alone. */

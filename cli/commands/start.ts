@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { defineCommand } from 'citty';
+import { hasAi } from '#core/ai-settings.ts';
 import type { RouteRecord } from '#core/manifest.ts';
 import { CliError } from '../terminal/failure.ts';
 import {
@@ -119,6 +120,7 @@ async function superviseUntil(
   upgrade: UpgradeState | null,
 ): Promise<number> {
   const address = handlerAddress(shell);
+  const isMock = !hasAi(shell.env);
   const child = fork(supervisor, {
     execArgv: [...nodeFlags],
     env: {
@@ -128,6 +130,8 @@ async function superviseUntil(
       HANDLER_PORT: String(address.port),
       HANDLER_DOMAIN: address.domain,
       PLATFORM_LOCAL_RECORD: recordFile(shell, folder),
+      // As in dev: a project with `ai: true` answers at once.
+      ...(isMock && { AI_PROVIDER_MOCK_KIND: 'mock' }),
       ...(upgrade !== null && { PLATFORM_UPGRADE: upgrade.id }),
     } as NodeJS.ProcessEnv,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -146,6 +150,8 @@ async function superviseUntil(
       upgradeDone(folder, upgrade);
       await printAddresses(readRoutes(folder), { ...address, port }, shell);
       if (hasControl) printControl(await control, shell);
+      if (hasControl && isMock)
+        shell.out(shell.paint('dim', 'AI is from the mock provider: set AI_PROVIDER_<NAME>_KIND for others'));
       shell.out(shell.paint('dim', 'Ctrl-C stops it'));
     })
     .then(() => new Promise<never>(() => {}));

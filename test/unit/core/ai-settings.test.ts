@@ -33,6 +33,14 @@ test('providers have the names of their variables, and what is usual for their k
   assert.deepEqual(auto, ['fast', 'openai/gpt-5']);
 });
 
+test('the mock alone is asked where no model is named, beside others it is not', () => {
+  const auto = (more: Record<string, string>): readonly string[] =>
+    aiSettingsFrom({ AI_PROVIDER_FAKE_KIND: 'mock', ...more }).auto;
+  assert.deepEqual(auto({}), ['fake/echo']);
+  assert.deepEqual(auto({ AI_AUTO: 'fake/tools' }), ['fake/tools']);
+  assert.deepEqual(auto({ AI_PROVIDER_OPENAI_KEY: 'sk-1' }), []);
+});
+
 test('limits are by plan, and off where nothing is said', () => {
   const { limits } = aiSettingsFrom({ AI_QUOTA_TOKENS_FREE_DAY: '1000', AI_RATE_RPM_PRO: '60' });
   assert.deepEqual(limits.free, { tokensDay: 1000, tokensMonth: 0, requestsMinute: 0, tokensMinute: 0 });

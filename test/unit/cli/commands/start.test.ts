@@ -69,14 +69,17 @@ test('the examples are published, served and told once they answer; started agai
   // One that does not answer well is named without its URL; the token of the first admin is shown by this start alone.
   assert.deepEqual(first.errors, ['  broken does not answer: HTTP 500']);
   assert.equal(first.output[6], 'Token of the first admin, shown once: plt_first');
-  assert.match(readFileSync(path.join(cwd, 'state/starts.txt'), 'utf8'), /--no-node-snapshot/);
+  assert.match(readFileSync(path.join(cwd, 'state/starts.txt'), 'utf8'), /--no-node-snapshot.* AI=mock\n$/);
+  const said = 'AI is from the mock provider: set AI_PROVIDER_<NAME>_KIND for others';
+  assert.ok(first.output.includes(said));
 
   const route = readFileSync(path.join(routes, 'hello.json'), 'utf8');
-  const second = stoppingShell(cwd, 'Ctrl-C', { CONTROL: 'again' });
+  const second = stoppingShell(cwd, 'Ctrl-C', { CONTROL: 'again', AI_PROVIDER_OPENAI_KEY: 'sk-1' });
   await startPlatform(second, { supervisor, examples, publish });
   assert.equal(readFileSync(path.join(routes, 'hello.json'), 'utf8'), route);
   assert.ok(second.output.includes('  http://localhost:4503 is the dashboard, where people sign in'));
-  assert.ok(!second.output.some((line) => line.includes('plt_first')));
+  assert.ok(!second.output.some((line) => line.includes('plt_first') || line === said));
+  assert.match(readFileSync(path.join(cwd, 'state/starts.txt'), 'utf8'), / AI=set\n$/);
 });
 
 test('a second one on the same data folder is refused', async (t) => {
