@@ -68,6 +68,20 @@ test('every variable of the compose files is in .env.example', () => {
   assert.deepEqual([...missing], [], 'give each a row in cli/tasks/env.ts, then `node cli/run.mjs :env`');
 });
 
+test('the container of compose.yaml is given what is said of databases and engines, that of handlers too', () => {
+  const platform = readFileSync(path.join(root, 'compose.yaml'), 'utf8').split(/^  builder:$/m)[0]!;
+  const names = [...known].filter((name) =>
+    /^(?:DBCLOUD_.+|DB_(?:STORAGE_MODE|SHARDS|SYNCHRONOUS)|HANDLER_(?:PROCESSES|SPARES))$/.test(name),
+  );
+  assert.equal(names.length, 13);
+  assert.deepEqual(
+    names.filter((name) => !platform.includes(`      ${name}:`)),
+    [],
+  );
+  const handler = readFileSync(path.join(root, 'containers/handler.yaml'), 'utf8');
+  for (const name of ['HANDLER_PROCESSES', 'HANDLER_SPARES']) assert.ok(handler.includes(`      ${name}:`), name);
+});
+
 test('the container of sandboxes is given what is said of them', () => {
   const text = readFileSync(path.join(root, 'containers/sandbox.yaml'), 'utf8');
   const { rows } = variableGroups.find(({ title }) => title.startsWith('Sandboxes'))!;
