@@ -19,6 +19,8 @@ import { recordTime } from './times.ts';
 
 /** CPU seconds of the slow suites in one submission: some ten minutes on two cores. */
 const BUDGET = 1000;
+/** At least, of a file whose tests the quick rung, where its cost is recorded, skips for want of what they need. */
+const SKIPPED_COST = 8;
 /** A part of which nothing is known yet. */
 const UNKNOWN_COST = 100;
 /** A step that takes longer hangs. */
@@ -76,7 +78,7 @@ function partsOf(costs: Costs, changed: readonly string[]): readonly Part[] {
     return filesOf(suite, files).map((file) => ({
       suite: name,
       name: path.basename(file, '.test.ts'),
-      cost: costOf(costs, file) * share,
+      cost: Math.max(costOf(costs, file), suite.importing === undefined ? 0 : SKIPPED_COST) * share,
       distance: reached.distanceOf(file) ?? covered,
     }));
   });
