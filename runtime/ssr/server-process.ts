@@ -10,7 +10,13 @@ import type { EgressPolicy } from '#core/egress.ts';
 import type { SsrLimits } from '#core/limits.ts';
 import { confinedCommand, nodeFolders, uidOf } from '#core/process/confinement/command-line.ts';
 import { openControlGroups, type ControlGroups } from '#core/process/confinement/control-groups.ts';
-import { processesInNamespace, processesOf, readProcesses } from '#core/process/confinement/process-table.ts';
+import {
+  processesInNamespace,
+  processesOf,
+  readProcesses,
+  readProcessesLately,
+  type ProcessEntry,
+} from '#core/process/confinement/process-table.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
 import { openEgress } from './egress.ts';
 import { serverEnvironment, shellVariables } from './environment.ts';
@@ -208,7 +214,7 @@ export class ServerProcess {
   /** Asks it to end, and ends it where it does not. */
   async stop(): Promise<void> {
     this.#reason ??= 'it was stopped';
-    const ids = await this.#inside();
+    const ids = await this.#inside(await readProcesses());
     for (const id of ids) signal(id, 'SIGTERM');
     if (ids.length === 0) this.#kill();
     const timer = setTimeout(() => this.#kill(), this.#given.limits.stopMs);
@@ -227,11 +233,10 @@ export class ServerProcess {
   }
 
   /** Its processes without those that fence it. */
-  async #inside(): Promise<number[]> {
+  async #inside(entries: readonly ProcessEntry[]): Promise<number[]> {
     const inode = await this.#namespace;
-    const entries = await readProcesses();
-    if (inode !== null) return processesInNamespace(entries, inode);
-    return processesOf(entries, this.#child.pid ?? 0, null).map(({ id }) => id);
+    const below = processesOf(entries, this.#child.pid ?? 0, null);
+    return inode === null ? below.map(({ id }) => id) : processesInNamespace(below, inode);
   }
 
   async #end(): Promise<ServerEnd> {
@@ -264,9 +269,9 @@ export class ServerProcess {
 
   /** What it holds that it shares with no file. */
   async residentBytes(): Promise<number> {
-    const inside = new Set(await this.#inside());
-    const own = (await readProcesses()).filter(({ id }) => inside.has(id));
-    return own.reduce((sum, entry) => sum + entry.bytes, 0);
+    const entries = await readProcessesLately(WATCH_MS / 2);
+    const inside = new Set(await this.#inside(entries));
+    return entries.reduce((sum, { id, bytes }) => (inside.has(id) ? sum + bytes : sum), 0);
   }
 
   #tooMuchMemory(): string {

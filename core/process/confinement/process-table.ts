@@ -21,6 +21,17 @@ export async function readProcesses(): Promise<ProcessEntry[]> {
   return entries.filter((entry) => entry !== null);
 }
 
+let lately: { readonly at: number; readonly entries: Promise<ProcessEntry[]> } | null = null;
+
+/**
+ * The same, as it was at most `ageMsMax` ago: those who look at many programs each second read the table once for all.
+ */
+export async function readProcessesLately(ageMsMax: number): Promise<readonly ProcessEntry[]> {
+  const now = performance.now();
+  if (lately === null || now - lately.at > ageMsMax) lately = { at: now, entries: readProcesses() };
+  return lately.entries;
+}
+
 async function readEntry(id: string): Promise<ProcessEntry | null> {
   try {
     return parseProcess(Number(id), await readFile(`/proc/${id}/status`, 'latin1'));
