@@ -29,9 +29,9 @@ async function main(words: readonly string[]): Promise<void> {
   const option = (name: string): string | undefined =>
     words.findLast((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3);
   const costs = readCosts();
-  const { TEST_ONLY: only, TEST_FAILURES: failures } = process.env;
+  const { TEST_ONLY: only, TEST_FAILURES: failures, TEST_RECORD: record } = process.env;
   // These belong to this run, not to the runs that tests start.
-  for (const name of ['TEST_ONLY', 'TEST_FAILURES', MEASURES_VARIABLE]) delete process.env[name];
+  for (const name of ['TEST_ONLY', 'TEST_FAILURES', 'TEST_RECORD', MEASURES_VARIABLE]) delete process.env[name];
   const given = words.filter((word) => !word.startsWith('--'));
   const files = only === undefined || words.includes('--always') ? given : listed(given, only);
   if (files.length === 0) return;
@@ -70,7 +70,7 @@ async function main(words: readonly string[]): Promise<void> {
   stream.once('end', () => {
     if (failures !== undefined) appendFileSync(failures, [...failed, ''].join('\n'));
     const measures = readMeasures(path.join(scratch, 'measures'));
-    if (process.env['TEST_RECORD'] === '1') recordCosts(withShared(measures, durations));
+    if (record === '1') recordCosts(withShared(measures, durations));
     setImmediate(() => process.stdout.write(dearest(measures)));
     rmSync(scratch, { recursive: true, force: true });
   });
