@@ -18,8 +18,17 @@ import type { BackendCase } from './sandbox.ts';
 const MINUTE_MS = 60_000;
 const NEVER_MS = 2 ** 31 - 1;
 const PLACE = { project: 'shop', resource: 'box', id: 'one' };
-const ASK = `curl -sS -m 60 -H "authorization: Bearer $(cat "$PLATFORM_AI_TOKEN_FILE")" -H 'content-type: application/json' \
-  -d '{"model":"mock/echo","messages":[{"role":"user","content":"six times seven"}]}' "$PLATFORM_AI_URL/chat/completions"`;
+const BODY = '{"model":"mock/echo","messages":[{"role":"user","content":"six times seven"}]}';
+const FETCH = `fetch(process.env.PLATFORM_AI_URL + "/chat/completions", { method: "POST", body: process.argv[1], headers: {
+  authorization: "Bearer " + require("fs").readFileSync(process.env.PLATFORM_AI_TOKEN_FILE, "utf8").trim(),
+  "content-type": "application/json" } }).then(async (answer) => console.log(await answer.text()))`;
+/** By curl, which images have, or by Node, which a bare machine has. */
+const ASK = `if command -v curl >/dev/null; then
+  curl -sS -m 60 -H "authorization: Bearer $(cat "$PLATFORM_AI_TOKEN_FILE")" -H 'content-type: application/json' \
+    -d '${BODY}' "$PLATFORM_AI_URL/chat/completions"
+else
+  node -e '${FETCH}' '${BODY}'
+fi`;
 
 /** @param open with the gateway at this address. */
 export function testSandboxAi(name: string, open: (aiUrl: string) => Promise<BackendCase>): void {

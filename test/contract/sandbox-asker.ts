@@ -93,6 +93,10 @@ export const ownSeconds = (nth: number): string => String(nth * 10_000_000 + pro
 /** A pattern that finds a text in command lines, but not in that of whoever looks for it. */
 export const patternOf = (text: string): string => `[${text[0]}]${text.slice(1)}`;
 
+/** A command that succeeds where a process has this in its command line. A minimal Debian has neither pgrep nor ps. */
+export const findProcess = (text: string): string =>
+  `cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -q '${patternOf(text)}'`;
+
 /** What there is of a stream of events up to one that is wanted. */
 export async function until(events: AsyncGenerator<Fields>, wanted: (event: Fields) => boolean): Promise<Fields[]> {
   const seen: Fields[] = [];

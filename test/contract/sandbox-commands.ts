@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { freePort } from '#test/setup/free-port.ts';
-import { ownSeconds, patternOf, textOf, until, type Asker, type Fields, type Started } from './sandbox-asker.ts';
+import { ownSeconds, findProcess, textOf, until, type Asker, type Fields, type Started } from './sandbox-asker.ts';
 
 /**
  * @param box the machine that all of them use.
@@ -59,7 +59,7 @@ export function testCommands(box: () => Asker, streamedBytes: number): void {
     const sleep = `sleep ${ownSeconds(1)}`;
     const result = await box().exec(`echo begun; trap "" TERM; setsid ${sleep} & ${sleep}`, { timeoutMs: 400 });
     assert.deepEqual([result.timedOut, result.exitCode, result.success, result.stdout], [true, 124, false, 'begun\n']);
-    assert.equal((await box().exec(`pgrep -f "${patternOf(sleep)}" || echo none`)).stdout, 'none\n');
+    assert.equal((await box().exec(`${findProcess(sleep)} || echo none`)).stdout, 'none\n');
   });
 
   it('refuses more than ten minutes, with a hint to processes', async () => {
@@ -174,7 +174,7 @@ export function testCommands(box: () => Asker, streamedBytes: number): void {
     await until(box().events('streamProcessLogs', { id }), ({ type }) => type === 'stdout');
     await box().ask('killProcess', { id });
     assert.equal((await box().ask<Started>('getProcess', { id })).exitCode, 137);
-    assert.equal((await box().exec(`pgrep -f "${patternOf(sleep)}" || echo none`)).stdout, 'none\n');
+    assert.equal((await box().exec(`${findProcess(sleep)} || echo none`)).stdout, 'none\n');
   });
 
   it('follows the output of a process to its end, and forgets the beginning of a long one', async () => {

@@ -10,7 +10,7 @@ import {
   terminalFrames,
   type TerminalExit,
 } from '#core/sandbox/terminal-frames.ts';
-import { ownSeconds, patternOf, type Asker, type Fields } from './sandbox-asker.ts';
+import { ownSeconds, findProcess, type Asker, type Fields } from './sandbox-asker.ts';
 
 interface Opened {
   type(text: string): void;
@@ -83,9 +83,9 @@ async function open(box: Asker, fields: Fields): Promise<Opened> {
 
 /** @param box the machine that all of them use. */
 export function testTerminals(box: () => Asker): void {
-  /** Resolves when no process has this in its command line; images need not have pgrep. */
+  /** Resolves when no process has this in its command line. */
   const ended = async (text: string): Promise<void> => {
-    const look = `while grep -qas '${patternOf(text)}' /proc/[0-9]*/cmdline; do sleep 0.05; done; echo ended`;
+    const look = `while ${findProcess(text)}; do sleep 0.05; done; echo ended`;
     assert.equal((await box().exec(look)).stdout, 'ended\n');
   };
 

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { NO_OPTIONS, type SandboxOptions } from '#core/sandbox/options.ts';
 import type { MachineSpec, SandboxBackend } from '#runtime/sandbox/backend.ts';
-import { askerOf, ownSeconds, patternOf, type Asker, type Started } from './sandbox-asker.ts';
+import { askerOf, ownSeconds, findProcess, type Asker, type Started } from './sandbox-asker.ts';
 import { testCommands } from './sandbox-commands.ts';
 import { testFiles } from './sandbox-files.ts';
 import { testOptions, type Offers } from './sandbox-options.ts';
@@ -147,7 +147,7 @@ export function testSandboxBackend(
         await backend.resume(spec);
         assert.equal(await own.read('kept.txt'), 'here');
         assert.deepEqual(await own.ask('listProcesses'), []);
-        assert.equal((await own.exec(`pgrep -f "${patternOf(sleep)}" || echo none`)).stdout, 'none\n');
+        assert.equal((await own.exec(`${findProcess(sleep)} || echo none`)).stdout, 'none\n');
       });
 
       it('is gone when it is destroyed, and its name may be used again', async () => {

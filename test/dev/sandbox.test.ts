@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { freePort } from '#test/setup/free-port.ts';
 import { runChild } from '#test/setup/node-program.ts';
+import { findProcess } from '#test/contract/sandbox-asker.ts';
 import { startDev, type TestDev } from '#test/setup/dev.ts';
 import { send } from '#test/setup/send.ts';
 
@@ -147,7 +148,7 @@ test('files outlast a restart of dev, and no process does', async () => {
   assert.deepEqual(
     await run(`
       const box = BOX.get('kept');
-      return [(await box.readFile('a')).content, await box.listProcesses(), (await box.exec('pgrep -f "[s]${sleep.slice(1)}" || echo none')).stdout];`),
+      return [(await box.readFile('a')).content, await box.listProcesses(), (await box.exec(${JSON.stringify(`${findProcess(sleep)} || echo none`)})).stdout];`),
     ['still here', [], 'none\n'],
   );
 });

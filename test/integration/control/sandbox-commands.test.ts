@@ -6,6 +6,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { WebSocket } from 'ws';
 import { run } from '#cli/main.ts';
+import { findProcess } from '#test/contract/sandbox-asker.ts';
 import { until } from '#test/setup/until.ts';
 import { startUser, type TestUser } from '#test/setup/user.ts';
 import { recordingShell } from '#test/unit/cli/shell-double.ts';
@@ -99,7 +100,7 @@ test('what is no message of a terminal ends its socket with the reason, and its 
   assert.match(await said([start, '{"resize":[1,1001]}']), /^1008 .*rows must be a whole number from 1 to 1000/);
   assert.match(await said([start, '{"resize":"wide"}']), /^1008 .*A text must be \{\\"resize\\": \[cols, rows\]\}/);
   const isGone = async (): Promise<boolean> =>
-    (await call(['sandbox', 'exec', 'user-1', 'pgrep -f "sleep 481[1]"'])).code === 1;
+    (await call(['sandbox', 'exec', 'user-1', findProcess('sleep 4811')])).code === 1;
   await until(isGone);
   const plain = await fetch(`http://127.0.0.1:${user.port}${at}`, { headers });
   assert.deepEqual([plain.status, ((await plain.json()) as { code: string }).code], [400, 'bad_request']);
