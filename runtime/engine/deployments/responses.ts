@@ -130,14 +130,15 @@ export class Responses {
     const headerBlock = reader.part(reader.field()) as string;
     const invocation = this.#running.get(id);
     if (invocation === undefined || !isHttp(invocation)) return;
-    if (invocation.isClientGone) {
-      this.#running.endNow(invocation, failed('client_gone'), '');
-      return;
-    }
     const { answer: exchange } = invocation;
     invocation.status = 101;
     try {
       const socket = this.#link.openSocket(id, id);
+      if (invocation.isClientGone) {
+        invocation.phase = 'answered';
+        socket.closed(1006, '', false);
+        return;
+      }
       const wire = exchange.upgrade(headerBlock, socket);
       if (wire === null) throw new Error('status 101 answers a WebSocket handshake only, and the request was none');
       invocation.phase = 'answered';
