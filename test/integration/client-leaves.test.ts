@@ -29,7 +29,7 @@ const steps = {
   },
   async late(request, gone, say) {
     await gone;
-    return new Response(new ReadableStream({ pull() {}, cancel: () => say('canceled') }));
+    return new Response(new ReadableStream({ pull: () => pause(100), cancel: () => say('canceled') }));
   },
   async large(request, gone, say) {
     await gone;
@@ -70,10 +70,13 @@ export default {
     const gone = new Promise((resolve) => request.signal.addEventListener('abort', resolve));
     gone.then(() => say('signal: ' + request.signal.reason.name));
     context.waitUntil(pause(30).then(() => say('waited')));
+    // A handler that waits for its client alone, with nothing pending, counts as one that never answers.
+    const pending = setInterval(() => {}, 5);
     say('begins');
     try {
       return await steps[name](request, gone, say);
     } finally {
+      clearInterval(pending);
       say('ends');
     }
   },
