@@ -299,11 +299,18 @@ test('the grants refuse what they do not know', async () => {
 });
 
 test('codes are typed ten times in five minutes, not more, and count by account', async () => {
+  const windowNow = (): number => Math.floor(Date.now() / 300_000);
   const statuses: number[] = [];
-  for (let attempt = 0; attempt < 12; attempt++) {
-    const browser = await ownersBrowser();
-    await site.parts.sql`DELETE FROM control.rate WHERE key NOT LIKE 'code:usr%'`;
-    statuses.push((await browser.submit('/api/auth/device', { code: 'BCDF-GHJK' })).status);
+  // Attempts count in windows of five minutes: where one ends meanwhile, those of the next are asked for.
+  for (let window = -1; window !== windowNow();) {
+    window = windowNow();
+    statuses.length = 0;
+    await site.parts.sql`DELETE FROM control.rate`;
+    for (let attempt = 0; attempt < 12; attempt++) {
+      const browser = await ownersBrowser();
+      await site.parts.sql`DELETE FROM control.rate WHERE key NOT LIKE 'code:usr%'`;
+      statuses.push((await browser.submit('/api/auth/device', { code: 'BCDF-GHJK' })).status);
+    }
   }
   assert.deepEqual(statuses, [...Array<number>(10).fill(404), 429, 429]);
 });
