@@ -50,7 +50,7 @@ export async function login(shell: Shell, { api, browser, token, json }: LoginFl
     shell.err(`${shell.paint('yellow', 'warning')} PLATFORM_API_TOKEN is set, and goes before this login`);
 }
 
-/** Forgets a login. Its token holds on: `platform tokens revoke` ends it. */
+/** Deletes a login from this machine. The token keeps working until it expires or is revoked. */
 export async function logout(
   shell: Shell,
   {
@@ -68,9 +68,7 @@ export async function logout(
       : originOf(api);
   const origins = all === true ? Object.keys(platforms) : one === null ? [] : [one];
   const done: string[] = [];
-  for (const origin of origins) {
-    if (removeLogin(shell, origin) !== null) done.push(origin);
-  }
+  for (const origin of origins) if (removeLogin(shell, origin) !== null) done.push(origin);
   if (json === true) shell.out(JSON.stringify({ loggedOut: done }));
   else if (done.length === 0) shell.out(one === null ? 'You are not logged in' : `You are not logged in to ${one}`);
   else

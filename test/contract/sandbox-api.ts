@@ -1,5 +1,4 @@
-// What the API over sandboxes keeps to, whoever answers: a sandbox service by way of the control plane, or
-// `platform dev`.
+// The contract of the API over sandboxes: of a sandbox service behind the control plane, and of `platform dev`.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '#test/setup/until.ts';

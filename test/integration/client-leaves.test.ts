@@ -175,7 +175,7 @@ test('a client that has its answer and leaves its connection cuts nothing off, a
   assert.deepEqual(said('answered'), ['begins', 'ends', 'waited']);
 });
 
-test('a handler that throws loses nothing of what it gave to waitUntil, and its client is told at once', async () => {
+test('a handler that throws answers at once, and loses nothing of what it gave to waitUntil', async () => {
   const answer = await handler.fetch('app', '/refuses');
   assert.equal(answer.status, 500);
   assert.deepEqual(said('refuses'), ['begins', 'ends']);

@@ -129,7 +129,7 @@ export class RunningInvocations {
     this.socketClosed(invocation);
   }
 
-  /** Its client is told why there is no response; what it gave to `waitUntil` goes on. */
+  /** Answers the client with the failure. What `waitUntil` was given goes on. */
   fail(invocation: HttpInvocation, outcome: Failed): void {
     this.#deployment.answerFailed(invocation, outcome);
     this.breakBody(invocation.id);

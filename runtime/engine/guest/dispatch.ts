@@ -219,18 +219,7 @@ function read(reader: RecordReader): void {
         dueTimers();
         lastWake = -1;
         break;
-      case toGuest.abort: {
-        const id = reader.number();
-        const failure = reader.json() as Failure;
-        const invocation = findInvocation(id);
-        if (invocation === null) break;
-        touch(invocation);
-        enterContext(invocation);
-        invocation.abort(abortReason(failure));
-        enterContext(undefined);
-        finish(invocation);
-        break;
-      }
+      case toGuest.abort:
       case toGuest.clientGone: {
         const invocation = findInvocation(reader.number());
         const failure = reader.json() as Failure;
@@ -239,8 +228,8 @@ function read(reader: RecordReader): void {
         enterContext(invocation);
         invocation.abort(abortReason(failure));
         enterContext(undefined);
-        // Its handler has not been called.
-        if (early !== null) finish(invocation);
+        // A handler outlives its client once it has been called.
+        if (letter === toGuest.abort || early !== null) finish(invocation);
         break;
       }
       default:

@@ -16,7 +16,8 @@ import {
   refuseConnection,
   type ConnectedSocket,
 } from './node-connections.ts';
-import { watchHandshake, NodeExchange, type NodeListenerState } from './node-exchange.ts';
+import { NodeExchange, type NodeListenerState } from './node-exchange.ts';
+import { watchHandshake } from './node-handshake.ts';
 
 // Not imported: that would load Node's HTTP client as well (docs/decisions/31-load-on-first-use.md).
 const http = process.getBuiltinModule('node:http');

@@ -9,6 +9,7 @@ import type { HeldBytes, HostMemory } from '../bridge/host-memory.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { hasBody, type DateHeader, type HeadCache, type ResponseHead } from './header-block.ts';
 import type { BodySink, Exchange, ListenerOptions } from './listener.ts';
+import { unwatchHandshake } from './node-handshake.ts';
 import type { Upgrader } from './websocket.ts';
 
 /** What all exchanges of a listener share. */
@@ -303,7 +304,7 @@ export class NodeExchange implements Exchange {
     this.#state = ENDED;
     this.#leaveConnection();
     this.#connection.upgraded = true;
-    socket.off('readable', seeEnd).off('end', goWithClient);
+    unwatchHandshake(socket);
     const upgrader = this.#listener.upgrader!;
     const wire = upgrader.upgrade(this.headerBlock, socket, this.upgradeHead, head, events);
     if (wire === null) {
@@ -427,22 +428,6 @@ export class NodeExchange implements Exchange {
 }
 
 const CLOSED_WIRE: SocketWire = { send() {}, close() {}, pause() {}, resume() {}, bufferedBytes: 0 };
-
-/**
- * While a handshake waits for its answer nobody reads its connection, and only a reader sees that its client has gone.
- * What the client sends early stays where it is.
- */
-export function watchHandshake(socket: Socket): void {
-  socket.on('readable', seeEnd).on('end', goWithClient);
-}
-
-function seeEnd(this: Socket): void {
-  if (this.readableLength === 0) this.read();
-}
-
-function goWithClient(this: Socket): void {
-  this.destroy();
-}
 
 function endSocket(socket: Socket): void {
   socket.destroySoon();

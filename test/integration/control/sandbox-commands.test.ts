@@ -128,7 +128,7 @@ test('files of a sandbox are written, listed and read; it is shown, suspended an
   assert.match(gone.errors[0]!, /^error BOX has no sandbox user-1 /);
 });
 
-test('a sandbox is made of what flags say, and says it; what the service refuses is told in its words', async () => {
+test('a sandbox is made of what flags say, and says it; an error of the service is shown as it is', async () => {
   const of = async (id: string): Promise<unknown[]> => {
     const { machine, image, egress } = JSON.parse((await ok('sandbox', 'info', id, '--json'))[0]!);
     return [machine, image, egress];

@@ -1,0 +1,21 @@
+// Notices a client that leaves while its WebSocket handshake waits for an answer: nobody reads the connection then, and
+// only a reader sees its end. Used by listener-node.ts and node-exchange.ts.
+import type { Socket } from 'node:net';
+
+/** Destroys the socket when its client ends it. What the client sends early stays unread. */
+export function watchHandshake(socket: Socket): void {
+  socket.on('readable', seeEnd).on('end', destroy);
+}
+
+/** The WebSocket reads from now on. */
+export function unwatchHandshake(socket: Socket): void {
+  socket.off('readable', seeEnd).off('end', destroy);
+}
+
+function seeEnd(this: Socket): void {
+  if (this.readableLength === 0) this.read();
+}
+
+function destroy(this: Socket): void {
+  this.destroy();
+}
