@@ -82,7 +82,7 @@ test('a backup without keys says so, and is restored only where the key is', asy
   }
 });
 
-test('an archive that is cut off or damaged anywhere is refused, and what is there stays as it is', async () => {
+test('an archive that is cut off or damaged is refused, or restored as it was where nothing is lost', async () => {
   const secret = { BACKUP_PASSPHRASE: PASSPHRASE };
   const archives = [await backUp('sealed.tar', secret), await backUp('open.tar')].map(({ location }) => location);
   const there = await makeDataFolder('what is there');
@@ -95,7 +95,7 @@ test('an archive that is cut off or damaged anywhere is refused, and what is the
     readdirSync(there).filter((name) => name.startsWith('before-restore-')),
   ];
   try {
-    const before = await state();
+    let before = await state();
     for (let round = 0; round < DAMAGES; round++) {
       const bytes = readFileSync(archives[round % 2]!);
       const at = random.below(bytes.length);
@@ -115,6 +115,14 @@ test('an archive that is cut off or damaged anywhere is refused, and what is the
         (reason: unknown) => reason as BackupError,
       );
       const place = `seed ${random.seed}, round ${round}, ${what} at ${at} of ${bytes.length}`;
+      if (error === null) {
+        // A frame of zstd has bits that say nothing (RFC 8878, 3.1.1.1): each content has the hash that it had.
+        assert.equal(what, 'a bit', place);
+        assert.deepEqual(digestOfFolder(there, FOLDERS), digestOfFolder(folder, FOLDERS), place);
+        assert.deepEqual(await digestOfDatabase(target.url), await digestOfDatabase(source.url), place);
+        before = await state();
+        continue;
+      }
       assert.ok(error instanceof BackupError, `${place}: ${String(error)}`);
       // A bit of its header may make it one of another format, or of another passphrase.
       assert.match(
