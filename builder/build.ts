@@ -12,6 +12,7 @@ import { writeArtifact, type Artifact } from './artifact.ts';
 import { encodeAssets } from './assets/asset-encodings.ts';
 import { parseHeaders } from './assets/asset-headers.ts';
 import { parseRedirects } from './assets/asset-redirects.ts';
+import { clientRouterWarning } from './assets/client-router.ts';
 import { collectAssets, tooLarge, type ArtifactLimits, type Assets } from './assets/assets.ts';
 import { BuildError, projectPath } from './build-error.ts';
 import { runBuild } from './command/build-step.ts';
@@ -30,6 +31,8 @@ const IMMUTABLE = 'public, max-age=31536000, immutable';
 const DEFAULT_COMPATIBILITY_DATE = '2025-04-02';
 
 export const defaultAssets: AssetsConfig = { binding: null, notFoundHandling: 'none', runWorkerFirst: false };
+/** Who builds a site writes its `404.html` for it. */
+const siteAssets: AssetsConfig = { ...defaultAssets, notFoundHandling: '404-page' };
 
 /** What to build, and where to. */
 interface BuildOptions {
@@ -114,7 +117,14 @@ async function finish(
   { worker, assets, server }: Made,
 ): Promise<Artifact> {
   const limits = options.limits ?? defaultLimits;
-  const rules = { ...(options.config.assets ?? defaultAssets), binding: assetsBinding(root, options.config) };
+  if (kind === 'static' && assets !== null && options.config.assets === null) {
+    const warning = await clientRouterWarning(root, Object.keys(assets.files));
+    if (warning !== null) options.onWarning?.(warning);
+  }
+  const rules = {
+    ...(options.config.assets ?? (kind === 'static' ? siteAssets : defaultAssets)),
+    binding: assetsBinding(root, options.config),
+  };
   const migrations = await readMigrations(containmentOf(root, options.workspace), options.config.bindings.db);
   const migrationsText = migrations.length === 0 ? null : JSON.stringify(migrations);
   const code = worker === null ? 0 : Buffer.byteLength(worker.code) + Buffer.byteLength(worker.map ?? '');

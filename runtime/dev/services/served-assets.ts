@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import path from 'node:path';
 import { PlatformError } from '#core/errors.ts';
 import { problem, redirectAnswer, type AssetAnswer } from '../../engine/assets/asset-answers.ts';
-import { assetTarget, decodedPath, isNavigation, notFoundPage } from '../../engine/assets/asset-rules.ts';
+import { assetTarget, decodedPath, notFoundPage, takesPage } from '../../engine/assets/asset-rules.ts';
 import type { AssetReply } from '../../engine/bindings/assets.ts';
 import type { AssetServer, HostedRequest } from '../../engine/assets/assets.ts';
 
@@ -45,7 +45,7 @@ export function createServedAssets(files: () => ServedFiles | null): AssetServer
       // What is no file there may be one that the dev server makes, such as a script of a page.
       const found = await ask(served, target === null ? request.target : targetOf(target.file), request);
       if (found !== null) return found;
-      if (rules.notFoundHandling === 'single-page-application' && isNavigation(request) && isFile('index.html'))
+      if (rules.notFoundHandling === 'single-page-application' && takesPage(request) && isFile('index.html'))
         return (await ask(served, '/index.html', request)) ?? plain(problem('asset_not_found'));
       const page = rules.notFoundHandling === '404-page' ? notFoundPage(isFile, where) : null;
       const missing = page === null ? null : await ask(served, targetOf(page), request);

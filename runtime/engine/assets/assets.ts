@@ -23,6 +23,7 @@ import {
   isNavigation,
   keysOf,
   notFoundPage,
+  takesPage,
   type AssetRequest,
 } from './asset-rules.ts';
 import type { AssetReply } from '../bindings/assets.ts';
@@ -211,7 +212,8 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     }
     if (path === null) return last ? problem('bad_request', { reason: 'the path is malformed' }) : null;
     const navigates = isNavigation(request);
-    if (rules.notFoundHandling === 'single-page-application' && navigates && Object.hasOwn(rules.files, 'index.html')) {
+    const shows = navigates || (last && takesPage(request));
+    if (rules.notFoundHandling === 'single-page-application' && shows && Object.hasOwn(rules.files, 'index.html')) {
       return formAnswer(request, formFor(request, pageOf(artifact, 'index.html', path, host)));
     }
     if (rules.notFoundHandling === '404-page' && (navigates || last)) {

@@ -108,6 +108,30 @@ test('a folder with an index.html is served as it lies, without its configuratio
   assert.equal(manifest.kind, 'static');
   assert.equal(manifest.worker, null);
   assert.deepEqual(Object.keys(manifest.assets?.files ?? {}), ['index.html']);
+  assert.equal(manifest.assets?.notFoundHandling, '404-page');
+});
+
+test('of a site with one page and a router it is said that links into it answer 404, where nothing else is written', async (t) => {
+  const spa = { binding: null, notFoundHandling: 'single-page-application', runWorkerFirst: false } as const;
+  for (const [files, assets, warnings] of [
+    [
+      { 'index.html': 'home', 'package.json': '{"dependencies":{"vue-router":"4"}}' },
+      null,
+      [
+        'The site has one page and uses vue-router: a link to any other path answers 404. To have index.html answer, write into platform.yaml:\nassets:\n  not_found_handling: single-page-application',
+      ],
+    ],
+    [{ 'index.html': 'home', 'package.json': '{"dependencies":{"vue-router":"4"}}' }, spa, []],
+    [{ 'index.html': 'home', 'about.html': '', 'package.json': '{"dependencies":{"wouter":"3"}}' }, null, []],
+    [{ 'index.html': 'home', 'package.json': '{"dependencies":{"vue":"3"}}' }, null, []],
+    [{ 'index.html': 'home', 'package.json': '{' }, null, []],
+  ] as const) {
+    const said: string[] = [];
+    const root = projectFolder(t, files);
+    const options = { root, config: { ...configOf(), assets }, artifacts: join(root, '../artifacts') };
+    await build({ ...options, onWarning: (text) => said.push(text) });
+    assert.deepEqual(said, warnings);
+  }
 });
 
 test('a static project runs its build command, whose output is streamed and whose result is served', async (t) => {

@@ -190,7 +190,18 @@ test('a single-page application answers navigations with its shell, and nothing 
   const { get } = await site(t, { notFoundHandling: 'single-page-application' }, { last: false });
   const response = await get('/deep/link', { 'sec-fetch-mode': 'navigate' });
   assert.deepEqual([response.status, response.body], [200, '<h1>home</h1>']);
-  assert.equal((await get('/api/x', { accept: 'application/json' })).body, 'worker');
+  for (const accept of ['application/json', '*/*']) assert.equal((await get('/api/x', { accept })).body, 'worker');
+});
+
+test('without a worker the shell answers whoever takes any page, and no script that is gone', async (t) => {
+  const { get } = await site(t, { notFoundHandling: 'single-page-application' });
+  for (const headers of [{}, { accept: '*/*' }, { accept: 'text/html;q=0.8, image/png' }] as Record<string, string>[])
+    assert.deepEqual(
+      [(await get('/deep', headers)).status, (await get('/deep', headers)).body],
+      [200, '<h1>home</h1>'],
+    );
+  for (const headers of [{ accept: 'application/json' }, { accept: '*/*', 'sec-fetch-mode': 'no-cors' }])
+    assert.equal((await get('/assets/gone.js', headers)).status, 404);
 });
 
 test('a 404 page answers with its status', async (t) => {
