@@ -82,7 +82,7 @@ export function applyUpdate(before: unknown, update: UpdateDocument): unknown {
         break;
       case '$inc':
         if (current !== undefined && typeof current !== 'number') throw invalid(`$inc.${name}: the field is no number`);
-        parent[field] = (current ?? 0) + (value as number);
+        parent[field] = sumOf(current ?? 0, value as number, name);
         break;
       case '$push':
         if (current !== undefined && !Array.isArray(current)) throw invalid(`$push.${name}: the field is no array`);
@@ -101,6 +101,13 @@ export function applyUpdate(before: unknown, update: UpdateDocument): unknown {
 }
 
 type Fields = Record<string, unknown>;
+
+/** What JSON has no form of would be stored as null. */
+function sumOf(current: number, added: number, name: string): number {
+  const sum = current + added;
+  if (!Number.isFinite(sum)) throw invalid(`$inc.${name}: ${current} and ${added} are more than a number can be`);
+  return sum;
+}
 
 /** A value that later operators may change, while the document stays as it is: a store may have to apply it again. */
 function copied(value: unknown): unknown {

@@ -6,18 +6,18 @@ import { join } from 'node:path';
 import { secretProblem } from '#core/process/generated-secrets.ts';
 import { secretIn } from '#core/process/secret-file.ts';
 
-const CHARS_MIN = 16;
-
-/** @throws {Error} for an AUTH_SECRET or ENGINE_SECRET that is too short. */
+/** @throws {Error} for an AUTH_SECRET or ENGINE_SECRET that is weak. */
 export function engineSecret(environment: Readonly<Record<string, string | undefined>>, folder: string): string {
-  const own = environment['ENGINE_SECRET']?.trim() ?? '';
-  const problem = own === '' ? null : secretProblem('ENGINE_SECRET', own);
-  if (problem !== null) throw new Error(problem);
+  const given = (name: string): string => {
+    const value = environment[name]?.trim() ?? '';
+    const problem = value === '' ? null : secretProblem(name, value);
+    if (problem !== null) throw new Error(problem);
+    return value;
+  };
+  const own = given('ENGINE_SECRET');
   if (own !== '') return own;
-  const given = environment['AUTH_SECRET']?.trim() ?? '';
-  if (given !== '' && given.length < CHARS_MIN)
-    throw new Error(`AUTH_SECRET must have at least ${CHARS_MIN} characters: make one with \`openssl rand -hex 32\``);
-  return createHmac('sha256', given === '' ? secretIn(join(folder, 'secret')) : given)
+  const secret = given('AUTH_SECRET');
+  return createHmac('sha256', secret === '' ? secretIn(join(folder, 'secret')) : secret)
     .update('engine')
     .digest('hex');
 }

@@ -39,6 +39,7 @@ test('a document or a field that cannot be is refused with its name', () => {
   refuses({}, { $inc: { a: '1' } }, '$inc.a must be a finite number');
   refuses({}, { $pop: { a: 2 } }, '$pop.a must be 1 (the last) or -1 (the first)');
   refuses({ a: 'x' }, { $inc: { a: 1 } }, '$inc.a: the field is no number');
+  refuses({ a: 1e308 }, { $inc: { a: 1e308 } }, '$inc.a: 1e+308 and 1e+308 are more than a number can be');
   refuses({ a: 'x' }, { $push: { a: 1 } }, '$push.a: the field is no array');
   refuses({ a: 'x' }, { $set: { 'a.b': 1 } }, '"a" of the path a.b is no object');
   refuses([1], { $set: { length: 5 } }, '$set.length: "length" is no index of an array');

@@ -59,6 +59,6 @@ test('two that start on a folder that is not there yet have the same one', async
 test('an AUTH_SECRET that is too short is refused without saying it', () => {
   assert.throws(
     () => engineSecret({ AUTH_SECRET: 'hunter2' }, folder),
-    /^Error: AUTH_SECRET must have at least 16 characters: [^h]/,
+    /^Error: AUTH_SECRET is weak: it needs at least 32 random characters; make one with `openssl rand -hex 32`$/,
   );
 });
