@@ -140,7 +140,13 @@ async function deploy(
     say('No project has this repository: nothing was deployed');
     return onMade();
   }
-  for (const { name, after } of refs.filter((ref) => ref.name.startsWith(HEADS)).slice(0, REFS_MAX)) {
+  const branches = refs.filter((ref) => ref.name.startsWith(HEADS));
+  if (branches.length > REFS_MAX)
+    say(
+      `A push is deployed up to ${REFS_MAX} branches: ${branches.length - REFS_MAX} more are stored, and not deployed. ` +
+        'Deploy one with: platform deploy --remote <branch>',
+    );
+  for (const { name, after } of branches.slice(0, REFS_MAX)) {
     if (made.has(name)) continue;
     const branch = name.slice(HEADS.length);
     if (NO_COMMIT.test(after)) {

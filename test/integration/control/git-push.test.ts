@@ -225,6 +225,18 @@ test('of a push that is tried again, only the branches are deployed that were no
   );
 });
 
+test('a push of more branches than are deployed says how many are left', async () => {
+  const [row] = await control.sql<{ repository_id: string }[]>`
+    SELECT repository_id FROM control.project WHERE name = 'shop'`;
+  const repository = path.join(control.parts.folder, 'repositories', `${row!.repository_id}.git`);
+  const names = Array.from({ length: 52 }, (_, index) => `many/${index}`);
+  await git('push', '--quiet', repository, ...names.map((name) => `main:refs/tags/${name}`));
+  for (const name of names) await git('--git-dir', repository, 'update-ref', `refs/heads/${name}`, `refs/tags/${name}`);
+  const said = await git('push', remote('shop', control.owner.token), '--delete', ...names.map((name) => `refs/heads/${name}`));
+  assert.match(said, /remote: A push is deployed up to 50 branches: 2 more are stored, and not deployed\./);
+  assert.equal(said.match(/Branch many\/\d+ is removed/g)?.length, 50);
+});
+
 test('a commit whose message is megabytes is deployed', async () => {
   writeFileSync(path.join(folder, 'message'), 'x'.repeat(2_000_000));
   await git('checkout', '--quiet', '-b', 'long');
