@@ -408,15 +408,17 @@ function ofObject(test: (keys: string[]) => boolean, message: string): Check {
 function anyCheck(checks: readonly Check[]): Check {
   return (value, issues) => {
     let closest: Issue[] | null = null;
+    const reasons = new Set<string>();
     for (const check of checks) {
       const found: Issue[] = [];
       const made = check(value, found);
       if (found.length === 0) return made;
+      reasons.add(found[0]!.message);
       if (closest === null || depth(found) > depth(closest)) closest = found;
     }
     if (closest !== null && depth(closest) > 0)
       for (const { path: at, message } of closest) report(issues, message, at);
-    else report(issues, 'fits none of the forms that are allowed');
+    else report(issues, [...reasons].join(', and '));
     return value;
   };
 }

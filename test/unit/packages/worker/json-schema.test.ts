@@ -116,6 +116,10 @@ test('messages say where and what, never the value', () => {
   assert.deepEqual(check({ anyOf: [{ properties: { a: { type: 'number' } } }, { type: 'null' }] }, { a: 'x' }), [
     'a is not a number',
   ]);
+  assert.deepEqual(
+    check({ properties: { size: { anyOf: [{ enum: ['small', 'large'] }, { type: 'null' }] } } }, { size: 'x' }),
+    ['size is not one of "small", "large", and is not null'],
+  );
 });
 
 test('there are never more than twenty issues', () => {
