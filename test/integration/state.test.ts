@@ -146,6 +146,8 @@ test('arguments that cannot be are refused by name', async () => {
     [`await KV.list({ cursor: '!' })`, 'TypeError: The cursor is not valid'],
     // It would be a key with a NUL.
     [`await KV.list({ cursor: 'YQBi' })`, 'TypeError: The cursor is not valid'],
+    // `nonsense`, which a base64url is too.
+    [`await KV.list({ cursor: 'nonsense' })`, 'TypeError: The cursor is not valid'],
     [
       `await KV.put('text', 'no json'); await KV.update('text', { $set: { a: 1 } })`,
       'TypeError: The value is not JSON, so it cannot be updated',

@@ -47,3 +47,20 @@ export function toJsonText(value: unknown, what: string, bytesMax: number): stri
     throw invalid(`${what} has ${Buffer.byteLength(text)} bytes as JSON, and may have ${bytesMax}`);
   return text;
 }
+
+const CURSOR_BEGINS = 'after ';
+
+/** Where the next page of a list begins, as its reader gives it back. @param last name on the page before. */
+export function toCursor(last: string): string {
+  return Buffer.from(CURSOR_BEGINS + last).toString('base64url');
+}
+
+/** The name that {@link toCursor} was made of; null: the first page. @throws {PlatformError} `invalid_argument` */
+export function fromCursor(cursor: unknown): string | null {
+  if (cursor === undefined || cursor === null || cursor === '') return null;
+  const text =
+    typeof cursor === 'string' && /^[\w-]{1,900}$/.test(cursor) ? Buffer.from(cursor, 'base64url').toString() : '';
+  const name = text.slice(CURSOR_BEGINS.length);
+  if (text.startsWith(CURSOR_BEGINS) && !name.includes('\0') && toCursor(name) === cursor) return name;
+  throw invalid('The cursor is not valid');
+}

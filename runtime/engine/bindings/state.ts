@@ -5,7 +5,7 @@ import { PlatformError } from '#core/errors.ts';
 import { fixedLimits } from '#core/limits.ts';
 import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
 import type { HostWork } from '../work/host-work.ts';
-import { invalid, toJsonText, toName, toRecord, toWhole } from './arguments.ts';
+import { fromCursor, invalid, toCursor, toJsonText, toName, toRecord, toWhole } from './arguments.ts';
 import type { BindingScope } from './scope.ts';
 import { applyUpdate, fromJson, parseUpdate } from './update-document.ts';
 
@@ -173,7 +173,7 @@ export function createStateCalls(
       const { keys, more } = await store.list(place, { prefix, after: fromCursor(args['cursor']), limit }, now());
       const last = keys.at(-1);
       return {
-        value: { keys, cursor: more && last !== undefined ? Buffer.from(last.name).toString('base64url') : null },
+        value: { keys, cursor: more && last !== undefined ? toCursor(last.name) : null },
       };
     },
     /** `{key, update}` -> the new value's JSON as a part. */
@@ -227,12 +227,4 @@ function toExpiry({ expiresAt, expiresInMs }: Readonly<Record<string, unknown>>,
 function toVersion(version: unknown): string | null | undefined {
   if (version === undefined || version === null || typeof version === 'string') return version;
   throw invalid('The version must be one that getWithMetadata gave, or null');
-}
-
-function fromCursor(cursor: unknown): string | null {
-  if (cursor === undefined || cursor === null || cursor === '') return null;
-  if (typeof cursor !== 'string' || !/^[\w-]{1,800}$/.test(cursor)) throw invalid('The cursor is not valid');
-  const key = Buffer.from(cursor, 'base64url').toString();
-  if (key.includes('\0')) throw invalid('The cursor is not valid');
-  return key;
 }

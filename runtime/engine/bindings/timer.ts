@@ -5,7 +5,7 @@ import { parseCronSchedule } from '#core/schedules/cron-schedule.ts';
 import { fixedLimits, type DeliveryLimits } from '#core/limits.ts';
 import { nextTime } from '#core/schedules/timer-next.ts';
 import type { HostCall, HostFunction } from '../bridge/host-calls.ts';
-import { invalid, toJsonText, toName, toRecord, toWhole } from './arguments.ts';
+import { fromCursor, invalid, toCursor, toJsonText, toName, toRecord, toWhole } from './arguments.ts';
 import type { EventSender } from './queue.ts';
 import type { BindingScope } from './scope.ts';
 import { carriedTrace } from './trace-headers.ts';
@@ -119,9 +119,9 @@ export function createTimerCalls(
       const { place, args } = parse(call);
       const prefix = args['prefix'] == null || args['prefix'] === '' ? '' : toId(args['prefix']);
       const limit = toWhole(args['limit'], 'limit', { least: 1, most: pageMax, otherwise: pageMax });
-      const { timers, more } = await store.list(place, { prefix, after: fromCursor(args['cursor']), limit });
+      const { timers, more } = await store.list(place, { prefix, after: fromCursor(args['cursor']) ?? '', limit });
       const last = timers.at(-1);
-      const cursor = more && last !== undefined ? Buffer.from(last.id).toString('base64url') : null;
+      const cursor = more && last !== undefined ? toCursor(last.id) : null;
       return { value: { timers: timers.map(toReply), cursor } };
     },
   };
@@ -150,12 +150,4 @@ function toTime(at: unknown): number {
 function toReply({ id, scheduledTime, payload, intervalMs, cron, timezone }: StoredTimer): object {
   const reply = { id, scheduledTime, payload: JSON.parse(payload) as unknown, intervalMs };
   return cron === null ? reply : { ...reply, cron, timezone: timezone ?? 'UTC' };
-}
-
-function fromCursor(cursor: unknown): string {
-  if (cursor === undefined || cursor === null || cursor === '') return '';
-  if (typeof cursor !== 'string' || !/^[\w-]{1,800}$/.test(cursor)) throw invalid('The cursor is not valid');
-  const id = Buffer.from(cursor, 'base64url').toString();
-  if (id.includes('\0')) throw invalid('The cursor is not valid');
-  return id;
 }
