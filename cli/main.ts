@@ -1,7 +1,7 @@
 // The command line program: finds the command in commands/tree.ts, parses, dispatches, and prints what went wrong;
 // knows nothing of what the commands do.
 import { stripVTControlCharacters } from 'node:util';
-import { parseArgs, renderUsage, runCommand } from 'citty';
+import { parseArgs, renderUsage, runCommand, type ArgsDef, type CommandDef } from 'citty';
 import { nearestWord } from '#core/spelling.ts';
 import { programVersion } from './local/program-version.ts';
 import { commands, findEntry, type Entry, type Group, type Leaf } from './commands/tree.ts';
@@ -60,7 +60,7 @@ async function call(leaf: Leaf, called: string, rest: readonly string[], shell: 
   const { command } = await leaf.load();
   if (beforeDashes(rest).includes('--help')) {
     const parent = called.split(' ').slice(0, -1).join(' ');
-    const text = await renderUsage(command, { meta: { name: parent, version: programVersion() } });
+    const text = await renderUsage(withLongAliases(command), { meta: { name: parent, version: programVersion() } });
     shell.out(shell.paint('bold', 'x') === 'x' ? stripVTControlCharacters(text) : text);
     return 0;
   }
@@ -73,6 +73,16 @@ async function call(leaf: Leaf, called: string, rest: readonly string[], shell: 
   callable(() => parseArgs([...rest], definitions ?? {}), called);
   const { result } = await runCommand(command, { rawArgs: [...rest], data: shell });
   return typeof result === 'number' ? result : 0;
+}
+
+/** citty shows an alias with one dash; one that is a word has two. */
+function withLongAliases(command: CommandDef): CommandDef {
+  const dashed = (alias: string): string => (alias.length === 1 ? alias : `-${alias}`);
+  const args = Object.entries((command.args ?? {}) as ArgsDef).map(([name, definition]) => {
+    if (!('alias' in definition) || definition.alias === undefined) return [name, definition];
+    return [name, { ...definition, alias: [definition.alias].flat().map(dashed) }];
+  });
+  return { ...command, args: Object.fromEntries(args) as ArgsDef };
 }
 
 /** What citty objects to (a missing argument, a value outside of a list) is a wrong call. */

@@ -5,6 +5,7 @@ import { deploymentOf, newestDeployment } from '../api/deployment-text.ts';
 import { projectOf, targetFlags } from '../api/project.ts';
 import type { Query } from '../api/requests.ts';
 import { followStoredLines, readStoredLines } from '../api/stored-lines.ts';
+import { followStoredRequests, readStoredRequests, type StoredRequest } from '../api/stored-requests.ts';
 import { findApi } from '../api/target.ts';
 import { routeLog } from '../local/route-log.ts';
 import { wholeNumber } from '../terminal/arguments.ts';
@@ -37,6 +38,10 @@ export const command = defineCommand({
   meta: { name: 'logs', description: 'Show the log of this project' },
   args: {
     follow: { type: 'boolean', alias: 'f', description: 'Go on with what comes, until Ctrl-C' },
+    requests: {
+      type: 'boolean',
+      description: 'With a line for each request and event that has ended (default: with --follow on a terminal)',
+    },
     build: { type: 'boolean', description: 'The log of the newest build, or of that of --deployment' },
     lines: { type: 'string', valueHint: 'n', default: '100', description: 'Lines of what has been' },
     level: {
@@ -76,7 +81,7 @@ export const command = defineCommand({
       if (levels.indexOf(line.level) >= least) shell.out(args.json ? JSON.stringify(line) : formatted(shell, line));
     };
     if (api !== null) return showStored(shell, api, (await projectOf(shell, api, args)).id, args, { count, show });
-    const stored = storedFlags.find((name) => args[name] !== undefined);
+    const stored = storedFlags.find((name) => args[name] !== undefined && args[name] !== false);
     if (stored !== undefined) throw new CliError(`--${stored} asks for stored lines, which a control plane keeps`);
     const read = await routeLog(shell, args);
     const been = await read();
@@ -93,10 +98,16 @@ export const command = defineCommand({
 });
 
 /** What only stored lines are found by. */
-const storedFlags = ['since', 'until', 'search', 'route', 'invocation', 'trace'] as const;
+const storedFlags = ['since', 'until', 'search', 'route', 'invocation', 'trace', 'requests'] as const;
+/** What lines alone have. */
+const lineFlags = ['search', 'invocation'] as const;
 
-interface Flags extends Partial<Readonly<Record<(typeof storedFlags)[number], string | undefined>>> {
+interface Flags extends Partial<
+  Readonly<Record<Exclude<(typeof storedFlags)[number], 'requests'>, string | undefined>>
+> {
   readonly level: string;
+  readonly requests?: boolean | undefined;
+  readonly json?: boolean | undefined;
   readonly branch?: string | undefined;
   readonly deployment?: string | undefined;
   readonly follow?: boolean | undefined;
@@ -119,16 +130,58 @@ async function showStored(
     invocation: flags.invocation,
     traceId: flags.trace,
   };
+  const isOfLines = flags.level !== 'debug' || lineFlags.some((name) => flags[name] !== undefined);
+  const refused = flags.level === 'debug' ? lineFlags.find((name) => flags[name] !== undefined) : 'level';
+  if (flags.requests === true && refused !== undefined)
+    throw new CliError(`--${refused} finds lines, and --requests shows requests`, {
+      exitCode: 2,
+      advice: '--route, --trace, --branch, --deployment, --since and --until find both.',
+    });
+  const withRequests =
+    flags.requests ?? (flags.follow === true && shell.isTerminal && flags.json !== true && !isOfLines);
   const from = flags.since === undefined ? undefined : toMoment('--since', flags.since).toISOString();
   const to = flags.until === undefined ? undefined : toMoment('--until', flags.until).toISOString();
   // One at least: it says from where to follow.
   const { lines, last } = await readStoredLines(api, project, { ...filters, from, to }, Math.max(count, 1));
-  if (count > 0) for (const line of lines) show(line);
+  const requestFilters: Query = {
+    branch: flags.branch,
+    deploymentId: flags.deployment,
+    route: flags.route,
+    traceId: flags.trace,
+  };
+  const requests = withRequests
+    ? await readStoredRequests(api, project, { ...requestFilters, from, to }, Math.max(count, 1))
+    : [];
+  const showRequest = (request: StoredRequest): void =>
+    shell.out(flags.json === true ? JSON.stringify(request) : formattedRequest(shell, request));
+  const been = [
+    ...lines.map((line) => ({ time: line.time, show: () => show(line) })),
+    ...requests.map((request) => ({ time: Date.parse(request.at), show: () => showRequest(request) })),
+  ].toSorted((one, other) => one.time - other.time);
+  if (count > 0) for (const entry of been.slice(-count)) entry.show();
   if (flags.follow !== true) return 0;
   const stopped = new AbortController();
   void shell.untilStopped().then(() => stopped.abort());
-  for await (const line of followStoredLines(api, project, filters, last, stopped.signal)) show(line);
+  const follow = async <Entry>(entries: AsyncIterable<Entry>, showOne: (entry: Entry) => void): Promise<void> => {
+    for await (const entry of entries) showOne(entry);
+  };
+  const { signal } = stopped;
+  await Promise.all([
+    follow(followStoredLines(api, project, filters, last, signal), show),
+    withRequests && follow(followStoredRequests(api, project, requestFilters, requests, signal), showRequest),
+  ]).finally(() => stopped.abort());
   return 0;
+}
+
+/** `12:00:00.123 d0123 GET   /path 200 in 12 ms, 3.1 ms of CPU` */
+function formattedRequest(shell: Shell, request: StoredRequest): string {
+  const { at, deploymentId, kind, method, path, status, outcome, wallMs, cpuMs } = request;
+  const what = method === '' ? `${kind} ${path}` : `${method} ${path}`;
+  const ended = method === '' || status === 0 ? outcome : outcome === 'ok' ? String(status) : `${status} ${outcome}`;
+  const style = outcome !== 'ok' || status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green';
+  const figures = shell.paint('dim', `in ${wallMs.toFixed(0)} ms, ${cpuMs.toFixed(1)} ms of CPU`);
+  const said = plain(what.trim(), shell.isTerminal);
+  return `${shell.paint('dim', `${at.slice(11, 23)} ${deploymentId}`)} ${said} ${shell.paint(style, ended)} ${figures}`;
 }
 
 function formatted(shell: Shell, { time, level, deployment, text }: LogLine): string {

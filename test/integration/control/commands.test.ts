@@ -225,6 +225,32 @@ test('the log of workers is told by level and by branch', async () => {
   assert.match(line!.deployment, /^d[0-9a-z]{12}$/);
 });
 
+test('requests are shown beside lines, those that were and those that come', async () => {
+  await says('shop');
+  const request = / \S+ d[0-9a-z]{12} GET \/ 200 in \d+ ms, \d+\.\d ms of CPU$/;
+  await until(async () => ((await ok('logs', '--requests')).some((line) => request.test(` ${line}`)) ? true : null));
+  const found = (await ok('logs', '--requests', '--json')).map((line) => JSON.parse(line) as { path?: string });
+  assert.ok(found.some((one) => one.path === '/'));
+  const following = recordingShell(folder, {
+    PLATFORM_HOME: home,
+    PLATFORM_API_URL: origin,
+    PLATFORM_API_TOKEN: all.control.owner.token,
+  });
+  const seen = Promise.withResolvers<void>();
+  const out = (line: string): void => (following.out(line), request.test(` ${line}`) ? seen.resolve() : undefined);
+  const ended = run(['logs', '-f', '--lines', '0'], { ...following, isTerminal: true, out });
+  let isSeen = false;
+  void seen.promise.then(() => (isSeen = true));
+  await until(async () => (await says('shop'), isSeen || null));
+  following.stop();
+  assert.equal(await ended, 0);
+  const both = await call(['logs', '--requests', '--search', 'x']);
+  assert.deepEqual(
+    [both.code, both.errors[0]!.split('\n')[0]],
+    [2, 'error --search finds lines, and --requests shows requests'],
+  );
+});
+
 test('projects, organizations and tokens are made, listed and taken away; what destroys asks', async () => {
   const made = await json<{ id: string; name: string }>('projects', 'create', 'other');
   assert.equal(made.name, 'other');
