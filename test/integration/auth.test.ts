@@ -139,7 +139,9 @@ test('signing up, in and out over HTTP, with the session in a cookie', async () 
   const headers = { cookie: cookieOf(inside) };
   assert.deepEqual((await handler.fetch('shop', '/auth/me', { headers })).json(), { user });
   assert.deepEqual(((await handler.fetch('shop', '/', { headers })).json() as { user: unknown }).user, user);
-  assert.equal((await post('shop', '/auth/signout', {}, { ...headers, origin: 'http://shop.localhost' })).status, 200);
+  for (const from of [{ origin: 'http://evil.example' }, { origin: 'null' }, { 'sec-fetch-site': 'cross-site' }])
+    assert.equal((await post('shop', '/auth/signout', {}, { ...headers, ...from } as typeof headers)).status, 403);
+  assert.equal((await post('shop', '/auth/signout', {}, headers)).status, 200, 'a program names no page');
   const gone = await handler.fetch('shop', '/auth/me', { headers });
   assert.deepEqual([gone.status, gone.json()], [401, { error: 'Not signed in' }]);
   assert.equal((await handler.fetch('shop', '/', { headers })).json(), null);

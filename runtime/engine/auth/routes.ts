@@ -32,7 +32,11 @@ export function createAuthRoutes(users: Users): AuthRoutes {
   const forward = (site: AuthSite, request: Request, path: string, body: unknown): Promise<Response> => {
     const headers = new Headers(request.headers);
     headers.delete('content-length');
-    if (body !== undefined) headers.set('content-type', 'application/json');
+    if (body !== undefined) {
+      headers.set('content-type', 'application/json');
+      // A browser says with each POST which page it comes from: who says nothing is a program, which nobody can lure.
+      if (!headers.has('origin') && !headers.has('sec-fetch-site')) headers.set('origin', site.origin);
+    }
     return users.handle(
       site,
       new Request(`${site.origin}/auth${path}`, {
