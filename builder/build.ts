@@ -24,7 +24,7 @@ import { findEntry, type ProjectEntry } from './frameworks/entry.ts';
 import { outputFolder } from './frameworks/output-folder.ts';
 import { hasNodeCompat, type BuildConfig } from './project.ts';
 import { archiveServer } from './ssr/archive.ts';
-import { findServer, type ProjectServer } from './ssr/server.ts';
+import { findServer, standaloneWarning, type ProjectServer } from './ssr/server.ts';
 
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 /** Behaviour of a worker that names no date: fixed, so that old sources keep their artifact id. */
@@ -96,6 +96,8 @@ async function buildServer(root: string, options: BuildOptions, limits: Artifact
       archiveServer(server, root, limits, file),
       serverAssets(server, root, options),
     ]);
+    const warning = standaloneWarning(server, root, rules.bytes);
+    if (warning !== null) options.onWarning?.(warning);
     const code = rpcWorkerCode(defaultLimits.dashboardBodyBytesMax);
     return await finish('ssr', root, options, { worker: { code, map: null }, assets, server: { ...rules, file } });
   } finally {

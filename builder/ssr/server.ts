@@ -89,6 +89,20 @@ function standaloneOf(root: string, workspace: string): ProjectServer | null {
   };
 }
 
+/**
+ * What to tell the author of a Next.js project whose server takes all packages along; null: nothing.
+ *
+ * @param bytes of the server's files
+ */
+export function standaloneWarning(server: ProjectServer, root: string, bytes: number): string | null {
+  if (server.archived === 'whole' || !parseManifest(filesIn(root).text('package.json')).packages.has('next'))
+    return null;
+  return (
+    `The server has ${Math.ceil(bytes / 1_000_000)} MB, since all packages go along. ` +
+    "Next.js picks those that it needs with `output: 'standalone'` in next.config: deploys and starts are quicker"
+  );
+}
+
 /** The folder with files for browsers; null: none is known, and the server serves its own. */
 function clientFolder(root: string, out: string | null, start: string): string | null {
   const isFolder = (name: string): boolean =>

@@ -8,7 +8,7 @@ import { parseProjectConfig } from '#core/config/project-config.ts';
 import type { Manifest } from '#core/manifest.ts';
 import { projectFolder } from './project-folder.ts';
 
-async function built(root: string, yaml = 'kind: ssr\n') {
+async function built(root: string, yaml = 'kind: ssr\n', onWarning: (text: string) => void = () => {}) {
   const { config } = parseProjectConfig(yaml, { file: 'platform.yaml' });
   const { folder } = await build({
     root,
@@ -16,6 +16,7 @@ async function built(root: string, yaml = 'kind: ssr\n') {
     artifacts: join(root, '.artifacts'),
     durable: false,
     made: [],
+    onWarning,
   });
   const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Manifest;
   const names = execFileSync('tar', ['-tf', join(folder, 'server.tar')], { encoding: 'utf8' })
@@ -46,6 +47,16 @@ test('what Next.js put together is the whole server, with its files served befor
     'node_modules/next/package.json',
     'public/robots.txt',
     'server.js',
+  ]);
+});
+
+test('a server of Next.js that takes all packages along is told of standalone', async (t) => {
+  const said: string[] = [];
+  const files = { '.next/server/page.js': 'x'.repeat(2_100_000), 'node_modules/next/package.json': '{}' };
+  const manifest = '{"dependencies":{"next":"16.0.0"},"scripts":{"start":"next start"}}';
+  await built(projectFolder(t, { ...files, 'package.json': manifest }), undefined, (text) => said.push(text));
+  assert.deepEqual(said, [
+    "The server has 3 MB, since all packages go along. Next.js picks those that it needs with `output: 'standalone'` in next.config: deploys and starts are quicker",
   ]);
 });
 
