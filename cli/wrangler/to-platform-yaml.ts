@@ -1,6 +1,8 @@
 // Makes a platform.yaml of what a configuration of Wrangler says, and lists what it cannot take over (docs/coming-
 // from-wrangler.md has the same table for people). Pure.
-import { unsupported } from './unsupported.ts';
+import { importedCron } from './crons.ts';
+import { leavesOf, tracked } from './tracked.ts';
+import { notNeeded, unsupported, unsupportedWithin } from './unsupported.ts';
 import type { WranglerFile } from './read-wrangler.ts';
 
 /** What comes of an import. */
@@ -26,7 +28,8 @@ interface Writer {
 }
 
 /** @example toPlatformYaml({ values: { name: 'shop', main: 'src/index.ts' }, comments: {} }).yaml */
-export function toPlatformYaml({ values, comments }: WranglerFile): Imported {
+export function toPlatformYaml({ values: given, comments }: WranglerFile): Imported {
+  const { values, unread } = tracked(given);
   const out: string[] = [];
   const notes: { key: string; note: string }[] = [];
   const told = new Set<string>();
@@ -68,13 +71,21 @@ export function toPlatformYaml({ values, comments }: WranglerFile): Imported {
   writeQueues(values, writer);
   writeRest(values, writer);
   for (const key of Object.keys(values)) {
-    if (taken.has(key)) continue;
+    // What tools generate names every kind of binding, most of them empty.
+    if (taken.has(key) || leavesOf(given[key], key).length === 0) continue;
     const note = Object.hasOwn(unsupported, key) ? unsupported[key]! : 'is not known here: left out';
     writer.note(key, note);
     if (comments[key] !== undefined) writer.add([key], `# (${oneLine(key)} has no counterpart)`);
   }
   writer.add(['']);
-  return { yaml: `${out.join('\n')}\n`, variables: variablesOf(values, writer), notes };
+  const variables = variablesOf(values, writer);
+  for (const path of unread()) {
+    const [key = ''] = path.split('.');
+    const isTold = !taken.has(key) || toldWhole.has(key) || notes.some((one) => one.key === path);
+    if (isTold || Object.hasOwn(notNeeded, path)) continue;
+    writer.note(path, unsupportedWithin[path] ?? 'has no counterpart: left out');
+  }
+  return { yaml: `${out.join('\n')}\n`, variables, notes };
 }
 
 const taken = new Set([
@@ -97,7 +108,11 @@ const taken = new Set([
   'env',
   'limits',
   'no_bundle',
+  'pages_build_output_dir',
 ]);
+
+/** Keys whose note speaks of all that is in them. */
+const toldWhole = new Set(['$schema', 'env', 'vars', 'no_bundle']);
 
 function writeProject(values: Values, { add, note }: Writer): void {
   if (typeof values['name'] === 'string') {
@@ -120,18 +135,24 @@ function writeProject(values: Values, { add, note }: Writer): void {
   if (flags.length > 0) add(['compatibility_flags'], `compatibility_flags: [${flags.map(scalar).join(', ')}]`);
   const command = recordOf(values['build'])['command'];
   if (typeof command === 'string') add(['build'], `build: ${scalar(command)}`);
-  for (const key of Object.keys(recordOf(values['build'])).filter((one) => one !== 'command'))
-    note(`build.${key}`, 'has no counterpart: left out');
-  const port = recordOf(values['dev'])['port'];
-  if (typeof port === 'number') add(['dev'], `dev: { port: ${port} }`);
+  const { port, ip } = recordOf(values['dev']);
+  const dev = [
+    ...(typeof port === 'number' ? [`port: ${port}`] : []),
+    ...(typeof ip === 'string' ? [`host: ${scalar(ip)}`] : []),
+  ];
+  if (dev.length > 0) add(['dev'], `dev: { ${dev.join(', ')} }`);
+  if (values['no_bundle'] === true) note('no_bundle', 'modules are always bundled here');
 }
 
 function writeAssets(values: Values, { add, note, binding }: Writer): void {
   const site = recordOf(values['site'])['bucket'];
   const assets = recordOf(values['assets']);
-  const folder = assets['directory'] ?? site;
+  const folder = assets['directory'] ?? site ?? values['pages_build_output_dir'];
   if (typeof folder === 'string')
-    add(['assets', 'site'], `out: ${scalar(folder.replace(/^\.\//, '').replace(/\/+$/, ''))}`);
+    add(
+      ['assets', 'site', 'pages_build_output_dir'],
+      `out: ${scalar(folder.replace(/^\.\//, '').replace(/\/+$/, ''))}`,
+    );
   if (site !== undefined)
     note('site', 'Workers Sites: the files are served before the worker here, without its code for them');
   const lines: string[] = [];
@@ -209,20 +230,24 @@ function settingsOf(consumer: Values | undefined, resource: Writer['resource'], 
   );
   const dead = consumer['dead_letter_queue'];
   if (typeof dead === 'string') numbers.push(`dead_letter: ${resource('queues', dead, 'dead')}`);
-  for (const key of ['max_batch_size', 'max_batch_timeout'])
-    if (consumer[key] !== undefined)
-      note(`queues.consumers.${key}`, 'has no counterpart: queue(batch) gets up to 10, at once');
+  if (consumer['type'] !== undefined && consumer['type'] !== 'worker')
+    note('queues.consumers.type', `${textOf(consumer['type'])} is not there: a queue calls its worker`);
   return numbers;
 }
 
 function writeRest(values: Values, { add, note }: Writer): void {
-  const crons = listOf(recordOf(values['triggers'])['crons']).filter((one): one is string => typeof one === 'string');
-  if (crons.length > 0)
-    add(
-      ['triggers'],
-      'cron:',
-      ...crons.map((cron, at) => `  ${crons.length === 1 ? 'CRON' : `CRON_${at + 1}`}: ${scalar(cron)}`),
-    );
+  const crons = listOf(recordOf(values['triggers'])['crons']);
+  const lines = crons.flatMap((text, at) => {
+    const made = typeof text === 'string' ? importedCron(text) : { problem: 'it is no text' };
+    if ('problem' in made) {
+      note('triggers.crons', `"${textOf(text)}" is left out: ${made.problem}`);
+      return [];
+    }
+    if (made.cron !== textOf(text).trim())
+      note('triggers.crons', `"${textOf(text)}" is "${made.cron}" here, where 0 is Sunday and 1 Monday`);
+    return [`  ${crons.length === 1 ? 'CRON' : `CRON_${at + 1}`}: ${scalar(made.cron)}`];
+  });
+  if (lines.length > 0) add(['triggers'], 'cron:', ...lines);
   for (const name of Object.keys(recordOf(values['env'])))
     note(
       `env.${name}`,

@@ -91,7 +91,7 @@ cron:
   assert.deepEqual(variables, { BASE: 'https://sho.rt', LIMITS: '{"a":1}' });
   assert.deepEqual(
     notes.map(({ key }) => key),
-    ['kv_namespaces', 'queues.consumers.max_batch_size', 'env.staging', 'account_id', 'durable_objects', 'vars.LIMITS'],
+    ['kv_namespaces', 'env.staging', 'account_id', 'durable_objects', 'vars.LIMITS', 'queues.consumers.max_batch_size'],
   );
 });
 
@@ -126,6 +126,131 @@ workflow:
     { key: 'workflows', note: 'the class Order becomes a function (docs/workflow.md)' },
     { key: 'observability', note: 'needs no switch: `platform logs`, docs/operating.md' },
   ]);
+});
+
+test('a schedule fires on the weekday that it fires on there; one that cannot be said here is named', () => {
+  const cron = (text: string) => {
+    const { yaml, notes } = imported(JSON.stringify({ name: 'a', triggers: { crons: [text] } }), 'wrangler.json');
+    return [/CRON: '(.*)'/.exec(yaml)?.[1] ?? null, ...notes.map(({ note }) => note)];
+  };
+  const said = (from: string, to: string): (string | null)[] => [
+    to,
+    `"${from}" is "${to}" here, where 0 is Sunday and 1 Monday`,
+  ];
+  assert.deepEqual(cron('0 9 * * 2-6'), said('0 9 * * 2-6', '0 9 * * MON-FRI'));
+  assert.deepEqual(cron('0 9 * * 1,7'), said('0 9 * * 1,7', '0 9 * * SUN,SAT'));
+  assert.deepEqual(cron('0 9 1 7 2-6/2'), said('0 9 1 7 2-6/2', '0 9 1 7 MON-FRI/2'));
+  for (const same of ['*/5 * * * *', '0 9 * * MON-WED', '0 9 * * */2', '0 0 1 JUL *'])
+    assert.deepEqual(cron(same), [same]);
+  for (const [text, why] of [
+    ['0 9 L * *', 'it has L, W or #, which schedules here do not have: check the day in the worker'],
+    ['0 9 15W * *', 'it has L, W or #, which schedules here do not have: check the day in the worker'],
+    ['0 9 * * 6L', 'it has L, W or #, which schedules here do not have: check the day in the worker'],
+    ['0 9 * * 2#1', 'it has L, W or #, which schedules here do not have: check the day in the worker'],
+    ['0 9 * *', 'it has 4 fields instead of five'],
+  ] as const)
+    assert.deepEqual(cron(text), [null, `"${text}" is left out: ${why}`]);
+  assert.match(cron('0 9 * * 0')[1]!, /^"0 9 \* \* 0" is left out: /);
+});
+
+/** The keys of tables that an import reads, as wrangler's configuration schema has them. */
+const published = {
+  assets: [
+    'binding',
+    'directory',
+    'experimental_serve_directly',
+    'html_handling',
+    'not_found_handling',
+    'run_worker_first',
+  ],
+  build: ['command', 'cwd', 'watch_dir'],
+  dev: [
+    ...['ip', 'port', 'inspector_port', 'inspector_ip', 'local_protocol', 'upstream_protocol', 'host'],
+    ...['enable_containers', 'container_engine', 'generate_types', 'types'],
+  ],
+  limits: ['cpu_ms', 'subrequests'],
+  site: ['bucket', 'entry-point', 'include', 'exclude'],
+  'd1_databases[]': [
+    ...['binding', 'database_name', 'database_id', 'preview_database_id', 'migrations_dir', 'migrations_table'],
+    ...['migrations_pattern', 'database_internal_env', 'jurisdiction', 'remote'],
+  ],
+  'kv_namespaces[]': ['binding', 'id', 'preview_id', 'remote'],
+  'r2_buckets[]': ['binding', 'bucket_name', 'preview_bucket_name', 'jurisdiction', 'remote'],
+  'workflows[]': ['binding', 'name', 'class_name', 'script_name', 'limits', 'remote', 'schedules'],
+  'queues.producers[]': ['binding', 'queue', 'delivery_delay', 'remote'],
+  'queues.consumers[]': [
+    ...['queue', 'type', 'max_batch_size', 'max_batch_timeout', 'max_retries', 'dead_letter_queue', 'max_concurrency'],
+    ...['visibility_timeout_ms', 'retry_delay'],
+  ],
+};
+const valueOf = (key: string): unknown =>
+  ({
+    binding: 'NAME',
+    run_worker_first: true,
+    port: 1,
+    cpu_ms: 1,
+    max_retries: 1,
+    retry_delay: 1,
+    max_concurrency: 1,
+    type: 'http_pull',
+  })[key] ?? 'given';
+/** What becomes a line of platform.yaml, and is known by its value there. */
+const becomes = new Set([
+  ...[
+    'assets.binding',
+    'assets.directory',
+    'assets.not_found_handling',
+    'assets.run_worker_first',
+    'build.command',
+    'dev.ip',
+    'dev.port',
+  ],
+  ...['d1_databases.binding', 'd1_databases.database_name', 'kv_namespaces.binding', 'r2_buckets.binding'],
+  ...['r2_buckets.bucket_name', 'workflows.binding', 'workflows.name', 'queues.producers.binding'],
+  ...['queues.producers.queue', 'queues.consumers.queue', 'queues.consumers.max_retries'],
+  ...['queues.consumers.dead_letter_queue', 'queues.consumers.max_concurrency', 'queues.consumers.retry_delay'],
+]);
+/** Names of things there. */
+const names =
+  /^(?:d1_databases\.(?:preview_)?database_id|kv_namespaces\.(?:preview_)?id|r2_buckets\.preview_bucket_name)$/;
+/** Whose note has the key of the table. */
+const toldAbove = new Set(['site.bucket', 'workflows.class_name']);
+
+test('each key of a table that an import reads is taken, or named', () => {
+  for (const [table, keys] of Object.entries(published)) {
+    const place = table.replace('[]', '');
+    const [first, second] = place.split('.') as [string, string?];
+    const of = (some: readonly string[]) => {
+      const value = Object.fromEntries(some.map((key) => [key, valueOf(key)]));
+      const at = table.endsWith('[]') ? [value] : value;
+      return imported(
+        JSON.stringify({ name: 'app', [first]: second === undefined ? at : { [second]: at } }),
+        'wrangler.json',
+      );
+    };
+    const { yaml, notes } = of(keys);
+    const told = new Set(notes.map(({ key }) => key));
+    for (const key of keys) {
+      const at = `${place}.${key}`;
+      if (names.test(at)) continue;
+      if (becomes.has(at)) assert.notEqual(of(keys.filter((one) => one !== key)).yaml, yaml, `${at} changes nothing`);
+      else assert.ok(told.has(toldAbove.has(at) ? place : at), `${at} is dropped without a word: ${[...told].join()}`);
+    }
+  }
+});
+
+test('each top-level key is taken, or has a note of its own; an empty one needs none', () => {
+  const keys =
+    'account_id agent_memory ai ai_search ai_search_namespaces alias analytics_engine_datasets artifacts base_dir browser cloudchamber compliance_region containers data_blobs define dispatch_namespaces durable_objects exports find_additional_modules first_party_worker flagship hyperdrive images jsx_factory jsx_fragment keep_names keep_vars legacy_env logfwdr logpush media migrations minify mtls_certificates observability pipelines placement preserve_file_names preview_urls previews python_modules ratelimits route routes rules secrets secrets_store_secrets send_email send_metrics services stream streaming_tail_consumers tail_consumers text_blobs tsconfig unsafe unsafe_hello_world upload_source_maps vectorize version_metadata vpc_networks vpc_services wasm_modules worker_loaders workers_dev';
+  for (const key of keys.split(' ')) {
+    const { notes } = imported(JSON.stringify({ name: 'a', [key]: { x: 1 } }), 'wrangler.json');
+    assert.deepEqual(
+      [notes.length, notes[0]?.key, notes[0]?.note === 'is not known here: left out'],
+      [1, key, false],
+      key,
+    );
+    assert.deepEqual(imported(JSON.stringify({ name: 'a', [key]: [] }), 'wrangler.json').notes, []);
+  }
 });
 
 test('a text that is neither is refused with its place', () => {
