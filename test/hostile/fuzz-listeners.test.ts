@@ -52,7 +52,8 @@ for (const [name, open] of listeners) {
     try {
       const until = performance.now() + (seconds * 1000) / listeners.length;
       let rounds = 0;
-      while (performance.now() < until) {
+      // On a slow machine until noise was taken for requests, too.
+      while (performance.now() < until || rounds <= 5 || taken <= rounds) {
         rounds++;
         const noise = Array.from({ length: 8 }, () => {
           const text = random.text(pieces, 12);
@@ -67,7 +68,6 @@ for (const [name, open] of listeners) {
         for (const text of await Promise.all(noise))
           assert.match(text, /^(?:HTTP\/1\.1 \d{3} |$)/, `seed ${random.seed}, round ${rounds}`);
       }
-      assert.ok(rounds > 5 && taken > rounds, `${rounds} rounds, ${taken} requests taken`);
     } finally {
       await listener.drain(50);
     }

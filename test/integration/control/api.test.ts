@@ -7,6 +7,7 @@ import { createClientAddress, networkOf } from '#control/api/client-address.ts';
 import { sweepApi } from '#control/api/sweep.ts';
 import { openSql } from '#postgres/sql.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
+import { withinWindow } from '#test/setup/window.ts';
 
 let control: TestControl;
 before(async () => {
@@ -141,13 +142,19 @@ test('a second request under a key waits for the first to end', async () => {
 });
 
 test('requests beyond the limit are refused until the window ends', async () => {
-  const someone = await control.account('busy');
   const parts = { ...control.parts, limits: { ...defaultLimits.control, requestsPerMinute: 2 } };
-  const init = { headers: { authorization: `Bearer ${someone.token}` } };
-  const statuses = [];
-  for (let count = 0; count < 2; count++) statuses.push((await send('/health', init, parts)).status);
-  assert.deepEqual(statuses, [200, 200]);
-  const { status, headers, body } = await send('/health', init, parts);
+  const answers = await withinWindow(60, async (round) => {
+    const someone = await control.account(`busy${round}`);
+    const init = { headers: { authorization: `Bearer ${someone.token}` } };
+    const found = [];
+    for (let count = 0; count < 3; count++) found.push(await send('/health', init, parts));
+    return found;
+  });
+  assert.deepEqual(
+    answers.slice(0, 2).map(({ status }) => status),
+    [200, 200],
+  );
+  const { status, headers, body } = answers[2]!;
   assert.deepEqual([status, body.code], [429, 'rate_limited']);
   assert.match(headers.get('retry-after')!, /^[1-9]\d?$/);
   assert.deepEqual([headers.get('ratelimit-limit'), headers.get('ratelimit-remaining')], ['2', '0']);
@@ -159,10 +166,13 @@ test('nobody is counted by address, of IPv6 by network', async () => {
     limits: { ...defaultLimits.control, anonymousRequestsPerMinute: 1 },
     clientAddress: (request: Request) => request.headers.get('x-test-address'),
   };
-  const from = (address: string) => send('/health', { headers: { 'x-test-address': address } }, parts);
-  assert.equal((await from('2001:db8:1:2::1')).status, 200);
-  assert.equal((await from('2001:db8:1:2::2')).status, 429);
-  assert.equal((await from('2001:db8:1:3::1')).status, 200);
+  const statuses = await withinWindow(60, async (round) => {
+    const found = [];
+    for (const host of ['2::1', '2::2', '3::1'])
+      found.push(await send('/health', { headers: { 'x-test-address': `2001:db8:${round}:${host}` } }, parts));
+    return found.map(({ status }) => status);
+  });
+  assert.deepEqual(statuses, [200, 429, 200]);
 });
 
 test("a session's cookie works for our own pages only", async () => {

@@ -15,6 +15,7 @@ import { hashOf } from '#control/records/ids.ts';
 import { startSignIn, type TestBrowser, type TestSignIn } from '#test/setup/signed-in.ts';
 import { until } from '#test/setup/until.ts';
 import { recordingShell } from '#test/unit/cli/shell-double.ts';
+import { withinWindow } from '#test/setup/window.ts';
 
 let site: TestSignIn;
 before(async () => void (site = await startSignIn()));
@@ -299,18 +300,15 @@ test('the grants refuse what they do not know', async () => {
 });
 
 test('codes are typed ten times in five minutes, not more, and count by account', async () => {
-  const windowNow = (): number => Math.floor(Date.now() / 300_000);
-  const statuses: number[] = [];
-  // Attempts count in windows of five minutes: where one ends meanwhile, those of the next are asked for.
-  for (let window = -1; window !== windowNow();) {
-    window = windowNow();
-    statuses.length = 0;
+  const statuses = await withinWindow(300, async () => {
+    const found: number[] = [];
     await site.parts.sql`DELETE FROM control.rate`;
     for (let attempt = 0; attempt < 12; attempt++) {
       const browser = await ownersBrowser();
       await site.parts.sql`DELETE FROM control.rate WHERE key NOT LIKE 'code:usr%'`;
-      statuses.push((await browser.submit('/api/auth/device', { code: 'BCDF-GHJK' })).status);
+      found.push((await browser.submit('/api/auth/device', { code: 'BCDF-GHJK' })).status);
     }
-  }
+    return found;
+  });
   assert.deepEqual(statuses, [...Array<number>(10).fill(404), 429, 429]);
 });
