@@ -40,7 +40,7 @@ COPY --from=program /node /usr/local/bin/node
 COPY --from=program /out /opt/platform
 COPY --from=uws /out /opt/platform/node_modules
 ENV NODE_ENV=production FS_PATH=/data PLATFORM_CACHE_DIR=/cache HOME=/cache
-ENV PLATFORM_PARTS=handler,databases,broker,api,migrator,web HOST=0.0.0.0 HANDLER_HOST=0.0.0.0 API_HOST=0.0.0.0 HANDLER_LISTENER=uws \
+ENV PLATFORM_PARTS=handler,databases,broker,api,migrator,web,backups HOST=0.0.0.0 HANDLER_HOST=0.0.0.0 API_HOST=0.0.0.0 HANDLER_LISTENER=uws \
     DB_STORAGE_DIR=/data/db-storage
 RUN ln -s /opt/platform/platform /usr/local/bin/platform
 USER 10001:10001

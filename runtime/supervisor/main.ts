@@ -119,7 +119,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     onRecording: (isOn) => engines.broadcast({ type: 'recording', isOn }),
   });
   const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
-  const backups = parts.has('databases') && folder !== '' ? startBackupSchedule(process.env, folder) : null;
+  const backups = parts.has('backups') && folder !== '' ? startBackupSchedule(process.env, folder) : null;
   const watch = new EngineWatch({ engines: () => engines, limits, ledgerFolder, log });
   const engines: Engines = new Engines({
     create: (parts) =>

@@ -8,6 +8,7 @@ import { after, test } from 'node:test';
 import { backupPlan, backupRuns, requestBackup } from '#core/process/backup-runs.ts';
 import { parseExposition } from '#test/setup/exposition-reader.ts';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
+import { createTestDatabase } from '#test/setup/postgres.ts';
 import { until } from '#test/setup/until.ts';
 
 const target = mkdtempSync(path.join(tmpdir(), 'platform-scheduled-'));
@@ -50,5 +51,30 @@ test('without a schedule one is made when it is asked for; a failure is in the r
     assert.equal(await metric(platform, 'platform_backup_good_timestamp_seconds'), 0);
   } finally {
     await platform.close();
+  }
+});
+
+test('a supervisor that runs nothing but backups makes them beside the others', async () => {
+  const database = await createTestDatabase();
+  const beside = mkdtempSync(path.join(tmpdir(), 'platform-backups-alone-'));
+  const platform = await startPlatform(
+    {},
+    {
+      PLATFORM_PARTS: 'backups',
+      HANDLER_PROCESSES: '0',
+      PRIVATE_PORT_TOKEN: '0123456789abcdef0123456789abcdef',
+      DATABASE_URL: database.url,
+      BACKUP_CRON: '* * * * * *',
+      BACKUP_TARGET: `${beside}/`,
+    },
+  );
+  try {
+    const run = await until(() => backupRuns(platform.folder).find(({ endedAt }) => endedAt !== null));
+    assert.equal(run.error, null);
+    assert.ok(readdirSync(beside).some((name) => name.endsWith('.tar')));
+  } finally {
+    await platform.close();
+    await database.close();
+    rmSync(beside, { recursive: true, force: true });
   }
 });

@@ -17,9 +17,10 @@ const names = [
   'web',
   'edge',
   'servers',
+  'backups',
 ] as const;
 /** Those that no other part is without. */
-const ASIDE: readonly Part[] = ['migrator', 'sandbox', 'edge', 'servers'];
+const ASIDE: readonly Part[] = ['migrator', 'sandbox', 'edge', 'servers', 'backups'];
 
 /** One part of the platform. */
 export type Part = (typeof names)[number];
@@ -64,7 +65,7 @@ export function partsFrom(environment: Environment): Parts {
   const isAlone = names.some((name) => !ASIDE.includes(name) && !has(name));
   const asksHandlers = (has('api') || has('broker')) && !has('handler');
   const isAsked = has('handler') && !(has('api') && has('broker'));
-  const needsOwner = has('api') || has('broker') || has('builder') || has('migrator');
+  const needsOwner = has('api') || has('broker') || has('builder') || has('migrator') || has('backups');
   const problems = [
     ...(has('handler') || has('servers') || needsOwner
       ? missing('FS_PATH', 'name the folder that all parts share')
@@ -135,6 +136,9 @@ export function partsFrom(environment: Environment): Parts {
       : []),
     ...(has('servers') && !has('handler')
       ? missing('SSR_SOCKETS_DIR', 'name the folder of sockets that it shares with the handlers, such as /run/servers')
+      : []),
+    ...(get('BACKUP_CRON') !== '' && !has('backups')
+      ? ['BACKUP_CRON is set, and nothing makes backups here: add backups to PLATFORM_PARTS where all data are at hand']
       : []),
     ...(has('databases') && get('FS_PATH') === '' ? missing('DB_STORAGE_DIR', 'the folder of project databases') : []),
     ...weakSecrets(environment),

@@ -68,19 +68,44 @@ test('every variable of the compose files is in .env.example', () => {
   assert.deepEqual([...missing], [], 'give each a row in cli/tasks/env.ts, then `node cli/run.mjs :env`');
 });
 
-test('the container of compose.yaml is given what is said of databases and engines, that of handlers too', () => {
-  const platform = readFileSync(path.join(root, 'compose.yaml'), 'utf8').split(/^  builder:$/m)[0]!;
-  const names = [...known].filter((name) =>
-    /^(?:DBCLOUD_.+|DB_(?:STORAGE_MODE|SHARDS|SYNCHRONOUS)|HANDLER_(?:PROCESSES|SPARES))$/.test(name),
-  );
-  assert.equal(names.length, 13);
-  assert.deepEqual(
-    names.filter((name) => !platform.includes(`      ${name}:`)),
-    [],
-  );
-  const handler = readFileSync(path.join(root, 'containers/handler.yaml'), 'utf8');
-  for (const name of ['HANDLER_PROCESSES', 'HANDLER_SPARES']) assert.ok(handler.includes(`      ${name}:`), name);
-});
+/** What images and compose files set themselves: folders, ports and addresses inside, and which part runs where. */
+const SET_BY_IMAGES = new Set(
+  (
+    'CADDY_BIN EDGE_HOST FS_PATH DB_URL DB_SERVICE_PORT DB_SERVICE_TLS_KEY_FILE DB_SERVICE_TLS_CERT_FILE DB_SERVICE_CA_FILE ' +
+    'AI_GATEWAY_URL SANDBOX_HOST SANDBOX_PORT SANDBOX_ADDRESS PLATFORM_PARTS API_HANDLER_URL HOST HANDLER_HOST API_HOST ' +
+    'HANDLER_PORT HANDLER_PRIVATE_PORT API_PORT UI_PORT API_WEB_LISTEN WEB_API_URL WEB_HOST HANDLER_LISTENER ' +
+    'PLATFORM_CACHE_DIR PLATFORM_HOME'
+  ).split(' '),
+);
+/** Of containers and secrets that one of the two does not have. */
+const OF_THE_OTHER: Readonly<Record<string, RegExp>> = {
+  'compose.yaml': /^(?:(?:HANDLER|API|INTERNAL|MIGRATOR|WEB|BACKUPS)_MEMORY|DB_SERVICE_TOKEN|WEB_TOKEN)$/,
+  'compose.split.yaml': /^PLATFORM_MEMORY$/,
+};
+
+for (const file of ['compose.yaml', 'compose.split.yaml'])
+  test(`every variable reaches a container of ${file}, or is set by its images`, () => {
+    const fileText = (name: string): string => readFileSync(path.join(root, name), 'utf8');
+    const extended = new Set<string>();
+    const withExtended = (name: string): string => {
+      const text = fileText(name);
+      for (const [, other] of text.matchAll(/extends: \{ file: ([\w./-]+)/g)) {
+        const found = other!.startsWith('containers/') ? other! : `containers/${other}`;
+        if (!extended.has(found)) {
+          extended.add(found);
+          extendedText += withExtended(found);
+        }
+      }
+      return text;
+    };
+    let extendedText = '';
+    const all = withExtended(file) + extendedText;
+    const reached = (name: string): boolean => new RegExp(`^ +${name}:|\\$\\{${name}[:}]`, 'm').test(all);
+    const missing = [...known].filter(
+      (name) => !reached(name) && !SET_BY_IMAGES.has(name) && OF_THE_OTHER[file]?.test(name) !== true,
+    );
+    assert.deepEqual(missing, []);
+  });
 
 test('the container of sandboxes is given what is said of them', () => {
   const text = readFileSync(path.join(root, 'containers/sandbox.yaml'), 'utf8');

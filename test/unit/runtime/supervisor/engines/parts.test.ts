@@ -53,6 +53,16 @@ test('a migrator apart needs the database service, and runs where it is asked fo
   });
 });
 
+test('a schedule of backups is refused where nothing makes them', () => {
+  assert.throws(() => partsFrom({ ...api, BACKUP_CRON: '0 3 * * *' }), {
+    message:
+      'BACKUP_CRON is set, and nothing makes backups here: add backups to PLATFORM_PARTS where all data are at hand',
+  });
+  const alone = { PLATFORM_PARTS: 'backups', BACKUP_CRON: '0 3 * * *' };
+  assert.throws(() => partsFrom(alone), { message: /^FS_PATH is not set: .*\nDATABASE_URL is not set: / });
+  assert.equal(partsFrom({ ...api, ...alone }).has('databases'), false);
+});
+
 test('with certificates of the platform, handlers and the API apart from the edge need its token', () => {
   for (const part of [handler, api]) {
     assert.throws(() => partsFrom({ ...part, PUBLIC_HTTPS: 'on' }), {
@@ -66,7 +76,7 @@ test('with certificates of the platform, handlers and the API apart from the edg
 test('what is missing is named, all of it at once', () => {
   assert.throws(() => partsFrom({ PLATFORM_PARTS: 'handler,pages' }), {
     message:
-      'PLATFORM_PARTS must be some of handler, databases, broker, api, builder, migrator, sandbox, web, edge, servers, with commas between, but is "handler,pages"',
+      'PLATFORM_PARTS must be some of handler, databases, broker, api, builder, migrator, sandbox, web, edge, servers, backups, with commas between, but is "handler,pages"',
   });
   const missing = (environment: Record<string, string>): string[] => {
     try {
