@@ -30,6 +30,22 @@ const headerFields: Readonly<Record<string, string>> = {
   'cache-control': 'cacheControl',
 };
 
+/** Options of R2 that a platform of one's own does not have. */
+const notHere: Readonly<Record<string, string>> = {
+  ssecKey: 'files are encrypted by whoever keeps them',
+  storageClass: 'there is one class, Standard',
+  cacheExpiry: 'say it in cacheControl, as max-age',
+};
+
+/** @throws {TypeError} `invalid_argument`, for an option that would be ignored. */
+function refuseOthers(call: string, options: unknown): void {
+  for (const [name, why] of Object.entries(notHere)) {
+    const value = (options as Fields | null | undefined)?.[name];
+    if (value === undefined || value === null || (name === 'storageClass' && value === 'Standard')) continue;
+    throw Object.assign(new TypeError(`${call} does not take ${name} here: ${why}`), { code: 'invalid_argument' });
+  }
+}
+
 const digestNames = ['md5', 'sha1', 'sha256', 'sha384', 'sha512'];
 
 export default function createFiles(parts: LazyParts): { create(name: string): object } {
@@ -121,12 +137,15 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
   function conditionOf(given: unknown): Fields | undefined {
     if (given === undefined || given === null) return undefined;
     if (!isHeaders(given)) {
-      const { etagMatches, etagDoesNotMatch, uploadedBefore, uploadedAfter } = given as Fields;
+      const { etagMatches, etagDoesNotMatch, uploadedBefore, uploadedAfter, secondsGranularity } = given as Fields;
+      const [before, after] = [toMs(uploadedBefore), toMs(uploadedAfter)];
+      // By the second in which a file was uploaded.
+      const inSeconds = secondsGranularity === true;
       return {
         etagMatches,
         etagDoesNotMatch,
-        uploadedBefore: toMs(uploadedBefore),
-        uploadedAfter: toMs(uploadedAfter),
+        uploadedBefore: inSeconds && typeof before === 'number' ? Math.ceil(before / 1000) * 1000 : before,
+        uploadedAfter: inSeconds && typeof after === 'number' ? Math.floor(after / 1000) * 1000 + 999 : after,
       };
     }
     const tags = (name: string): string[] | undefined =>
@@ -158,7 +177,9 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
     return { offset: Number(from), ...(to === '' ? {} : { length: Number(to) - Number(from) + 1 }) };
   }
 
-  function writeOf(options: Fields | null | undefined, value: unknown): Fields {
+  function writeOf(call: string, options: Fields | null | undefined, value: unknown): Fields {
+    refuseOthers(call, options);
+    if (!isHeaders(options?.['httpMetadata'])) refuseOthers(call, options?.['httpMetadata']);
     const { contentType, httpMetadata, metadata, customMetadata, onlyIf } = options ?? {};
     const implied =
       typeof value === 'string' ? 'text/plain; charset=utf-8' : isBlob(value) ? (value as { type: string }).type : '';
@@ -279,7 +300,12 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
       return callHost(name, { binding: this.#binding, key: this.key, upload: this.uploadId, ...args }, sent);
     }
 
-    async uploadPart(partNumber: number, value: unknown): Promise<{ partNumber: number; etag: string }> {
+    async uploadPart(
+      partNumber: number,
+      value: unknown,
+      options?: Fields | null,
+    ): Promise<{ partNumber: number; etag: string }> {
+      refuseOthers('uploadPart', options);
       const reply = await withBody(value, (stream, sent) =>
         this.#call('files.putPart', { part: partNumber, stream }, sent),
       );
@@ -304,7 +330,7 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
     }
 
     async put(key: unknown, value: unknown, options?: Fields | null): Promise<object | null> {
-      const write = writeOf(options, value);
+      const write = writeOf('put', options, value);
       const reply = await withBody(value, (stream, sent) =>
         callHost('files.put', { binding: this.#binding, key, ...write, stream }, sent),
       );
@@ -312,6 +338,7 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
     }
 
     async get(key: unknown, options?: Fields | null): Promise<object | null> {
+      refuseOthers('get', options);
       let incoming: HostBody | null = null;
       const args = {
         binding: this.#binding,
@@ -343,7 +370,9 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
     }
 
     async list(options?: Fields | null): Promise<object> {
-      const { prefix, delimiter, cursor, limit } = options ?? {};
+      const { prefix, delimiter, limit, startAfter } = options ?? {};
+      // A cursor is where the page before ended.
+      const cursor = options?.['cursor'] ?? startAfter;
       const { value } = await callHost('files.list', { binding: this.#binding, prefix, delimiter, cursor, limit });
       const page = value as { files: Head[]; prefixes: string[]; cursor: string | null };
       const objects = page.files.map((head) => new StoredObject(head));
@@ -352,7 +381,7 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
     }
 
     async createMultipartUpload(key: string, options?: Fields | null): Promise<Upload> {
-      const { headers, metadata } = writeOf(options, undefined);
+      const { headers, metadata } = writeOf('createMultipartUpload', options, undefined);
       const { value } = await callHost('files.createUpload', { binding: this.#binding, key, headers, metadata });
       return new Upload(this.#binding, key, value as string);
     }

@@ -71,16 +71,17 @@ export default function createWorkflow({ callHost, useModule }: LazyParts): { cr
     }
 
     /** As workers of other platforms start runs: an object that stands for the run. */
-    async create(options?: { id?: string; params?: unknown } | null): Promise<object> {
+    async create(options?: { id?: string; params?: unknown; retention?: unknown } | null): Promise<object> {
+      if (options?.retention != null)
+        throw invalid(
+          'create does not take retention here: runs are kept as the operator says (WORKFLOW_RETENTION_MS)',
+        );
       const { executionId } = await this.trigger(options?.params, options?.id === undefined ? {} : { id: options.id });
       return this.#instance(executionId);
     }
 
     async createBatch(list: readonly { id?: string; params?: unknown }[]): Promise<object[]> {
-      if (!Array.isArray(list)) {
-        const error = new TypeError('createBatch takes a list: [{ id, params }, ...]');
-        throw Object.assign(error, { code: 'invalid_argument' });
-      }
+      if (!Array.isArray(list)) throw invalid('createBatch takes a list: [{ id, params }, ...]');
       return Promise.all(list.map((options) => this.create(options)));
     }
 
@@ -102,13 +103,23 @@ export default function createWorkflow({ callHost, useModule }: LazyParts): { cr
         pause: () => this.pause(id),
         resume: () => this.resume(id),
         terminate: () => this.cancel(id),
-        restart: () => this.restart(id),
+        restart: async (options?: { from?: { name?: string; count?: number; type?: string } } | null) => {
+          const { name, count = 1, type = 'do' } = options?.from ?? {};
+          if (count !== 1)
+            throw invalid('restart does not take from.count here: it goes on from the first step of a name');
+          if (type !== 'do') throw invalid(`restart goes on from a step of type do here, not ${String(type)}`);
+          await this.restart(id, name === undefined ? {} : { fromStep: name });
+        },
         sendEvent: (event: { type: string; payload?: unknown }) => this.sendEvent(id, event),
       };
     }
   }
 
   return { create: (name) => new Workflow(name) };
+}
+
+function invalid(message: string): TypeError {
+  return Object.assign(new TypeError(message), { code: 'invalid_argument' });
 }
 
 /** What other platforms call a status. */

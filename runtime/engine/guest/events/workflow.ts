@@ -299,7 +299,9 @@ function toError(failure: { name: string; message: string } | undefined): Error 
 
 /** Options in our form, or in the one of other platforms: `{retries: {limit, delay, backoff}, timeout}`. */
 function toOptions(given: unknown): StepOptions {
-  const { retries, timeoutMs, timeout, backoff } = (given ?? {}) as Record<string, unknown>;
+  const { retries, timeoutMs, timeout, backoff, sensitive } = (given ?? {}) as Record<string, unknown>;
+  if (sensitive !== undefined)
+    throw new TypeError('A step does not take sensitive here: what it returns is kept in the history of its run');
   const other =
     typeof retries === 'object' && retries !== null
       ? (retries as { limit?: number; delay?: unknown; backoff?: string })
@@ -310,6 +312,9 @@ function toOptions(given: unknown): StepOptions {
     other === null
       ? backoff
       : { type: other.backoff, delayMs: other.delay === undefined ? undefined : toMs(other.delay) };
+  const type = (typeof growth === 'object' ? (growth as { type?: unknown } | null)?.type : growth) ?? 'exponential';
+  if (!['constant', 'linear', 'exponential'].includes(type as string))
+    throw new TypeError(`backoff must be constant, linear or exponential, not ${String(type)}`);
   return {
     ...(limit === undefined ? {} : { retries: wholeNumber(limit, 'retries') }),
     ...(time === undefined ? {} : { timeoutMs: wholeNumber(time, 'timeoutMs') }),
