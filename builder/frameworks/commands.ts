@@ -18,6 +18,9 @@ export type TaskRunner = 'turbo' | 'nx';
 /** Such a script would call us again. */
 const OWN_BUILD = /(?:^|[\s;&|/])platform build\b/;
 const OWN_DEV = /(?:^|[\s;&|/])platform dev\b/;
+/** The emulator of another platform: it listens where it likes, and knows none of our bindings. */
+const OTHER_DEV =
+  /(?:^|[\s;&|/])(?:wrangler (?:pages )?dev|vercel dev|netlify dev|firebase (?:serve|emulators:start)|sst dev|amplify mock)\b/;
 /** Where `start` is a dev server, as starters of Angular, Docusaurus, Qwik and Create React App have it. */
 const DEV_START =
   /^(?:\w+=\S+ )*(?:npx )?(?:@[\w-]+\/)?(?:ng serve|react-scripts start|docusaurus start|ember serve|eleventy --serve|vite(?: (?:dev|serve|-.*))?$|(?:next|nuxt|nuxi|astro|nitro|vinext|vinxi|react-router|gatsby|wrangler|platform) dev(?:elop)?\b)/;
@@ -113,7 +116,9 @@ export function devOf(project: ProjectView, manager: Manager, framework: Framewo
   const named =
     ['dev', 'start:dev', 'start'].find((name) => {
       const text = project.scripts.get(name);
-      return text !== undefined && !OWN_DEV.test(text) && (name !== 'start' || DEV_START.test(text));
+      return (
+        text !== undefined && !OWN_DEV.test(text) && !OTHER_DEV.test(text) && (name !== 'start' || DEV_START.test(text))
+      );
     }) ??
     [...project.scripts].find(([, text]) => own !== null && text.replace(BY_RUNNER, '').startsWith(own.command))?.[0];
   if (named === undefined)

@@ -59,9 +59,13 @@ export function findEntry(root: string, config: EntryConfig): ProjectEntry {
   if (config.out !== null ? hasPage(root, config.out) || config.build !== null : isSite(root, config))
     return { kind: 'static', entry: null };
   const page = config.out === null ? 'index.html' : `${config.out}/index.html`;
+  const wrangler = ['wrangler.jsonc', 'wrangler.json', 'wrangler.toml'].find(
+    (name) => filesIn(root).text(name) !== null,
+  );
+  const advice = wrangler === undefined ? '' : `; \`platform import\` makes one of ${wrangler}`;
   throw new BuildError(
     'unknown_kind',
-    `Cannot tell what kind of project this is: ${looked} (a worker) and ${page} (a static site). Set "kind" and "main" or "out" in platform.yaml`,
+    `Cannot tell what kind of project this is: ${looked} (a worker) and ${page} (a static site). Set "kind" and "main" or "out" in platform.yaml${advice}`,
   );
 }
 

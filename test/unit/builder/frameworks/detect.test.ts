@@ -51,6 +51,25 @@ test('what our adapters do not reach, or cannot build, says what to change', () 
   assert.match(kit.problems[0]!, /no adapter: add @platform-run\/sveltekit .*vite\.config/);
 });
 
+test('a script that starts the emulator of another platform serves nothing here', () => {
+  const devOf = (dev: string): string | null => {
+    const found = detect(
+      filesOf({
+        'package.json': manifest(
+          { '@sveltejs/kit': '^2.70.4', '@platform-run/sveltekit': '1' },
+          { dev, build: 'vite build' },
+        ),
+        'svelte.config.js': '',
+      }),
+    ).dev;
+    return found === null ? null : devCommand(found, { port: 3001, host: 'localhost' });
+  };
+  const own = 'vite dev --port 3001 --host localhost';
+  for (const dev of ['wrangler dev', 'vite build && npx wrangler pages dev', 'vercel dev --listen 3000'])
+    assert.equal(devOf(dev), own, dev);
+  assert.equal(devOf('vite dev'), 'npm run dev -- --port 3001 --host localhost');
+});
+
 const problemsOf = (files: Record<string, string>): readonly string[] => detect(filesOf(files)).problems;
 
 test('a source that listens by itself and exports no handler says how it becomes a worker or a server', () => {

@@ -88,6 +88,9 @@ test('a folder that shows no kind says what was looked for', (t) => {
     code: 'unknown_kind',
     message: `Cannot tell what kind of project this is: looked for ${entryCandidates.join(', ')} (a worker) and index.html (a static site). Set "kind" and "main" or "out" in platform.yaml`,
   });
+  assert.throws(() => findEntry(projectFolder(t, { 'wrangler.toml': 'main = "app/main.ts"' }), configOf()), {
+    message: /in platform\.yaml; `platform import` makes one of wrangler\.toml$/,
+  });
 });
 
 test('a dynamic project without an entry says what was looked for', (t) => {
