@@ -78,7 +78,8 @@ export const frameworks: readonly Framework[] = [
     covers: ['next'],
     out: ['dist/client'],
     build: 'vinext build',
-    dev: { command: 'vinext dev', port: 3000, flags: { port: '--port', host: '--hostname' } },
+    // Versions differ in what they call the host.
+    dev: { command: 'vinext dev', port: 3000, flags: { port: '--port', host: null } },
   },
   {
     id: 'next',

@@ -186,7 +186,7 @@ export const dynamicStarters: Readonly<Record<string, Starter>> = {
     kind: 'dynamic',
     build: npmRun,
     out: 'dist/client',
-    dev: 'npm run dev -- --port 3001 --hostname localhost',
+    dev: 'npm run dev -- --port 3001',
     yaml: dynamicByScript,
   },
   'a worker behind the Vite plugin': {
