@@ -5,7 +5,7 @@ import { defineCommand } from 'citty';
 import type { Api } from '../account/api.ts';
 import { findApi, platformFlags } from '../api/target.ts';
 import { checkApi } from '../doctor/check-api.ts';
-import { checkDomain, checkFolders, checkPorts, checkPrograms, checkRoom } from '../doctor/checks.ts';
+import { checkDomain, checkFolders, checkPorts, checkPrograms, checkRoom, partsHere } from '../doctor/checks.ts';
 import { fail, ok, warn, type Finding } from '#operations/doctor/finding.ts';
 import { checkInstallation } from '#operations/doctor/installation.ts';
 import { checkMachine } from '#operations/doctor/machine.ts';
@@ -69,6 +69,19 @@ async function runningHere(shell: Shell): Promise<LocalPlatform | null> {
   }
 }
 
+/** Of the control plane, as a container sees it. */
+async function checkPart(shell: Shell, parts: readonly string[]): Promise<Finding> {
+  if (!parts.includes('api'))
+    return ok('api', 'The control plane runs elsewhere: `platform doctor --api <address>` asks it');
+  const port = shell.env['API_PORT']?.trim() || '4002';
+  const answer = await fetch(`http://127.0.0.1:${port}/health`, { signal: AbortSignal.timeout(5000) }).catch(
+    () => null,
+  );
+  await answer?.body?.cancel();
+  if (answer?.ok === true) return ok('api', `The API answers on port ${port}; \`platform login\` to ask it more`);
+  return fail('api', `The API does not answer on port ${port}`, 'Look at the log of this container.');
+}
+
 async function checkPlatform(
   shell: Shell,
   flags: { api?: string | undefined; token?: string | undefined },
@@ -80,6 +93,8 @@ async function checkPlatform(
     const { message, advice } = error as { message: string; advice?: string | null };
     return [warn('api', message, advice ?? 'Name a platform with --api.')];
   }
+  const parts = partsHere(shell);
+  if (api === null && parts !== null) return [await checkPart(shell, parts)];
   if (api === null)
     return [ok('api', 'The platform on this machine has no control plane: commands write to its data folder')];
   return checkApi(api);

@@ -4,7 +4,7 @@ import { isHttpsOn } from '#core/public-https.ts';
 import { dataFolder } from '../local/locations.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { fail, ok, warn, type Finding } from '#operations/doctor/finding.ts';
-import { versionOf } from './checks.ts';
+import { partsHere, versionOf } from './checks.ts';
 
 const SOON_MS = 7 * 24 * 60 * 60_000;
 const SHOWN_MAX = 10;
@@ -18,10 +18,13 @@ export async function checkEdge(shell: Shell, now: number = Date.now()): Promise
   }
   const program = shell.env['CADDY_BIN']?.trim() || 'caddy';
   const version = await versionOf(shell, program, ['version']);
+  const parts = partsHere(shell);
   const caddy =
-    version === null
-      ? fail('caddy', `There is no ${program}`, 'Install it (apt-get install caddy), or name it in CADDY_BIN.')
-      : ok('caddy', `Caddy ${version}`);
+    parts !== null && !parts.includes('edge')
+      ? ok('caddy', 'Certificates are got by the part edge, which runs elsewhere')
+      : version === null
+        ? fail('caddy', `There is no ${program}`, 'Install it (apt-get install caddy), or name it in CADDY_BIN.')
+        : ok('caddy', `Caddy ${version}`);
   const certificates = Object.entries(createEdgeStateReader(dataFolder(shell))()?.certificates ?? {});
   const bad = certificates.flatMap(([host, { problem, expiresAt }]): Finding[] => {
     if (problem !== null)

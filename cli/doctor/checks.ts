@@ -145,6 +145,12 @@ function existing(folder: string): string {
   return existsSync(folder) ? folder : existing(path.dirname(folder));
 }
 
+/** What `PLATFORM_PARTS` names, as in containers; null: a platform here runs all its parts. */
+export function partsHere(shell: Shell): readonly string[] | null {
+  const text = shell.env['PLATFORM_PARTS']?.trim() ?? '';
+  return text === '' ? null : text.split(',').map((part) => part.trim());
+}
+
 /** Whether the platform's ports are its own, or can be had. */
 export async function checkPorts(shell: Shell, running: LocalPlatform | null): Promise<Finding[]> {
   const of = (name: string, otherwise: string): string => (shell.env[name] ?? '').trim() || otherwise;
@@ -154,6 +160,13 @@ export async function checkPorts(shell: Shell, running: LocalPlatform | null): P
     ['UI_PORT', of('UI_PORT', '3002')],
     ['DOCS_PORT', of('DOCS_PORT', '3005')],
   ].flatMap(([name, text]) => (text === 'off' ? [] : [[name!, Number(text)] as const]));
+  const parts = partsHere(shell);
+  if (parts !== null) {
+    const port = Number(of('HANDLER_PRIVATE_PORT', '8081'));
+    if (await isFree(port))
+      return [fail('ports', `Nothing listens on the private port ${port}`, 'Look at the log of this container.')];
+    return [ok('ports', `The parts ${parts.join(', ')} run here, behind the private port ${port}`)];
+  }
   if (running?.running != null) return [ok('ports', `A platform runs on port ${running.port}`)];
   return Promise.all(
     wanted.map(async ([variable, port]) =>

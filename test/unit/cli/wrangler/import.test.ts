@@ -164,24 +164,23 @@ const published = {
     'run_worker_first',
   ],
   build: ['command', 'cwd', 'watch_dir'],
-  dev: [
-    ...['ip', 'port', 'inspector_port', 'inspector_ip', 'local_protocol', 'upstream_protocol', 'host'],
-    ...['enable_containers', 'container_engine', 'generate_types', 'types'],
-  ],
+  dev: 'ip port inspector_port inspector_ip local_protocol upstream_protocol host enable_containers container_engine generate_types types'.split(
+    ' ',
+  ),
   limits: ['cpu_ms', 'subrequests'],
   site: ['bucket', 'entry-point', 'include', 'exclude'],
-  'd1_databases[]': [
-    ...['binding', 'database_name', 'database_id', 'preview_database_id', 'migrations_dir', 'migrations_table'],
-    ...['migrations_pattern', 'database_internal_env', 'jurisdiction', 'remote'],
-  ],
+  'd1_databases[]':
+    'binding database_name database_id preview_database_id migrations_dir migrations_table migrations_pattern database_internal_env jurisdiction remote'.split(
+      ' ',
+    ),
   'kv_namespaces[]': ['binding', 'id', 'preview_id', 'remote'],
   'r2_buckets[]': ['binding', 'bucket_name', 'preview_bucket_name', 'jurisdiction', 'remote'],
   'workflows[]': ['binding', 'name', 'class_name', 'script_name', 'limits', 'remote', 'schedules'],
   'queues.producers[]': ['binding', 'queue', 'delivery_delay', 'remote'],
-  'queues.consumers[]': [
-    ...['queue', 'type', 'max_batch_size', 'max_batch_timeout', 'max_retries', 'dead_letter_queue', 'max_concurrency'],
-    ...['visibility_timeout_ms', 'retry_delay'],
-  ],
+  'queues.consumers[]':
+    'queue type max_batch_size max_batch_timeout max_retries dead_letter_queue max_concurrency visibility_timeout_ms retry_delay'.split(
+      ' ',
+    ),
 };
 const valueOf = (key: string): unknown =>
   ({
@@ -195,21 +194,12 @@ const valueOf = (key: string): unknown =>
     type: 'http_pull',
   })[key] ?? 'given';
 /** What becomes a line of platform.yaml, and is known by its value there. */
-const becomes = new Set([
-  ...[
-    'assets.binding',
-    'assets.directory',
-    'assets.not_found_handling',
-    'assets.run_worker_first',
-    'build.command',
-    'dev.ip',
-    'dev.port',
-  ],
-  ...['d1_databases.binding', 'd1_databases.database_name', 'kv_namespaces.binding', 'r2_buckets.binding'],
-  ...['r2_buckets.bucket_name', 'workflows.binding', 'workflows.name', 'queues.producers.binding'],
-  ...['queues.producers.queue', 'queues.consumers.queue', 'queues.consumers.max_retries'],
-  ...['queues.consumers.dead_letter_queue', 'queues.consumers.max_concurrency', 'queues.consumers.retry_delay'],
-]);
+const becomes = new Set(
+  (
+    'assets.binding assets.directory assets.not_found_handling assets.run_worker_first build.command dev.ip dev.port d1_databases.binding d1_databases.database_name ' +
+    'kv_namespaces.binding r2_buckets.binding r2_buckets.bucket_name workflows.binding workflows.name queues.producers.binding queues.producers.queue queues.consumers.queue queues.consumers.max_retries queues.consumers.dead_letter_queue queues.consumers.max_concurrency queues.consumers.retry_delay'
+  ).split(' '),
+);
 /** Names of things there. */
 const names =
   /^(?:d1_databases\.(?:preview_)?database_id|kv_namespaces\.(?:preview_)?id|r2_buckets\.preview_bucket_name)$/;
