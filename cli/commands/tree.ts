@@ -195,6 +195,14 @@ export const commands: Readonly<Record<string, Entry>> = {
       redrive: { summary: 'Send dead letters to their queue again', load: () => import('./queue/redrive.ts') },
     },
   },
+  cron: {
+    summary: 'Schedules of this project: list, run',
+    byDefault: 'list',
+    commands: {
+      list: { summary: 'List schedules', aliases: ['ls'], load: () => import('./cron/list.ts') },
+      run: { summary: 'Run one now, once more', load: () => import('./cron/run.ts') },
+    },
+  },
   sandbox: {
     summary:
       'Sandboxes of this project: list, info, create, exec, read, write, ls, suspend, resume, snapshot, snapshots, fork, ports, expose, unexpose, destroy, image',

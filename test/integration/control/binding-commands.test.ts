@@ -11,7 +11,7 @@ let user: TestUser;
 before(async () => {
   user = await startUser({
     'platform.yaml':
-      'name: shop\ndb: { DB: notes }\nstate: { KV: settings }\nfs: { FILES: uploads }\nqueue: { MAIL: mail }\nsandbox: { BOX: boxes }\n',
+      'name: shop\ndb: { DB: notes }\nstate: { KV: settings }\nfs: { FILES: uploads }\nqueue: { MAIL: mail }\nsandbox: { BOX: boxes }\ncron: { NIGHTLY: "0 3 * * *" }\n',
     'migrations/0001_notes.sql':
       "CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL);\nINSERT INTO notes (text) VALUES ('bread');\n",
     'src/index.ts': 'export default { fetch: async (request, env) => new Response(await env.KV.get("greeting")) };\n',
@@ -83,7 +83,7 @@ test('files go there and back as they are, of any size', async () => {
     (await ok('fs', 'ls')).map((line) => line.split('\t').slice(0, 2)),
     [
       ['folder/', '-'],
-      ['empty', '122 B'],
+      ['empty', '153 B'],
     ],
   );
   await ok('fs', 'cat', 'folder/large.bin', '-o', 'back.bin');
@@ -95,6 +95,14 @@ test('files go there and back as they are, of any size', async () => {
     (await call(['fs', 'cat', 'folder/large.bin'])).errors[0]!,
     /^error FILES has no file folder\/large\.bin/,
   );
+});
+
+test('schedules are listed, and run once more when they are asked to', async () => {
+  const [listed] = await ok('cron');
+  assert.match(listed!, /^NIGHTLY\t0 3 \* \* \*\tUTC\t\d{4}-\d\d-\d\dT03:00:00\.000Z\t-\t-$/);
+  assert.deepEqual(await ok('cron', 'run', 'NIGHTLY'), ['Runs NIGHTLY; `platform logs` shows what it says']);
+  const { code, errors } = await call(['cron', 'run', 'HOURLY']);
+  assert.deepEqual([code, errors[0]], [2, 'error shop has no schedule "HOURLY"\nIt has NIGHTLY.']);
 });
 
 test('queues say how they stand, and dead letters go back', async () => {
