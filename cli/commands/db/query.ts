@@ -62,11 +62,11 @@ function paramsOf(text: string | undefined): unknown[] | null {
   throw new CliError('--param is a JSON list', { exitCode: 2, advice: `Such as --param '["ada", 7]'.` });
 }
 
-/** A large integer as text, bytes as base64. */
+/** A large integer, and a number that JSON has no word for (`Infinity`), as text; bytes as base64. */
 function shown(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
-  const { b, i } = value as { b?: unknown; i?: unknown };
-  return b !== undefined ? { base64: b } : (i ?? value);
+  const { b, i, n } = value as { b?: unknown; i?: unknown; n?: unknown };
+  return b !== undefined ? { base64: b } : (i ?? n ?? value);
 }
 
 function textOf(value: unknown): string | number | null {

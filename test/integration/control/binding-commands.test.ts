@@ -28,6 +28,9 @@ test('a database is listed, asked, imported into, counted and copied', async () 
   assert.deepEqual(await ok('db', 'tables'), ['notes\ttable']);
   assert.match((await ok('db', 'tables', '--schema')).join('\n'), /^CREATE TABLE notes \(id INTEGER PRIMARY KEY/);
   assert.deepEqual(await ok('db', 'query', 'SELECT * FROM notes'), ['1\tbread']);
+  assert.deepEqual(await ok('db', 'query', 'SELECT 9e999, -9e999, 9007199254740993'), [
+    'Infinity\t-Infinity\t9007199254740993',
+  ]);
   await ok('db', 'query', 'INSERT INTO notes (text) VALUES (?)', '--param', '["milk"]');
   const asked = JSON.parse((await ok('db', 'query', 'SELECT text FROM notes ORDER BY id', '--json'))[0]!) as {
     rows: unknown;
