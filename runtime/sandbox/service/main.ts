@@ -27,6 +27,8 @@ import { startSandboxes } from './sandboxes.ts';
 const EXIT_CONFIGURATION = 78;
 const CONNECTIONS_MAX = 8;
 const HEADERS_BYTES_MAX = 64 * 1024;
+/** As every listener; Node closes a second later than it says without `keepAliveTimeoutBuffer`. */
+const IDLE_MS = 5000;
 const INSTALLATION_CHARS = 12;
 /** For a lease that was renewed just before its replica died. */
 const LEASE_MARGIN_MS = 1000;
@@ -130,7 +132,10 @@ async function start(): Promise<() => Promise<void>> {
     },
     log: (level, message) => log[level](message),
   });
-  const server = createServer({ requestTimeout: 0, maxHeaderSize: HEADERS_BYTES_MAX }, routes);
+  const server = createServer(
+    { requestTimeout: 0, maxHeaderSize: HEADERS_BYTES_MAX, keepAliveTimeout: IDLE_MS, keepAliveTimeoutBuffer: 0 },
+    routes,
+  );
   // Another replica sends the body of a call only once the sandbox is held here.
   server.on('checkContinue', routes);
   server.on('upgrade', routes.upgrade);
