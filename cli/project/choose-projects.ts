@@ -78,7 +78,9 @@ export function chooseProjects(command: string, choice: Choice, takesAll: boolea
   throw new CliError(
     fitting.length > 1
       ? `${fitting.length} projects are called ${wanted}: name the folder`
-      : `There is no project ${wanted}${near === undefined ? '' : `. Did you mean ${near}?`}`,
+      : near === undefined
+        ? `No project of this repository is called ${wanted}; --name deploys one under another name`
+        : `There is no project ${wanted}. Did you mean ${near}?`,
     { exitCode: 2, advice: listed(found) },
   );
 }

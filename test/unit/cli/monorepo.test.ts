@@ -142,6 +142,10 @@ test('at the root of a monorepo the projects are listed, and chosen by name or f
     failure(() => choose({ project: 'shp' })),
     `There is no project shp. Did you mean shop?\n${list}`,
   );
+  assert.equal(
+    failure(() => choose({ project: 'elsewhere' })),
+    `No project of this repository is called elsewhere; --name deploys one under another name\n${list}`,
+  );
   assert.match(
     failure(() => choose({ project: 'shop', all: true })),
     /exclude each other/,
