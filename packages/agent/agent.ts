@@ -1,12 +1,13 @@
 // `createAgent`: the exports of a worker that is an agent. Messages and timers become runs of the workflow here; what a
 // run does is in run/.
-import type { TimerEvent, WorkflowContext } from '@platform-run/types';
+import type { ExecutionContext, TimerEvent, WorkflowContext } from '@platform-run/types';
 import { createCommands } from './commands.ts';
-import type { AgentConfig, AgentContext, AgentEnv, IncomingMessage, RunHandle } from './config-types.ts';
-import { newRunId, startRun, takeIn, TEXT_CHARS_MAX, type RunInput } from './inbox.ts';
+import type { AgentConfig, AgentContext, AgentEnv, IncomingMessage, Messenger, RunHandle } from './config-types.ts';
+import { isWaitedFor, newRunId, startRun, takeIn, TEXT_CHARS_MAX, type RunInput } from './inbox.ts';
+import { closeLine, openLine, serveLine } from './line.ts';
 import { freeLost, lookAfter, watch, watchedBy } from './lost-runs.ts';
 import { createMcpEndpoint } from './mcp/serve/endpoint.ts';
-import { createLiveMessengers } from './messengers.ts';
+import { hasMessenger, MCP_PLATFORM, whatToWrite } from './messengers.ts';
 import { checkEnv, createParts } from './parts.ts';
 import type { RunResult } from './run/run-end.ts';
 import { onRunLost, runAgent } from './run/run.ts';
@@ -17,7 +18,7 @@ import { changeWorkspace, emptyWorkspace, readWorkspace, workspaceKey } from './
 
 /** The exports of a worker that is an agent. */
 export interface AgentWorker<Env extends AgentEnv = AgentEnv> {
-  fetch(request: Request, env: Env): Promise<Response>;
+  fetch(request: Request, env: Env, ctx?: ExecutionContext): Promise<Response>;
   timer(event: TimerEvent, env: Env): Promise<void>;
   readonly workflows: {
     readonly platform_agent_run: {
@@ -45,7 +46,7 @@ type Admission = (workspace: Workspace | null) => boolean;
  * });
  */
 export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig<Env>): AgentWorker<Env> {
-  const parts = createParts(config, createLiveMessengers());
+  const parts = createParts(config);
   const { health = { path: '/health' } } = config;
   const mcp = createMcpEndpoint(parts);
   const healthPaths = health === false ? [] : [health.path, '/healthz'];
@@ -55,7 +56,7 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
     env: Env,
     { userId, chatId, platform, text }: IncomingMessage,
     scheduled: boolean,
-    isAdmitted: Admission = () => true,
+    { isAdmitted = () => true, line }: { isAdmitted?: Admission; line?: string | undefined } = {},
   ): Promise<RunHandle | null> {
     const state = env.PLATFORM_AGENT_STATE;
     const workflow = env.PLATFORM_AGENT_WORKFLOW;
@@ -69,6 +70,7 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
       platform,
       id: messageId,
       ...(scheduled && { scheduled }),
+      ...(line !== undefined && { line }),
     };
     const runId = newRunId();
     type Taken = { workspace: Workspace | null; handle: RunHandle | null };
@@ -83,12 +85,45 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
     return handle;
   }
 
-  function contextOf(env: Env): AgentContext<Env> {
+  /** Takes a message in whose replies go through the messenger that came with it: the invocation is held for them. */
+  async function receiveWith(
+    messenger: Messenger,
+    env: Env,
+    message: IncomingMessage,
+    letGo: () => void,
+  ): Promise<RunHandle> {
+    let line: string | undefined;
+    try {
+      line = await openLine(env, messenger);
+      const handle = (await receive(env, message, false, { line }))!;
+      const id = line;
+      const waited = async (): Promise<boolean> =>
+        isWaitedFor(await readWorkspace(env.PLATFORM_AGENT_STATE, message.userId), id);
+      serveLine(env, id, messenger, waited).then(letGo, (error: unknown) => {
+        console.error('The messenger of a message gets nothing more:', error);
+        letGo();
+      });
+      return handle;
+    } catch (error) {
+      if (line !== undefined) await closeLine(env, line).catch(() => {});
+      letGo();
+      throw error;
+    }
+  }
+
+  function contextOf(env: Env, ctx: ExecutionContext | undefined): AgentContext<Env> {
     return {
       async handleMessage(message) {
         checkMessage(message);
-        const { platform, chatId, messenger } = message;
-        if (messenger !== undefined) parts.live.keep(platform, chatId, messenger);
+        const { platform, messenger } = message;
+        const letGo = messenger === undefined ? null : hold(ctx);
+        if (letGo !== null) return receiveWith(messenger!, env, message, letGo);
+        if (!hasMessenger(config, platform) && platform !== MCP_PLATFORM)
+          throw new TypeError(
+            messenger === undefined
+              ? `No answer could reach the platform "${platform}": give handleMessage a messenger, or ${whatToWrite(platform)}`
+              : `The messenger of handleMessage works while a request is answered, and here is none: ${whatToWrite(platform)}`,
+          );
         return (await receive(env, message, false))!;
       },
       commands: createCommands(parts, env),
@@ -102,13 +137,13 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
   }
 
   return {
-    async fetch(request, env) {
+    async fetch(request, env, ctx) {
       const { pathname } = new URL(request.url);
       if (healthPaths.includes(pathname) && ['GET', 'HEAD'].includes(request.method))
         return Response.json({ status: 'ok', agent: true, model: parts.model, tools: parts.tools.length });
       checkEnv(env);
-      if (pathname === mcp?.path) return mcp.answer(request, env, contextOf(env));
-      return config.handle(request, env, contextOf(env));
+      if (pathname === mcp?.path) return mcp.answer(request, env, contextOf(env, ctx));
+      return config.handle(request, env, contextOf(env, ctx));
     },
     async timer(event, env) {
       checkEnv(env);
@@ -122,7 +157,9 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
       }
       const message = { userId, chatId, platform, text: `[Scheduled task]: ${description}` } as IncomingMessage;
       const task = taskOf(event.id, message.userId);
-      const handle = await receive(env, message, true, (workspace) => task === null || fires(workspace, task, event));
+      const handle = await receive(env, message, true, {
+        isAdmitted: (workspace) => task === null || fires(workspace, task, event),
+      });
       const isUntracked =
         handle === null &&
         task !== null &&
@@ -153,11 +190,30 @@ function fires(workspace: Workspace | null, taskId: string, event: TimerEvent): 
   return true;
 }
 
-function checkMessage({ userId, chatId, platform, text }: IncomingMessage): void {
+/** Holds the invocation open. @returns what lets it go; null where there is none, or it is over. */
+function hold(ctx: ExecutionContext | undefined): (() => void) | null {
+  let letGo: () => void = () => {};
+  const held = new Promise<void>((resolve) => (letGo = resolve));
+  // Workers that wrap an agent may not have handed on what they were given.
+  const waitUntil = (globalThis as Record<symbol, unknown>)[Symbol.for('platform.waitUntil')];
+  try {
+    if (ctx !== undefined) ctx.waitUntil(held);
+    else if (typeof waitUntil === 'function') waitUntil(held);
+    else return null;
+  } catch {
+    return null;
+  }
+  return letGo;
+}
+
+function checkMessage({ userId, chatId, platform, text, messenger }: IncomingMessage): void {
   workspaceKey(userId);
   for (const [name, value] of Object.entries({ chatId, platform, text }))
     if (typeof value !== 'string' || value === '') throw new TypeError(`${name} must be a text that is not empty`);
   if (chatId.length > 256 || platform.length > 256)
     throw new TypeError('chatId and platform have at most 256 characters');
+  if (messenger !== undefined)
+    for (const name of ['sendMessage', 'sendDocument', 'sendTypingIndicator'] as const)
+      if (typeof messenger?.[name] !== 'function') throw new TypeError(`messenger needs the function ${name}`);
   if (text.length > TEXT_CHARS_MAX) throw new RangeError(`text has at most ${TEXT_CHARS_MAX} characters`);
 }

@@ -140,7 +140,10 @@ export interface IncomingMessage {
   chatId: string;
   platform: string;
   text: string;
-  /** Used where `messengers` has none for the platform, and only in the isolate that received the message. */
+  /**
+   * Gets what the run says: the reply, typing, documents and partial answers. The request that the message came with is
+   * held open for it, four minutes at most; what is said later goes through `messengers`.
+   */
   messenger?: Messenger;
 }
 
@@ -220,8 +223,8 @@ export interface AgentConfig<Env extends AgentEnv = AgentEnv> {
   /** Calls of the model in one run; 30 by default, 100 at most. */
   maxSteps?: number;
   /**
-   * How replies reach a chat, by the `platform` of its messages. A run may go on in another isolate than the one that
-   * received the message, so this is what makes answers arrive after a restart and of scheduled tasks.
+   * How replies reach a chat, by the `platform` of its messages, where no `messenger` came with the message or the
+   * request that it came with has ended: after a restart, a long run or an approval, and of scheduled tasks.
    */
   messengers?: Readonly<Record<string, (env: Env, chatId: string) => Messenger>>;
   /** Path of the health check, `/health` by default (`/healthz` too); false: `handle` gets these requests as well. */

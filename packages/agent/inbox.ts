@@ -10,6 +10,8 @@ export interface RunInput {
   readonly userId: string;
   readonly chatId: string;
   readonly platform: string;
+  /** To the messenger that came with the message (line.ts). */
+  readonly line?: string;
 }
 
 export const TEXT_CHARS_MAX = 100_000;
@@ -32,12 +34,14 @@ export function nextRunId(runId: string): string {
 export function takeNext(workspace: Workspace, runId: string, isCompressed: boolean): string | null {
   workspace.activeRunId = null;
   workspace.approvals = [];
+  delete workspace.line;
   delete workspace.pendingSecrets;
   const next = workspace.queue.shift();
   if (next === undefined) return null;
   workspace.activeRunId = runId;
   workspace.chatId = next.chatId ?? workspace.chatId;
   workspace.platform = next.platform ?? workspace.platform;
+  if (next.line !== undefined) workspace.line = next.line;
   workspace.messages.push({
     role: 'user',
     content: conceal(next.text, workspace.memory),
@@ -64,11 +68,19 @@ export function takeIn(
   return { runId, queued: workspace.queue.length > 0 };
 }
 
+/** Whether a run answers the message that came with this line, or will. */
+export function isWaitedFor(workspace: Workspace | null, line: string): boolean {
+  if (workspace === null) return false;
+  if (workspace.queue.some((message) => message.line === line)) return true;
+  return workspace.line === line && workspace.activeRunId !== null;
+}
+
 /** Starts the run of a workspace; a second time does nothing. */
 export async function startRun(workflow: WorkflowBinding, workspace: Workspace): Promise<void> {
-  const { activeRunId, userId, chatId, platform } = workspace;
+  const { activeRunId, userId, chatId, platform, line } = workspace;
   if (activeRunId === null) return;
-  await workflow.trigger({ userId, chatId, platform } satisfies RunInput, { id: activeRunId });
+  const input: RunInput = { userId, chatId, platform, ...(line !== undefined && { line }) };
+  await workflow.trigger(input, { id: activeRunId });
 }
 
 /** Whether the run can never free its workspace: it ended without having done so, as when an operator cancelled it. */

@@ -1,52 +1,51 @@
-// Which messenger a reply goes through: one of `messengers` by platform, else the live one that came with the message,
-// else none: the reply stands in the workspace then, and the log says so.
+// Which messenger a reply goes through: the one that came with the message, while the invocation that received it is
+// there; else the one of `messengers` by platform; else none: the reply stands in the workspace then, and the log says
+// so.
 import type { AgentConfig, AgentEnv, Messenger } from './config-types.ts';
+import { lineMessenger } from './line.ts';
 
-/** Live messengers of this isolate. */
-export interface LiveMessengers {
-  keep(platform: string, chatId: string, messenger: Messenger): void;
-  find(platform: string, chatId: string): Messenger | undefined;
-}
-
-const LIVE_MAX = 1000;
 /** Of clients of the Model Context Protocol, who fetch their answers. */
 export const MCP_PLATFORM = 'mcp';
 
-/** Those of an agent; the oldest go first. */
-export function createLiveMessengers(): LiveMessengers {
-  const live = new Map<string, Messenger>();
-  const keyOf = (platform: string, chatId: string): string => JSON.stringify([platform, chatId]);
-  return {
-    keep(platform, chatId, messenger) {
-      const key = keyOf(platform, chatId);
-      live.delete(key);
-      live.set(key, messenger);
-      if (live.size > LIVE_MAX) live.delete(live.keys().next().value!);
-    },
-    find: (platform, chatId) => live.get(keyOf(platform, chatId)),
-  };
+/** Where replies go. */
+export interface Chat {
+  readonly platform: string;
+  readonly chatId: string;
+  /** The line to the messenger that came with the message. */
+  readonly line?: string | undefined;
 }
 
 /** The messenger of a chat. */
 export function messengerOf<Env extends AgentEnv>(
-  { messengers }: AgentConfig<Env>,
-  live: LiveMessengers,
+  config: AgentConfig<Env>,
   env: Env,
-  platform: string,
-  chatId: string,
+  { platform, chatId, line }: Chat,
 ): Messenger {
-  const make = messengers !== undefined && Object.hasOwn(messengers, platform) ? messengers[platform] : undefined;
-  const found = make?.(env, chatId) ?? live.find(platform, chatId);
-  if (found !== undefined) return found;
-  const warn = (what: string): void =>
-    platform === MCP_PLATFORM
-      ? undefined
-      : console.warn(
-          `The agent has no messenger for the platform "${platform}": ${what} was not sent. Name one in messengers of createAgent`,
-        );
+  const make = hasMessenger(config, platform) ? config.messengers?.[platform] : undefined;
+  const registered = make?.(env, chatId) ?? nowhere(platform, line !== undefined);
+  return line === undefined ? registered : lineMessenger(env, line, registered);
+}
+
+/** Whether replies of a platform reach a chat whatever became of the request that the message came with. */
+export function hasMessenger<Env extends AgentEnv>({ messengers }: AgentConfig<Env>, platform: string): boolean {
+  return messengers !== undefined && Object.hasOwn(messengers, platform);
+}
+
+/** What to write where there is no messenger. */
+export function whatToWrite(platform: string): string {
+  const name = /^[A-Za-z_$][\w$]*$/.test(platform) ? platform : JSON.stringify(platform);
+  return `write messengers: { ${name}: (env, chatId) => ({ sendMessage, sendDocument, sendTypingIndicator }) } into createAgent`;
+}
+
+function nowhere(platform: string, hadLine: boolean): Messenger {
+  const why = hadLine
+    ? 'the request that the message came with has ended, and its messenger with it'
+    : `the agent has no messenger for the platform "${platform}"`;
+  const lost = (what: string): void =>
+    platform === MCP_PLATFORM ? undefined : console.error(`${what} was not sent: ${why}; ${whatToWrite(platform)}`);
   return {
-    sendMessage: async () => warn('a message'),
-    sendDocument: async (_chatId, filename) => warn(`the document ${filename}`),
+    sendMessage: async () => lost('A message of the agent'),
+    sendDocument: async (_chatId, filename) => lost(`The document ${filename} of the agent`),
     sendTypingIndicator: async () => {},
   };
 }

@@ -1,7 +1,6 @@
 // What an agent is made of, put together once by agent.ts and handed to its parts.
 import type { AgentConfig, AgentEnv } from './config-types.ts';
 import { mcpTools } from './mcp/tools.ts';
-import type { LiveMessengers } from './messengers.ts';
 import { artifactTools } from './tools/artifacts.ts';
 import { memoryTools } from './tools/memory.ts';
 import { scheduleTools } from './tools/schedules.ts';
@@ -14,7 +13,6 @@ export interface Parts<Env extends AgentEnv> {
   readonly model: string;
   readonly maxSteps: number;
   readonly isCompressed: boolean;
-  readonly live: LiveMessengers;
   /** All but those of MCP servers. */
   readonly tools: readonly ReadyTool[];
   /** All that a user has. */
@@ -25,7 +23,7 @@ const STEPS = 30;
 const STEPS_MAX = 100;
 
 /** @throws TypeError that names what is wrong with the configuration. */
-export function createParts<Env extends AgentEnv>(config: AgentConfig<Env>, live: LiveMessengers): Parts<Env> {
+export function createParts<Env extends AgentEnv>(config: AgentConfig<Env>): Parts<Env> {
   const { systemPrompt, handle, model = 'auto', maxSteps = STEPS, features = {}, contextCompression } = config;
   if (typeof systemPrompt !== 'string' && typeof systemPrompt !== 'function')
     throw new TypeError('createAgent needs systemPrompt, a text or a function');
@@ -49,7 +47,6 @@ export function createParts<Env extends AgentEnv>(config: AgentConfig<Env>, live
     model,
     maxSteps,
     isCompressed: contextCompression?.enabled === true,
-    live,
     tools,
     toolsOf: (workspace) =>
       mcp && workspace !== null

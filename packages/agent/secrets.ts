@@ -28,6 +28,19 @@ export function conceal(text: string, memory: Memory): string {
   return result;
 }
 
+/** Takes the values out of what an error says, and those that it was caused by. @returns the same error. */
+export function concealError(error: unknown, memory: Memory): unknown {
+  // Libraries make circles of causes.
+  const seen = new Set<unknown>();
+  for (let at = error; at instanceof Error && !seen.has(at); at = at.cause) {
+    seen.add(at);
+    const { message, stack } = at;
+    at.message = conceal(message, memory);
+    if (stack !== undefined) at.stack = conceal(stack, memory);
+  }
+  return error;
+}
+
 /** A text with the values back. */
 export function reveal(text: string, memory: Memory): string {
   return text.replace(/\[SECRET:([^[\]]{1,128})\]/g, (whole, key: string) =>

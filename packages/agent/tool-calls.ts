@@ -15,6 +15,8 @@ export interface Scope<Env extends AgentEnv> {
   readonly platform: string;
   readonly runId: string;
   readonly messenger: Messenger;
+  /** To the messenger that came with the message. */
+  readonly line?: string | undefined;
 }
 
 const RESULT_CHARS_MAX = 64 * 1024;

@@ -59,6 +59,8 @@ export interface QueuedMessage {
   platform?: string;
   scheduled?: boolean;
   id?: string;
+  /** To the messenger that came with it. */
+  line?: string;
 }
 
 /** Something the agent remembers of a user. */
@@ -132,6 +134,8 @@ export interface Workspace {
   queue: QueuedMessage[];
   scheduledTasks: ScheduledTask[];
   approvals: PendingApproval[];
+  /** To the messenger that came with the message which the active run answers. */
+  line?: string;
   /** When each task fired last: a timer that is delivered twice starts one run. */
   fired?: Record<string, number>;
   /** Values of `memory_set` calls under way, by `<step>:<call>`: the history of a run never has them. */

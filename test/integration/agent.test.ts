@@ -140,6 +140,27 @@ test('a run that fails says so, frees the workspace, and the next message is tak
   assert.equal(texts('broken', 'hook')[0], '["onRunError","status 400"]');
 });
 
+test('a run that fails is an error in the log of the project, with its cause and without secrets', async () => {
+  agent.script('logged', (_request, count) =>
+    count === 0
+      ? { calls: [['memory_set', { key: 'door', value: 'hunter2', secret: true }]] }
+      : { status: 400, message: 'no such model for hunter2' },
+  );
+  const { runId } = await agent.say('logged', 'go');
+  const [told] = await agent.dev.printed(new RegExp(`error [^\n]*run ${runId}[^\n]*\n[^\n]*`));
+  assert.match(told, new RegExp(`The agent's run ${runId} failed: \\w*Error: no such model for \\[SECRET:door\\]`));
+  await agent.idle('logged');
+  assert.equal(agent.dev.output.includes('hunter2'), false);
+});
+
+test('a hook and a reply that fail for good are errors in the log', async () => {
+  await agent.say('unheard', 'fail the hook');
+  await agent.idle('unheard');
+  await agent.dev.printed(
+    /error [^\n]*hook_onRunComplete of the agent's run \S+ failed: NonRetryableError: the hook is broken/,
+  );
+});
+
 test('a status that may pass is tried again', async () => {
   agent.script('busy', (_request, count) => (count === 0 ? { status: 503 } : 'after all'));
   await agent.say('busy', 'go');

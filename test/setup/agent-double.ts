@@ -21,7 +21,7 @@ export interface ModelRequest {
 export type ModelReply =
   | string
   | { readonly calls: readonly (readonly [name: string, args: unknown])[]; readonly content?: string }
-  | { readonly status: number }
+  | { readonly status: number; readonly message?: string }
   /** Begins to say it, and never ends. */
   | { readonly begin: string };
 
@@ -34,6 +34,8 @@ export interface Posted {
   readonly chatId: string;
   readonly text: string;
   readonly key?: string;
+  /** Which messenger sent it. */
+  readonly to?: 'given' | 'registered';
 }
 
 /** Both, and what came of them. */
@@ -77,7 +79,7 @@ export async function startAgentDouble(): Promise<AgentDouble> {
     const headers = { 'content-type': given.stream === true ? 'text/event-stream' : 'application/json' };
     if (typeof reply === 'object' && 'status' in reply) {
       response.writeHead(reply.status, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ error: { message: `status ${reply.status}` } }));
+      response.end(JSON.stringify({ error: { message: reply.message ?? `status ${reply.status}` } }));
     } else if (typeof reply === 'object' && 'begin' in reply) {
       response.writeHead(200, headers);
       response.write(chunkOf({ content: reply.begin }, null));

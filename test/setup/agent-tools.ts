@@ -18,7 +18,10 @@ export const agentTools = `
     onMemoryDelete: (ctx, key) => hook(ctx.chatId, 'onMemoryDelete', key),
     onArtifactCreated: (ctx, filename, content) => hook(ctx.chatId, 'onArtifactCreated', filename, content),
     onTaskScheduled: (ctx, task) => hook(ctx.chatId, 'onTaskScheduled', task.description),
-    onRunComplete: (ctx, response, reason) => hook(ctx.chatId, 'onRunComplete', response, reason),
+    onRunComplete: (ctx, response, reason) => {
+      if (ctx.userId === 'unheard') throw Object.assign(new Error('the hook is broken'), { name: 'NonRetryableError' });
+      return hook(ctx.chatId, 'onRunComplete', response, reason);
+    },
     onRunError: (ctx, error) => hook(ctx.chatId, 'onRunError', error.message),
   },
 `;

@@ -14,26 +14,58 @@ const post = async (body) => void (await (await fetch('${url}/post', { method: '
 const effect = (chatId, text, key) => post({ kind: 'effect', chatId, text, key });
 const hook = (chatId, ...args) => post({ kind: 'hook', chatId, text: JSON.stringify(args) });
 
+const messengerTo = (to) => ({
+  sendMessage: (chatId, text, options) => post({ kind: 'message', chatId, text, key: options?.idempotencyKey, to }),
+  sendDocument: (chatId, filename, content) => post({ kind: 'document', chatId, text: filename + ':' + (typeof content === 'string' ? content : content.length), to }),
+  sendTypingIndicator: async () => {},
+  sendPartialMessage: (chatId, partial) => post({ kind: 'partial', chatId, text: JSON.stringify(partial), to }),
+});
+/** One that throws the first time. */
+const failing = () => {
+  let count = 0;
+  return {
+    sendMessage: async (chatId, text, options) => {
+      if (count++ === 0) throw new Error('the chat is away');
+      await post({ kind: 'message', chatId, text, key: options?.idempotencyKey, to: 'given' });
+    },
+  };
+};
+/** Answers with what the agent says, as it says it: the messenger writes into the answer. */
+const streamed = async (start) => {
+  const { readable, writable } = new TransformStream();
+  const writer = writable.getWriter();
+  const write = (...said) => writer.write(new TextEncoder().encode(JSON.stringify(said) + '\\n'));
+  await start({
+    sendMessage: async (_chatId, text) => {
+      await write('message', text);
+      await writer.close();
+    },
+    sendDocument: (_chatId, filename, content) => write('document', filename, typeof content === 'string' ? content : [...content]),
+    sendTypingIndicator: () => write('typing'),
+    sendPartialMessage: (_chatId, partial) => write('partial', partial.delta, partial.text, partial.isFinal),
+  });
+  return new Response(readable);
+};
+
 const agent = createAgent({
   systemPrompt: (userId) => 'user:' + userId,
   messengers: {
-    test: () => ({
-      sendMessage: (chatId, text, options) => post({ kind: 'message', chatId, text, key: options?.idempotencyKey }),
-      sendDocument: (chatId, filename, content) => post({ kind: 'document', chatId, text: filename + ':' + (typeof content === 'string' ? content : content.length) }),
-      sendTypingIndicator: async () => {},
-      sendPartialMessage: (chatId, partial) => post({ kind: 'partial', chatId, text: JSON.stringify(partial) }),
-    }),
+    test: () => messengerTo('registered'),
   },
   async handle(request, env, agent) {
     const body = await request.json();
     switch (new URL(request.url).pathname) {
       case '/say': return Response.json(await agent.handleMessage(body));
+      case '/say-with': return Response.json(await agent.handleMessage({ ...body, messenger: { ...messengerTo('given'), ...(body.fails && failing()) } }));
+      case '/say-wrong': return agent.handleMessage({ ...body, messenger: { sendMessage: async () => {} } });
+      case '/ask': return streamed((messenger) => agent.handleMessage({ ...body, messenger }));
       case '/command': return Response.json(await agent.commands[body.name](...body.args));
       case '/workspace': return Response.json(await agent.state.getJSON('agent:workspace:' + body.userId));
       case '/masked': return Response.json(await agent.workspace(body.userId));
       case '/timer': { await env.PLATFORM_AGENT_SCHEDULER.set(body.id, body.at, { payload: body.payload }); return Response.json(null); }
       case '/move-mcp': { await agent.state.update('agent:workspace:' + body.userId, { $set: { 'mcpServers.0.url': body.url } }); return Response.json(null); }
       case '/get-timer': return Response.json(await env.PLATFORM_AGENT_SCHEDULER.get(body.id));
+      case '/lines': return Response.json((await env.PLATFORM_AGENT_STATE.list({ prefix: 'agent:line:' })).keys);
       case '/cancel-run': { await env.PLATFORM_AGENT_WORKFLOW.cancel(body.runId); return Response.json(null); }
     }
     return new Response('nothing here', { status: 404 });

@@ -25,12 +25,17 @@ export async function durable<Result>(
   return value;
 }
 
-/** A step that may fail for good without failing the run: the log has it. */
-export async function optional(step: WorkflowStep, name: string, fn: () => Promise<void>): Promise<void> {
+/** A step that may fail for good without failing the run: the log has it, as an error. */
+export async function optional(
+  step: WorkflowStep,
+  runId: string,
+  name: string,
+  fn: () => Promise<void>,
+): Promise<void> {
   try {
     await durable(step, name, fn);
   } catch (error) {
-    warn(error);
+    console.error(`The step ${name} of the agent's run ${runId} failed:`, error);
   }
 }
 

@@ -16,7 +16,7 @@ export async function showCall<Env extends AgentEnv>(
   { function: { name, arguments: args } }: ToolCall,
   result: { readonly content: string },
 ): Promise<void> {
-  await optional(step, `debug_${n}`, async () => {
+  await optional(step, scope.runId, `debug_${n}`, async () => {
     const text = `[debug] ${name}(${args.slice(0, 500)}) -> ${result.content.slice(0, 500)}`;
     await scope.messenger.sendMessage(scope.chatId, text);
   });
@@ -32,7 +32,7 @@ export async function fire<Env extends AgentEnv>(
 ): Promise<void> {
   const hook = parts.config.hooks?.[name] as ((ctx: HookContext<Env>, ...args: unknown[]) => unknown) | undefined;
   if (hook === undefined) return;
-  await optional(step, `hook_${name}`, async () => {
+  await optional(step, scope.runId, `hook_${name}`, async () => {
     await hook.call(parts.config.hooks, hookContext(parts, scope, n), ...args);
   });
 }

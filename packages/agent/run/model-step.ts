@@ -3,7 +3,7 @@ import { compress, compressible, summarise } from '../compression.ts';
 import type { AgentEnv, RunPartial } from '../config-types.ts';
 import { askModel, promptMessages, systemText, toMessage } from '../model.ts';
 import type { Parts } from '../parts.ts';
-import { conceal } from '../secrets.ts';
+import { conceal, concealError } from '../secrets.ts';
 import { changeOwn, concealCalls, ownWorkspace, type Scope } from '../tool-calls.ts';
 import type { AssistantMessage } from '../workspace-types.ts';
 import { warn } from './durable.ts';
@@ -63,7 +63,9 @@ export async function callModel<Env extends AgentEnv>(
     { runId, step: n },
     parts.config.streaming,
     onPartial,
-  );
+  ).catch((error: unknown) => {
+    throw concealError(error, workspace.memory);
+  });
   // Nothing that a step returns has a secret in it: the history of a run is there for operators to see.
   const { calls, pending, memory } = concealCalls(answer.calls, n, workspace.memory);
   if (Object.keys(pending).length > 0)

@@ -4,6 +4,7 @@ import type { WorkflowStep } from '@platform-run/types';
 import type { AgentEnv } from '../config-types.ts';
 import { capHistory } from '../history.ts';
 import { nextRunId, startRun, takeNext } from '../inbox.ts';
+import { closeLine } from '../line.ts';
 import type { Parts } from '../parts.ts';
 import { conceal, reveal } from '../secrets.ts';
 import { changeOwn, ownWorkspace, type Scope } from '../tool-calls.ts';
@@ -41,11 +42,11 @@ export async function finish<Env extends AgentEnv>(
     }),
   );
   if (saved === null) return { status: 'superseded' };
-  await optional(step, `send_final_${n}`, async () => {
+  await optional(step, runId, `send_final_${n}`, async () => {
     const { memory } = await ownWorkspace(scope);
     await messenger.sendMessage(chatId, reveal(text, memory), { idempotencyKey: `${runId}:final` });
   });
-  await optional(step, 'hook_onRunComplete', async () => {
+  await optional(step, runId, 'hook_onRunComplete', async () => {
     const { memory } = await ownWorkspace(scope);
     const reason = isStopped ? 'max_steps' : 'reply';
     await parts.config.hooks?.onRunComplete?.(hookContext(parts, scope, n), reveal(text, memory), reason);
@@ -62,16 +63,28 @@ export async function fail<Env extends AgentEnv>(
   error: Error,
 ): Promise<RunResult> {
   const { runId, chatId, messenger } = scope;
-  const saved = await durable(step, 'save_error', () => saveFailure(scope));
+  const saved = await durable(step, 'save_error', async () => {
+    const isOwn = await saveFailure(scope);
+    // Once: whoever takes the run over from here has the step.
+    if (isOwn) logFailure(runId, error);
+    return isOwn;
+  });
   if (saved !== true) return { status: 'superseded' };
-  await optional(step, 'send_error', () =>
+  await optional(step, runId, 'send_error', () =>
     messenger.sendMessage(chatId, FAILURE_TEXT, { idempotencyKey: `${runId}:error` }),
   );
-  await optional(step, 'hook_onRunError', async () => {
+  await optional(step, runId, 'hook_onRunError', async () => {
     await parts.config.hooks?.onRunError?.(hookContext(parts, scope, 0), error);
   });
   await step.run('release', () => release(parts, scope));
   return { status: 'failed' };
+}
+
+/** The author's log has why a run failed: its user is told that it did. */
+export function logFailure(runId: string, error: Error): void {
+  // That it is not to be tried again says nothing to a reader.
+  const shown = error.name === 'NonRetryableError' && error.cause instanceof Error ? error.cause : error;
+  console.error(`The agent's run ${runId} failed:`, shown);
 }
 
 /** Writes the failure down; false when the run has no workspace any more. */
@@ -95,7 +108,7 @@ export async function saveFailure<Env extends AgentEnv>(scope: Scope<Env>): Prom
 /** Frees the workspace, or gives it to the run of the next message, and starts that. Twice does nothing more. */
 export async function release<Env extends AgentEnv>(
   parts: Parts<Env>,
-  { env, userId, runId }: Scope<Env>,
+  { env, userId, runId, line }: Scope<Env>,
 ): Promise<void> {
   const next = nextRunId(runId);
   const workspace = await changeWorkspace(env.PLATFORM_AGENT_STATE, userId, (current) => {
@@ -103,5 +116,6 @@ export async function release<Env extends AgentEnv>(
     takeNext(current, next, parts.isCompressed);
     return [current, current];
   });
+  if (line !== undefined) await closeLine(env, line);
   if (workspace?.activeRunId === next) await startRun(env.PLATFORM_AGENT_WORKFLOW, workspace);
 }

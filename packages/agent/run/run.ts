@@ -10,7 +10,7 @@ import type { ToolMessage } from '../workspace-types.ts';
 import { durable, warn } from './durable.ts';
 import { hookContext, showCall } from './hooks.ts';
 import { callModel, compressHistory } from './model-step.ts';
-import { fail, FAILURE_TEXT, finish, release, saveFailure, type RunResult } from './run-end.ts';
+import { fail, FAILURE_TEXT, finish, logFailure, release, saveFailure, type RunResult } from './run-end.ts';
 import { callTool, saveStep } from './tool-step.ts';
 
 const MODEL_TIMEOUT_MS = 120_000;
@@ -70,6 +70,7 @@ export async function onRunLost<Env extends AgentEnv>(
 ): Promise<void> {
   const scope = scopeOf(parts, env, input, runId);
   if ((await saveFailure(scope)) === true) {
+    logFailure(runId, error);
     await scope.messenger.sendMessage(scope.chatId, FAILURE_TEXT, { idempotencyKey: `${runId}:error` }).catch(warn);
     await Promise.resolve(parts.config.hooks?.onRunError?.(hookContext(parts, scope, 0), error)).catch(warn);
   }
@@ -77,7 +78,7 @@ export async function onRunLost<Env extends AgentEnv>(
 }
 
 function scopeOf<Env extends AgentEnv>(parts: Parts<Env>, env: Env, input: RunInput, runId: string): Scope<Env> {
-  const { userId, chatId, platform } = input;
-  const messenger = messengerOf(parts.config, parts.live, env, platform, chatId);
-  return { env, userId, chatId, platform, runId, messenger };
+  const { userId, chatId, platform, line } = input;
+  const messenger = messengerOf(parts.config, env, { platform, chatId, line });
+  return { env, userId, chatId, platform, runId, messenger, line };
 }

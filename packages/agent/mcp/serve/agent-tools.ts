@@ -73,7 +73,7 @@ export function servedTo<Env extends AgentEnv>(
 
 /** Runs a tool outside of a conversation. */
 async function run<Env extends AgentEnv>(
-  { config, live }: Parts<Env>,
+  { config }: Parts<Env>,
   tool: ReadyTool,
   args: unknown,
   userId: string,
@@ -88,7 +88,7 @@ async function run<Env extends AgentEnv>(
     chatId: userId,
     env,
     state: env.PLATFORM_AGENT_STATE,
-    messenger: messengerOf(config, live, env, MCP_PLATFORM, userId),
+    messenger: messengerOf(config, env, { platform: MCP_PLATFORM, chatId: userId }),
     runId: `mcp-${id}`,
     step: 0,
     toolCallId: id,

@@ -1,0 +1,256 @@
+// The line to a messenger that came with a message. That messenger works in the invocation which received the message
+// alone, and the run is another one, perhaps on another machine: what the run says waits in the state, and the
+// invocation, which is held open meanwhile, hands it to the messenger. Called by agent.ts (opens, serves) and
+// messengers.ts (says).
+import type { FileStorageBinding, StateBinding } from '@platform-run/types';
+import type { AgentEnv, Messenger, RunPartial } from './config-types.ts';
+
+/** Something that the run said. */
+interface Said {
+  readonly id: string;
+  readonly method: keyof Messenger;
+  /** Without the content of a document, which lies in the files. */
+  readonly args: readonly unknown[];
+  readonly content?: 'text' | 'bytes';
+}
+
+/** What lies in the state. */
+interface Line {
+  /** Not handed over yet, in its order. */
+  said: Said[];
+  /** Handed over, and not done yet. */
+  taken: string[];
+  /** What became of the rest that the run waits for: null, or why it failed. */
+  done: Record<string, string | null>;
+  /** Nobody serves it any more. */
+  isOver: boolean;
+  readonly hasPartials: boolean;
+}
+
+/** How long each side waits, in milliseconds. */
+export interface LineTimes {
+  /** An invocation is held open no longer. A request may take five minutes. */
+  readonly heldMs: number;
+  /** Between two looks whether there is still a run to wait for. */
+  readonly lookMs: number;
+  /** Where nothing is taken for so long, the invocation is gone. */
+  readonly takenMs: number;
+  /** Where something that was taken is not done after so long, as well. */
+  readonly doneMs: number;
+}
+
+const TIMES: LineTimes = { heldMs: 240_000, lookMs: 5000, takenMs: 15_000, doneMs: 60_000 };
+const PAUSE_MS_LEAST = 25;
+const PAUSE_MS_MOST = 1000;
+/** A line that nobody removed, as after a crash. */
+const KEPT_SECONDS = 3600;
+const ATTEMPTS_MAX = 100;
+
+type Bindings = Pick<AgentEnv, 'PLATFORM_AGENT_STATE' | 'PLATFORM_AGENT_FILES'>;
+
+const lineKey = (id: string): string => `agent:line:${id}`;
+const fileKey = (line: string, id: string): string => `agent-line:${line}/${id}`;
+
+/** Opens a line to a messenger. @returns its id, which goes with the message. */
+export async function openLine({ PLATFORM_AGENT_STATE: state }: Bindings, messenger: Messenger): Promise<string> {
+  const id = crypto.randomUUID();
+  const line: Line = {
+    said: [],
+    taken: [],
+    done: {},
+    isOver: false,
+    hasPartials: messenger.sendPartialMessage !== undefined,
+  };
+  await state.setJSON(lineKey(id), line, { expirationTtl: KEPT_SECONDS });
+  return id;
+}
+
+/** Removes a line: who serves it ends. */
+export async function closeLine({ PLATFORM_AGENT_STATE: state }: Bindings, id: string): Promise<void> {
+  await state.delete(lineKey(id));
+}
+
+/** Hands over what is said until the line is closed, or nobody will say anything any more. */
+export async function serveLine(
+  bindings: Bindings,
+  id: string,
+  messenger: Messenger,
+  isWaitedFor: () => Promise<boolean>,
+  times: LineTimes = TIMES,
+): Promise<void> {
+  const { PLATFORM_AGENT_STATE: state, PLATFORM_AGENT_FILES: files } = bindings;
+  const until = Date.now() + times.heldMs;
+  /** Of messages that were sent: one that a run sends again after a crash is not sent twice. */
+  const sent = new Set<string>();
+  let lookedAt = Date.now();
+  let heardAt = Date.now();
+  let unawaited = 0;
+  for (;;) {
+    const isLate = Date.now() >= until;
+    const heard = await changeLine(state, id, (line) => {
+      if (line === null) return [undefined, null];
+      const { said } = line;
+      if (said.length === 0 && !isLate) return [undefined, said];
+      // What comes in this moment is left to be said in another way.
+      if (isLate) return [{ ...line, isOver: true }, null];
+      return [{ ...line, said: [], taken: said.map((one) => one.id) }, said];
+    });
+    if (heard === null) return;
+    if (heard.length > 0) {
+      const done: Record<string, string | null> = {};
+      for (const one of heard) {
+        const why = await handOver(files, id, messenger, one, sent);
+        if (isAwaited(one.method)) done[one.id] = why;
+        else if (why !== null) console.warn(`The agent goes on after an error: ${why}`);
+      }
+      await changeLine(state, id, (line) =>
+        line === null ? [undefined, null] : [{ ...line, taken: [], done: { ...line.done, ...done } }, null],
+      );
+      heardAt = Date.now();
+      continue;
+    }
+    if (Date.now() - lookedAt >= times.lookMs) {
+      // Twice, since a run that was lost is told of after it has gone.
+      unawaited = (await isWaitedFor()) ? 0 : unawaited + 1;
+      if (unawaited === 2) return closeLine(bindings, id);
+      lookedAt = Date.now();
+    }
+    // An answer that came after ten seconds may be a second late.
+    const pause = Math.min(Math.max((Date.now() - heardAt) / 10, PAUSE_MS_LEAST), PAUSE_MS_MOST);
+    await new Promise((resolve) => setTimeout(resolve, pause));
+  }
+}
+
+/** @returns why it failed; null when it did not. */
+async function handOver(
+  files: FileStorageBinding,
+  line: string,
+  messenger: Messenger,
+  { id, method, args, content }: Said,
+  sent: Set<string>,
+): Promise<string | null> {
+  try {
+    const [, , options] = args as [unknown, unknown, { idempotencyKey?: string } | null | undefined];
+    const key = method === 'sendMessage' ? options?.idempotencyKey : undefined;
+    if (key !== undefined && sent.has(key)) return null;
+    const given = [...args];
+    if (content !== undefined) {
+      const file = await files.get(fileKey(line, id));
+      if (file === null) throw new Error('the content of the document is gone');
+      given.push(content === 'text' ? await file.text() : await file.bytes());
+      await files.delete(fileKey(line, id));
+    }
+    await (messenger[method] as ((...all: unknown[]) => Promise<void>) | undefined)?.apply(messenger, given);
+    if (key !== undefined) sent.add(key);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** Whether the run waits until it is done. */
+function isAwaited(method: keyof Messenger): boolean {
+  return method === 'sendMessage' || method === 'sendDocument';
+}
+
+/** What a run says over a line; `otherwise` where nobody serves it any more. */
+export function lineMessenger(
+  { PLATFORM_AGENT_STATE: state, PLATFORM_AGENT_FILES: files }: Bindings,
+  line: string,
+  otherwise: Messenger,
+  times: LineTimes = TIMES,
+): Messenger {
+  /** @returns whether the messenger has it; what nobody waits for counts as had. @throws what the messenger threw. */
+  const say = async (said: Said): Promise<boolean> => {
+    const isLeft = await changeLine(state, line, (current) => {
+      if (current === null || current.isOver) return [undefined, false];
+      if (said.method === 'sendPartialMessage' && !current.hasPartials) return [undefined, true];
+      return [{ ...current, said: appended(current.said, said) }, true];
+    });
+    return isLeft && (!isAwaited(said.method) || settled(said.id));
+  };
+
+  const settled = async (id: string): Promise<boolean> => {
+    const from = Date.now();
+    for (;;) {
+      const current = await state.getJSON<Line>(lineKey(line));
+      if (current === null) return false;
+      if (Object.hasOwn(current.done, id)) {
+        const why = current.done[id]!;
+        if (why !== null) throw new Error(why);
+        return true;
+      }
+      const isTaken = current.taken.includes(id);
+      const waited = Date.now() - from;
+      if ((current.isOver && !isTaken) || waited > times.takenMs + (isTaken ? times.doneMs : 0)) {
+        const isOut = await changeLine(state, line, (now) => {
+          // Taken, or done, in the meantime.
+          if (now === null) return [undefined, true];
+          if (Object.hasOwn(now.done, id) || now.taken.includes(id) !== isTaken) return [undefined, false];
+          return [{ ...now, isOver: true, said: now.said.filter((one) => one.id !== id) }, true];
+        });
+        if (isOut) return false;
+        continue;
+      }
+      const pause = Math.min(Math.max(waited / 10, PAUSE_MS_LEAST), PAUSE_MS_MOST);
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+  };
+
+  const newId = (): string => crypto.randomUUID();
+  return {
+    async sendMessage(...args) {
+      if (!(await say({ id: newId(), method: 'sendMessage', args }))) await otherwise.sendMessage(...args);
+    },
+    async sendDocument(chatId, filename, content) {
+      const id = newId();
+      await files.put(fileKey(line, id), content);
+      const said: Said = {
+        id,
+        method: 'sendDocument',
+        args: [chatId, filename],
+        content: typeof content === 'string' ? 'text' : 'bytes',
+      };
+      if (await say(said)) return;
+      await files.delete(fileKey(line, id));
+      await otherwise.sendDocument(chatId, filename, content);
+    },
+    async sendTypingIndicator(chatId) {
+      const said: Said = { id: newId(), method: 'sendTypingIndicator', args: [chatId] };
+      if (!(await say(said))) await otherwise.sendTypingIndicator(chatId);
+    },
+    async sendPartialMessage(chatId, partial) {
+      const said: Said = { id: newId(), method: 'sendPartialMessage', args: [chatId, partial] };
+      if (!(await say(said))) await otherwise.sendPartialMessage?.(chatId, partial);
+    },
+  };
+}
+
+/** Partials of one turn that wait become one. */
+function appended(said: readonly Said[], next: Said): Said[] {
+  const last = said.at(-1);
+  if (next.method !== 'sendPartialMessage' || last?.method !== 'sendPartialMessage') return [...said, next];
+  const [chatId, partial] = next.args as [string, RunPartial];
+  const [lastChat, before] = last.args as [string, RunPartial];
+  if (lastChat !== chatId || before.key !== partial.key) return [...said, next];
+  const both: RunPartial = { ...partial, delta: before.delta + partial.delta };
+  return [...said.slice(0, -1), { ...next, args: [chatId, both] }];
+}
+
+/** Changes a line; the function may be called again when the other side changed it meanwhile. */
+async function changeLine<Result>(
+  state: StateBinding,
+  id: string,
+  change: (line: Line | null) => readonly [Line | undefined, Result],
+): Promise<Result> {
+  const key = lineKey(id);
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+    const { value, version } = await state.getWithMetadata(key);
+    const [line, result] = change(value === null ? null : (JSON.parse(value) as Line));
+    if (line === undefined) return result;
+    const options = { expirationTtl: KEPT_SECONDS };
+    if (await state.compareAndSet(key, value === null ? null : version, JSON.stringify(line), options)) return result;
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(attempt * 5, 100)));
+  }
+  throw new Error('The line to the messenger is changed by others all the time');
+}
