@@ -70,6 +70,7 @@ async function start(): Promise<() => Promise<void>> {
     uploadLimits: limits,
     migrationsExecutor: config.migrationsExecutor,
     sandboxes,
+    operatorAi: config.operatorAi,
     turns: createTurns(),
     async onNotify(channel, heard) {
       const { unlisten } = await sql.listen(channel, heard);

@@ -1,5 +1,6 @@
 // What the parts of the control plane are given: made once by main.ts (and test/setup/control.ts), `ctx.env` of routes.
 import type { Logger } from 'pino';
+import type { OperatorAi } from '#core/ai-readiness.ts';
 import type { EdgeState } from '#core/edge-state.ts';
 import type { EncryptionKeys } from '#core/encryption.ts';
 import type { GitConfiguration } from '#git/configuration.ts';
@@ -51,6 +52,8 @@ export interface Parts {
   readonly migrationsExecutor: MigrationsExecutor;
   /** `SANDBOX_URL`: the sandbox service; null: there is none. */
   readonly sandboxes: SandboxService | null;
+  /** What the operator has set of the AI gateway; null: there is none. */
+  readonly operatorAi: OperatorAi | null;
   /** Runs work beside requests; it is waited for when the process ends. */
   readonly background: (what: string, work: () => Promise<void>) => void;
   /** Aborts when the process is to end. */

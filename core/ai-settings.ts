@@ -1,5 +1,6 @@
 // The operator's AI providers, aliases and limits, as variables. Read by the gateway's process, and checked by whoever
 // starts it; the keys are in no message. Pure.
+import { isMockAlone } from './ai-readiness.ts';
 import { parseInteger } from './parse-integer.ts';
 import { plans, type Plan } from './plans.ts';
 
@@ -79,11 +80,8 @@ export function aiSettingsFrom(environment: Environment): AiSettings {
     else if (!isModel(model)) problems.push(`AI_ALIASES: ${name} must be ${expected}, but is "${model}"`);
     else aliases[name] = model;
   }
-  const [only, ...more] = providers;
-  // The mock alone is asked where no model is named.
-  const usual = only?.kind === 'mock' && more.length === 0 ? [`${only.name}/echo`] : [];
   const named = listOf(get('AI_AUTO'));
-  const auto = named.length === 0 ? usual : named;
+  const auto = named.length === 0 ? usualAuto(providers) : named;
   for (const model of auto)
     if (!isModel(model) && !Object.hasOwn(aliases, model))
       problems.push(`AI_AUTO: "${model}" must be an alias, or ${expected}`);
@@ -96,6 +94,11 @@ export function aiSettingsFrom(environment: Environment): AiSettings {
     pricesFile: get('AI_PRICES_FILE') || null,
     limits: limits as unknown as Record<Plan, AiPlanLimits>,
   };
+}
+
+/** What `auto` tries where nobody has said it: the mock, where it is the only provider. */
+export function usualAuto(providers: readonly Pick<AiProvider, 'name' | 'kind'>[]): string[] {
+  return isMockAlone(providers.map(({ kind }) => kind)) ? [`${providers[0]!.name}/echo`] : [];
 }
 
 /** Where the gateway answers those outside: what workers have as PLATFORM_AI_URL. */

@@ -17,7 +17,7 @@ import { findPlatform, inWords } from '../local/local-platform.ts';
 import { handlerAddress } from '../local/locations.ts';
 import { commitOf } from '../project/git-branch.ts';
 import { writeLink, findLink } from '../project/link.ts';
-import { buildOutput, buildProject, loadProject, type Project } from '../project/project.ts';
+import { buildOutput, buildProject, loadProject, wantsAi, type Project } from '../project/project.ts';
 import { branchOf, nameOf } from '../project/target.ts';
 import { readVariables } from '../project/variables.ts';
 import { CliError } from '../terminal/failure.ts';
@@ -31,6 +31,11 @@ interface Flags extends DeployFlags {
   readonly org?: string | undefined;
   readonly api?: string | undefined;
   readonly token?: string | undefined;
+}
+
+interface AiState {
+  readonly state: string;
+  readonly advice: string | null;
 }
 
 /** Lines of the log that an error shows. */
@@ -77,9 +82,23 @@ export async function deployByApi(shell: Shell, api: Api, folder: string, flags:
     const isServed = now.productionDeploymentId === id;
     const urls = urlsOf(deployment);
     const unset = await unsetVariables(api, record, project, scope);
+    const ai = wantsAi(() => project) ? await readAi(api, record) : null;
+    // In JSON too: a script's log is where it is looked for.
+    const sayAi = (): void => {
+      if (ai !== null && ai.advice !== null)
+        shell.err(shell.paint(ai.state === 'mock' ? 'dim' : 'yellow', `AI: ${ai.advice}`));
+    };
     if (flags.json) {
+      sayAi();
       const told = { project: record.name, deployment: id, branch, production: isServed, running: true, urls };
-      shell.out(JSON.stringify({ ...told, artifact: built?.id ?? path.basename(artifact), unsetVariables: unset }));
+      shell.out(
+        JSON.stringify({
+          ...told,
+          artifact: built?.id ?? path.basename(artifact),
+          unsetVariables: unset,
+          ai: ai?.state ?? null,
+        }),
+      );
       return;
     }
     if (built !== null) shell.out(`${shell.paint('green', 'Built')} ${describe(built)}`);
@@ -90,6 +109,7 @@ export async function deployByApi(shell: Shell, api: Api, folder: string, flags:
       shell.out(`${record.name} has no production yet: \`platform deploy --prod\`, or \`platform promote ${id}\``);
     if (unset.length > 0)
       shell.err(unsetAdvice(shell, unset, isServed ? 'production' : `previews of ${branch}`, isServed, branch));
+    sayAi();
   } finally {
     rmSync(temporary, { recursive: true, force: true });
   }
@@ -183,6 +203,16 @@ async function unsetVariables(api: Api, record: ProjectRecord, project: Project,
     return own.filter((key) => !set.has(key));
   } catch {
     return [];
+  }
+}
+
+/** Whether calls of models would be answered; null: a platform that does not say so, or to nobody with this token. */
+async function readAi(api: Api, { id }: ProjectRecord): Promise<AiState | null> {
+  try {
+    const { readiness } = await ask<{ readiness?: AiState }>(api, 'GET', `/projects/${encodeURIComponent(id)}/ai`);
+    return readiness ?? null;
+  } catch {
+    return null;
   }
 }
 

@@ -4,6 +4,7 @@ import { PassThrough, Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { ReadableStream as WebStream } from 'node:stream/web';
 import type { Dispatcher, Pool } from 'undici';
+import { aiAdvice } from '#core/ai-readiness.ts';
 import { AI_CALLER_HEADER } from '#core/ai-caller.ts';
 import { ServedResponse } from './servers.ts';
 
@@ -37,7 +38,7 @@ const DROPPED = new Set([
 export function openAiHop(socket: string | null): AiHop {
   if (socket === null)
     return {
-      fetch: (request) => (isOurs(request) ? Promise.resolve(away('This platform runs no AI gateway', true)) : null),
+      fetch: (request) => (isOurs(request) ? Promise.resolve(away(aiAdvice.no_gateway, true)) : null),
       close: () => Promise.resolve(),
     };
   let pool: Promise<Pool> | null = null;

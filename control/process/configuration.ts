@@ -2,6 +2,7 @@
 // error, with the command that makes a secret; no value is in it.
 import { createPrivateKey } from 'node:crypto';
 import { isIP } from 'node:net';
+import { operatorAiFrom, type OperatorAi } from '#core/ai-readiness.ts';
 import { isHttpsOn } from '#core/public-https.ts';
 import { encryptionKeys, type EncryptionKeys } from '#core/encryption.ts';
 import { encryptionKeyProblem, secretProblem } from '#core/process/generated-secrets.ts';
@@ -33,6 +34,8 @@ export interface Configuration {
   readonly web: { readonly address: WebAddress; readonly token: string } | null;
   /** `API_AI_SOCKET`: where the AI gateway is; null: there is none. */
   readonly aiSocket: string | null;
+  /** `API_AI_OPERATOR`: what the operator has set of it; null: there is none. */
+  readonly operatorAi: OperatorAi | null;
   readonly git: GitConfiguration;
   readonly gitHost: GitHostSettings;
   /** `SIGN_UP`: whether people sign in whom nobody has invited. */
@@ -148,6 +151,7 @@ export function readConfiguration(environment: Environment): Configuration {
     },
     web: webListener(get, demand),
     aiSocket: get('API_AI_SOCKET') || null,
+    operatorAi: operatorAiFrom(get('API_AI_OPERATOR')),
     git: checked(() => gitConfigurationFrom(environment), { gitHost: null, webhookSecret: null, privateHosts: [] }),
     gitHost: checked(() => gitHostSettings(environment), { url: '', apiUrl: '', oauth: null }),
     signUp: choice('SIGN_UP', ['invited', 'open']),

@@ -111,7 +111,7 @@ export function checkModes(folder: string): Finding {
   return fail('file modes', `Others may read ${open.join(', ')} in ${folder}`, `chmod -R go-rwx ${paths}`);
 }
 
-/** Providers of models; nothing where none is set. */
+/** Providers of models, and what `auto` is; nothing where the gateway is another machine's. */
 export function checkAi(environment: Environment): Finding[] {
   let settings: AiSettings;
   try {
@@ -119,7 +119,18 @@ export function checkAi(environment: Environment): Finding[] {
   } catch (error) {
     return [fail('ai', (error as Error).message.replaceAll('\n', '; '), 'docs/ai-gateway.md lists the variables.')];
   }
-  const { providers, pricesFile } = settings;
+  const { providers, pricesFile, auto } = settings;
+  if (providers.length === 0)
+    return (environment['AI_GATEWAY_URL']?.trim() ?? '') !== ''
+      ? []
+      : [
+          warn(
+            'ai',
+            'No AI provider is set: calls of models fail, but for `npm start`, which answers them from the mock provider',
+            'Set AI_PROVIDER_<NAME>_KEY and AI_AUTO: docs/ai-gateway.md lists the variables.',
+          ),
+        ];
+  const isMock = providers.every(({ kind }) => kind === 'mock');
   const open = providers.filter(({ url, key }) => key !== '' && url.startsWith('http:') && !isOfMachine(url));
   return [
     ...(pricesFile !== null && !isJsonFile(pricesFile)
@@ -128,8 +139,16 @@ export function checkAi(environment: Environment): Finding[] {
     ...open.map(({ name }) =>
       warn('ai', `The key of the AI provider ${name} goes over plain HTTP`, 'Give it an address of https.'),
     ),
-    ...(providers.length > 0 && open.length === 0
-      ? [ok('ai', `AI providers: ${providers.map(({ name }) => name).join(', ')}`)]
+    ...(auto.length === 0
+      ? [warn('ai', 'Nothing says which models "auto" is', 'Set AI_AUTO, such as AI_AUTO=openai/gpt-5-mini.')]
+      : []),
+    ...(open.length === 0
+      ? [
+          ok(
+            'ai',
+            `AI providers: ${providers.map(({ name }) => name).join(', ')}${isMock ? ', which asks no model' : ''}`,
+          ),
+        ]
       : []),
   ];
 }

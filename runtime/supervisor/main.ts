@@ -23,7 +23,7 @@ import { builderService } from './services/builder-service.ts';
 import { controlService, hasControl, type ControlState } from './services/control-service.ts';
 import { edgeService, edgeToken } from './services/edge-service.ts';
 import { eventServices } from './services/event-services.ts';
-import { engineAi, gatewayService, gatewaySockets, hasGateway } from './services/gateway-service.ts';
+import { engineAi, gatewayService, gatewaySockets, hasGateway, operatorAiOf } from './services/gateway-service.ts';
 import { migratorService } from './services/migrator-service.ts';
 import { privatePortToken } from './data-folder/private-port-token.ts';
 import { removeLocalRecord, writeLocalRecord } from './data-folder/local-record.ts';
@@ -266,6 +266,7 @@ async function start(config: SupervisorConfig): Promise<void> {
             controlService({
               webHop: web === null ? null : webHop,
               aiSocket: runsGateway ? aiSockets.tokens : null,
+              operatorAi: runsGateway ? operatorAiOf(process.env) : null,
               edgeToken: edgeSecret,
               environment: process.env,
               folder,

@@ -236,7 +236,7 @@ test('ai: true gives a binding, which says where there is no gateway; withEnv ho
   assert.deepEqual((await handler.fetch('models')).json(), [
     ['vars', 'AI'],
     'scoped',
-    'This platform runs no AI gateway',
+    'This platform runs no AI gateway: the operator sets AI_GATEWAY_URL to the address of the API that has the AI_PROVIDER_<NAME>_KEY and AI_AUTO, or ENCRYPTION_KEY so that one starts here',
   ]);
 });
 

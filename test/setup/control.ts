@@ -93,6 +93,7 @@ export async function startControl(overrides: Partial<Parts> = {}): Promise<Test
     uploadLimits: defaultLimits,
     migrationsExecutor: 'engine',
     sandboxes: null,
+    operatorAi: { kinds: ['openai'], auto: ['openai/large'] },
     turns: createTurns(),
     async onNotify(channel, heard) {
       const { unlisten } = await sql.listen(channel, heard);

@@ -4,6 +4,7 @@ import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { SetLimit } from '../../gateway/accounts/accounts.ts';
 import type { Parts } from '../../parts.ts';
+import { readReadiness, ReadinessSchema } from '../ai-readiness.ts';
 import { checkLimits, LimitSchema, LimitsSchema, limitTexts } from '../ai-limits.ts';
 import type { RequestState } from '../app.ts';
 import { ApiError } from '../errors.ts';
@@ -19,6 +20,7 @@ const Settings = Type.Object({
   aliases: Type.Record(Type.String(), Type.String()),
   auto: Type.Array(Type.String()),
   limits: Type.Array(LimitSchema),
+  readiness: ReadinessSchema,
 });
 
 export const aiSettings = platform<Parts, RequestState>()
@@ -37,7 +39,7 @@ export const aiSettings = platform<Parts, RequestState>()
       const [settings] = await sql<{ aliases: Record<string, string>; auto: string[]; limits: SetLimit[] }[]>`
         SELECT aliases, auto, limits FROM control.ai_settings WHERE organization_id = ${id} AND project_id IS NULL`;
       const { aliases, auto, limits } = settings ?? { aliases: {}, auto: [], limits: [] };
-      return { providers, aliases, auto, limits };
+      return { providers, aliases, auto, limits, readiness: await readReadiness(ctx.env, id) };
     },
   )
   .put(
@@ -93,13 +95,15 @@ export const aiSettings = platform<Parts, RequestState>()
     {
       ...needs('project:read', 'project'),
       tags,
-      summary: 'The limits of a project for AI, beside those of its plan and organization',
-      response: Type.Object({ limits: Type.Array(LimitSchema) }),
+      summary:
+        'The limits of a project for AI, beside those of its plan and organization, and whether models answer it',
+      response: Type.Object({ limits: Type.Array(LimitSchema), readiness: ReadinessSchema }),
     },
     async (ctx) => {
+      const { organizationId } = await ctx.state.access.project('project:read', ctx.params.id);
       const [row] = await ctx.env.sql<{ limits: SetLimit[] }[]>`
         SELECT limits FROM control.ai_settings WHERE project_id = ${ctx.params.id}`;
-      return { limits: row?.limits ?? [] };
+      return { limits: row?.limits ?? [], readiness: await readReadiness(ctx.env, organizationId) };
     },
   )
   .put(

@@ -1,4 +1,5 @@
 // Which models a call means: `provider/model`, an alias, or `auto`. Pure.
+import { aiAdvice } from '#core/ai-readiness.ts';
 import type { ModelTable } from '../contract.ts';
 import { GatewayError } from '../errors.ts';
 import type { Target } from '../providers/wire.ts';
@@ -14,8 +15,7 @@ export const headerText = (name: string): string =>
 
 /** What is tried in turn, without repetitions. @throws {GatewayError} 404, 503 */
 export function targetsOf(table: ModelTable, names: readonly string[], most: number): Target[] {
-  if (table.providers.length === 0)
-    throw new GatewayError('provider_not_configured', 'No AI provider is configured for this organization');
+  if (table.providers.length === 0) throw new GatewayError('provider_not_configured', aiAdvice.no_provider);
   const wanted = names.flatMap((name) => (name === AUTO ? autoOf(table) : [name]));
   const byName = new Map(wanted.map((name) => targetOf(table, name)).map((target) => [nameOf(target), target]));
   return [...byName.values()].slice(0, most);
@@ -32,7 +32,7 @@ export function namesOf(table: ModelTable): { readonly id: string; readonly owne
 
 function autoOf({ auto }: ModelTable): readonly string[] {
   if (auto.length > 0) return auto;
-  throw new GatewayError('provider_not_configured', 'No models are configured for "auto": name one as provider/model');
+  throw new GatewayError('provider_not_configured', aiAdvice.no_auto);
 }
 
 function targetOf(table: ModelTable, name: string): Target {

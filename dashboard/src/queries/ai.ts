@@ -64,12 +64,19 @@ export const aiCallsQuery = (of: UsageOf, search: AiSearch) =>
 const readAiSettings = (id: string, signal: AbortSignal) => dataOf(api.get('/orgs/:id/ai', { params: { id }, signal }));
 export type AiSettings = Awaited<ReturnType<typeof readAiSettings>>;
 export type AiProvider = AiSettings['providers'][number];
+export type AiReadiness = AiSettings['readiness'];
 export type AiLimit = AiSettings['limits'][number];
 
 export const aiSettingsQuery = (organizationId: string) =>
   queryOptions({
     queryKey: ['ai-settings', organizationId],
     queryFn: ({ signal }) => readAiSettings(organizationId, signal),
+  });
+
+export const projectAiQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['ai-limits', id],
+    queryFn: ({ signal }) => dataOf(api.get('/projects/:id/ai', { params: { id }, signal })),
   });
 
 /** @example limitText({ of: 'tokens', per: 'day', most: 1000 }) // '1,000 tokens a day' */

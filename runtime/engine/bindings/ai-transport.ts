@@ -3,6 +3,7 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream as WebStream } from 'node:stream/web';
 import type { Agent, Dispatcher } from 'undici';
+import { aiAdvice } from '#core/ai-readiness.ts';
 import { AI_CALLER_HEADER, encodeCaller, type AiCaller } from '#core/ai-caller.ts';
 import { PlatformError } from '#core/errors.ts';
 import { loadFetchLibrary } from './fetch-agent.ts';
@@ -148,7 +149,7 @@ export function createAiFunction(
 
 const REFUSAL = JSON.stringify({
   error: {
-    message: 'This platform runs no AI gateway',
+    message: aiAdvice.no_gateway,
     type: 'server_error',
     param: null,
     code: 'provider_not_configured',

@@ -2,6 +2,7 @@
 // a handler alone, which is given its routes, needs none.
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
+import { operatorAiText, type OperatorAi } from '#core/ai-readiness.ts';
 import { sharedSecrets } from '#core/process/generated-secrets.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
 import type { ServiceSpec } from './services.ts';
@@ -38,6 +39,8 @@ interface ControlServiceParts {
   readonly webHop: WebHop | null;
   /** Of the AI gateway, for what has a token; null: there is none. */
   readonly aiSocket: string | null;
+  /** What the operator has set of it, without keys; null as above. */
+  readonly operatorAi: OperatorAi | null;
   readonly onReady: (state: ControlState) => void;
   /** It asks for another service, such as the builder. */
   readonly onWant: (service: string) => void;
@@ -75,6 +78,7 @@ export function controlService(parts: ControlServiceParts): ServiceSpec {
           PRIVATE_PORT_TOKEN: token,
           ...(parts.webHop !== null && { API_WEB_LISTEN: parts.webHop.socket, WEB_TOKEN: parts.webHop.token }),
           ...(parts.aiSocket !== null && { API_AI_SOCKET: parts.aiSocket }),
+          ...(parts.operatorAi !== null && { API_AI_OPERATOR: operatorAiText(parts.operatorAi) }),
           ...(parts.edgeToken !== '' && { EDGE_TOKEN: parts.edgeToken }),
         },
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

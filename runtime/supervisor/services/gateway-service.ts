@@ -1,6 +1,7 @@
 // How the supervisor runs the AI gateway: where there is a database. It alone gets the keys of providers.
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
+import type { OperatorAi } from '#core/ai-readiness.ts';
 import { aiSettingsFrom, isAiVariable, publicAiUrl } from '#core/ai-settings.ts';
 import { limitVariables } from '#core/limits.ts';
 import { sharedEncryptionKey } from '#core/process/generated-secrets.ts';
@@ -47,6 +48,12 @@ export function engineAi(environment: Environment, sockets: GatewaySockets | nul
         ? null
         : { ENGINE_AI_ORIGIN: new URL(origin).origin };
   return where === null ? {} : { ...where, ENGINE_AI_URL: publicAiUrl(environment) };
+}
+
+/** What the operator has set of models, as far as everybody may know it. @throws {Error} when a variable is wrong. */
+export function operatorAiOf(environment: Environment): OperatorAi {
+  const { providers, auto } = aiSettingsFrom(environment);
+  return { kinds: providers.map(({ kind }) => kind), auto };
 }
 
 /** Whether there is a key for what organizations keep: a supervisor without an API has none of a database elsewhere. */

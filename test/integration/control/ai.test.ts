@@ -84,7 +84,13 @@ test('a provider serves as it was made, its key is never shown, and goes to no o
   };
   assert.deepEqual(shown, rest);
   const { body: settings } = await control.call('GET', `/orgs/${org}/ai`);
-  assert.deepEqual(settings, { providers: [made], aliases: {}, auto: [], limits: [] });
+  assert.deepEqual(settings, {
+    providers: [made],
+    aliases: {},
+    auto: [],
+    limits: [],
+    readiness: { state: 'ready', advice: null },
+  });
   assert.doesNotMatch(JSON.stringify([made, settings]), /sk-of-acme/);
   const [row] = await control.sql`SELECT key FROM control.ai_provider WHERE id = ${id}`;
   assert.ok(!row!['key'].includes('sk-of-acme'));
@@ -145,6 +151,7 @@ test("an organization's own names stand before the operator's, and each limit ap
   await change('PUT', `/projects/${project}/ai`, { limits: [{ of: 'requests', per: 'minute', most: 500 }] });
   assert.deepEqual((await control.call('GET', `/projects/${project}/ai`)).body, {
     limits: [{ of: 'requests', per: 'minute', most: 500 }],
+    readiness: { state: 'ready', advice: null },
   });
   await until(async () =>
     isDeepStrictEqual(await gateway.models(org), {

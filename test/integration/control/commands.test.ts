@@ -90,6 +90,31 @@ test('a first deploy whose build fails makes no project; one whose worker does n
   rmSync(path.join(folder, '.platform'), { recursive: true });
 });
 
+test('a deploy of a project that calls models says what is missing for them', async () => {
+  const { parts } = all.control;
+  const { operatorAi } = parts;
+  const deployed = async (set: typeof operatorAi): Promise<readonly [string, unknown]> => {
+    Object.assign(parts, { operatorAi: set });
+    const { code, output, errors } = await call(['deploy', '--name', 'models', '--json']);
+    assert.equal(code, 0, errors.join('\n'));
+    return [errors.find((line) => line.startsWith('AI: ')) ?? '', (JSON.parse(output.at(-1)!) as { ai: unknown }).ai];
+  };
+  file('platform.yaml', 'kind: worker\nname: shop\nai: true\n');
+  file('src/index.ts', worker('models'));
+  try {
+    assert.deepEqual(await deployed({ kinds: [], auto: [] }), [
+      'AI: No AI provider is set up: the operator sets AI_PROVIDER_<NAME>_KEY and AI_AUTO (AI_PROVIDER_MOCK_KIND=mock needs no key), or an owner of the organization adds a provider on its page AI',
+      'no_provider',
+    ]);
+    assert.deepEqual(await deployed(operatorAi), ['', 'ready']);
+  } finally {
+    Object.assign(parts, { operatorAi });
+    file('platform.yaml', 'kind: worker\nname: shop\n');
+  }
+  await ok('projects', 'delete', 'models', '--yes');
+  rmSync(path.join(folder, '.platform'), { recursive: true });
+});
+
 test('the first deploy of a folder makes the project, links the folder, and what it prints answers', async () => {
   file('src/index.ts', worker('one'));
   const { code, output, errors } = await call(['deploy']);

@@ -51,14 +51,25 @@ test('AI providers are looked at: their variables, their prices, keys over plain
   const said = (environment: Record<string, string>): [string, string][] =>
     checkAi(environment).map(({ status, message }) => [status, message]);
   const key = 'sk-0123456789';
-  assert.deepEqual(said({}), []);
-  assert.deepEqual(said({ AI_PROVIDER_OPENAI_KEY: key, AI_PROVIDER_MOCK_KIND: 'mock' }), [
+  assert.deepEqual(said({}), [
+    [
+      'warn',
+      'No AI provider is set: calls of models fail, but for `npm start`, which answers them from the mock provider',
+    ],
+  ]);
+  assert.deepEqual(said({ AI_GATEWAY_URL: 'http://api:4002' }), []);
+  assert.deepEqual(said({ AI_PROVIDER_MOCK_KIND: 'mock' }), [['ok', 'AI providers: mock, which asks no model']]);
+  assert.deepEqual(said({ AI_PROVIDER_OPENAI_KEY: key }), [
+    ['warn', 'Nothing says which models "auto" is'],
+    ['ok', 'AI providers: openai'],
+  ]);
+  assert.deepEqual(said({ AI_PROVIDER_OPENAI_KEY: key, AI_PROVIDER_MOCK_KIND: 'mock', AI_AUTO: 'openai/large' }), [
     ['ok', 'AI providers: openai, mock'],
   ]);
   assert.deepEqual(said({ AI_PROVIDER_OPENAI_KYE: key }), [
     ['fail', 'AI_PROVIDER_OPENAI_KYE is not known: there are AI_PROVIDER_<NAME>_KIND, _URL, _KEY, _MODELS'],
   ]);
-  const gpu = { AI_PROVIDER_GPU_KIND: 'openai', AI_PROVIDER_GPU_KEY: key };
+  const gpu = { AI_PROVIDER_GPU_KIND: 'openai', AI_PROVIDER_GPU_KEY: key, AI_AUTO: 'gpu/large' };
   assert.deepEqual(said({ ...gpu, AI_PROVIDER_GPU_URL: 'http://127.0.0.1:8000/v1' }), [['ok', 'AI providers: gpu']]);
   const prices = path.join(folder, 'no-prices.json');
   assert.deepEqual(said({ ...gpu, AI_PROVIDER_GPU_URL: 'http://10.0.0.7:8000/v1', AI_PRICES_FILE: prices }), [

@@ -1,5 +1,6 @@
 // What organizations set themselves: providers with sealed keys, aliases, `auto`, limits. Remembered for a moment; who
 // changes something tells gateways.
+import { usualAuto } from '#core/ai-settings.ts';
 import { unseal, type EncryptionKeys } from '#core/encryption.ts';
 import type { Statements } from '#postgres/connection.ts';
 import type { Caller, GatewayParts, ModelTable, ProviderConfig, ProviderKind } from '../../contract.ts';
@@ -48,10 +49,12 @@ export function createSettings(parts: Parts): OrganizationSettings {
       const { providers, aliases, auto } = await own(organizationId);
       if (providers.length === 0 && auto.length === 0 && Object.keys(aliases).length === 0) return common;
       const names = new Set(providers.map(({ name }) => name));
+      const all = [...providers, ...common.providers.filter(({ name }) => !names.has(name))];
+      const named = auto.length > 0 ? auto : common.auto;
       return {
-        providers: [...providers, ...common.providers.filter(({ name }) => !names.has(name))],
+        providers: all,
         aliases: { ...common.aliases, ...aliases },
-        auto: auto.length > 0 ? auto : common.auto,
+        auto: named.length > 0 ? named : usualAuto(all),
       };
     },
     async limitsOf({ organizationId, projectId, keyId }) {

@@ -9,6 +9,7 @@ import type { FullOrganization } from '../../queries/organization.ts';
 import { isAdmin, OrganizationPage } from '../organization/organization-page.tsx';
 import { AiKeys } from './keys.tsx';
 import { ModelNames } from './model-names.tsx';
+import { AiReadiness } from './readiness.tsx';
 import { AiProviders } from './providers.tsx';
 import { AiUsageView } from './ai-usage.tsx';
 
@@ -47,6 +48,7 @@ function Settings({ organization: { id } }: { readonly organization: FullOrganiz
     );
   return (
     <>
+      <AiReadiness of={data.readiness} />
       <AiProviders id={id} providers={data.providers} />
       <ModelNames id={id} settings={data} />
       <AiKeys id={id} />

@@ -8,11 +8,12 @@ import { Button } from '../../components/button.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { Page, Section } from '../../components/page.tsx';
 import { noteDone } from '../../components/toast.tsx';
-import { limitText, type AiLimit } from '../../queries/ai.ts';
+import { limitText, projectAiQuery, type AiLimit } from '../../queries/ai.ts';
 import { WithProject } from '../../shell/with-project.tsx';
 import { AiCalls } from './ai-calls.tsx';
 import { AiUsageView } from './ai-usage.tsx';
 import { LimitFields, typed, untyped } from './limits.tsx';
+import { AiReadiness } from './readiness.tsx';
 
 export function ProjectAiPage() {
   const search = useSearch({ from: '/projects/$project/ai' });
@@ -23,6 +24,7 @@ export function ProjectAiPage() {
       <WithProject>
         {({ id, name }) => (
           <>
+            <ProjectReadiness id={id} />
             <AiUsageView
               of={{ projectId: id }}
               search={search}
@@ -40,13 +42,14 @@ export function ProjectAiPage() {
   );
 }
 
+function ProjectReadiness({ id }: { readonly id: string }) {
+  const { data } = useQuery(projectAiQuery(id));
+  return data === undefined ? null : <AiReadiness of={data.readiness} />;
+}
+
 function ProjectLimits({ id }: { readonly id: string }) {
-  const queryKey = ['ai-limits', id];
   const [isOpen, setOpen] = useState(false);
-  const { data } = useQuery({
-    queryKey,
-    queryFn: ({ signal }) => dataOf(api.get('/projects/:id/ai', { params: { id }, signal })),
-  });
+  const { data } = useQuery(projectAiQuery(id));
   if (data === undefined) return null;
   return (
     <Section title="Limits of the project" actions={<Button onClick={() => setOpen(true)}>Change limits</Button>}>

@@ -219,12 +219,25 @@ test('nothing of a prompt, an answer or a token is logged', () => {
     assert.ok(!log.includes(secret), secret);
 });
 
+test('where nothing says what auto is, the error names the variable', async () => {
+  const silent = await startGateway({ table: { auto: [] } });
+  const { code, message } = await told(await silent.post('/chat/completions', chat('auto')));
+  assert.equal(code, 'provider_not_configured');
+  assert.match(
+    message,
+    /^Nothing says which models "auto" is: name one as provider\/model, or the operator sets AI_AUTO/,
+  );
+  await silent.close();
+});
+
 test('an organization without providers is told so, and not to retry', async () => {
   const bare = await startGateway({ table: { providers: [] } });
   const response = await bare.post('/chat/completions', chat('auto'));
   assert.equal(response.status, 503);
   assert.equal(response.headers.get('x-should-retry'), 'false');
-  assert.equal((await told(response)).code, 'provider_not_configured');
+  const { code, message } = await told(response);
+  assert.equal(code, 'provider_not_configured');
+  assert.match(message, /^No AI provider is set up: the operator sets AI_PROVIDER_<NAME>_KEY and AI_AUTO /);
   await bare.close();
 });
 
