@@ -73,6 +73,11 @@ export function errorBody({ code, message, details }: GatewayError): { readonly 
   return { error: { message, type, param: details.param ?? null, code: said } };
 }
 
+/** Headers that say when to try again. */
+export function retryAfter(ms: number): Record<string, string> {
+  return { 'retry-after': String(Math.ceil(ms / 1000)), 'retry-after-ms': String(Math.ceil(ms)) };
+}
+
 /** @param body on another wire than that of chat completions. */
 export function errorResponse(error: GatewayError, body: unknown = errorBody(error)): Response {
   const headers = new Headers(error.headers);
@@ -80,8 +85,8 @@ export function errorResponse(error: GatewayError, body: unknown = errorBody(err
   const row: Row = gatewayErrors[error.code];
   if (row.isFinal === true) headers.set('x-should-retry', 'false');
   if (retryAfterMs !== undefined && retryAfterMs !== null) {
-    headers.set('retry-after', String(Math.ceil(retryAfterMs / 1000)));
-    headers.set('retry-after-ms', String(Math.ceil(retryAfterMs)));
+    for (const [name, value] of Object.entries(retryAfter(retryAfterMs)))
+      if (!headers.has(name)) headers.set(name, value);
   }
   return Response.json(body, { status: error.status, headers });
 }

@@ -16,7 +16,7 @@ export const gatewayBounds = {
   breakerFailuresMax: [
     'AI_BREAKER_FAILURES_MAX',
     5,
-    'Failures of a provider one after the other before it is left alone',
+    'Failures of a model one after the other, for the calls of one project, before it is left alone',
   ],
   breakerOpenMs: ['AI_BREAKER_OPEN_MS', 10_000, 'How long it is left alone'],
   completionTokensDefault: [

@@ -9,9 +9,15 @@ export interface StreamedMessage {
   model: string | undefined;
 }
 
+interface ToolCallPiece {
+  index?: number | null;
+  id?: string;
+  function?: { name?: string; arguments?: string };
+}
+
 interface Delta {
   content?: string | null;
-  tool_calls?: { index?: number; id?: string; function?: { name?: string; arguments?: string } }[];
+  tool_calls?: ToolCallPiece[];
 }
 
 interface Chunk {
@@ -56,9 +62,16 @@ export async function readAnswer(
   return message;
 }
 
+/** Of a piece that does not say: a call known by its id, a new one where it has an id or a name, else the last. */
+function placeOf(calls: readonly Record<string, unknown>[], { id, function: called }: Partial<ToolCallPiece>): number {
+  const known = id ? calls.findIndex((call) => call?.['id'] === id) : -1;
+  if (known !== -1) return known;
+  return id || called?.name || calls.length === 0 ? calls.length : calls.length - 1;
+}
+
 /** Calls come in pieces: their place says which belong together, and the text of the arguments is appended. */
-function addCall(calls: Record<string, unknown>[], piece: NonNullable<Delta['tool_calls']>[number]): void {
-  const at = piece.index ?? calls.length;
+function addCall(calls: Record<string, unknown>[], piece: ToolCallPiece): void {
+  const at = piece.index ?? placeOf(calls, piece);
   if (!Number.isInteger(at) || at < 0 || at > 1000) throw new Error('The stream of the model counts its calls wrongly');
   const { index: _, function: given, ...rest } = piece;
   const before = calls[at];

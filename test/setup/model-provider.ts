@@ -90,6 +90,35 @@ const answers: Readonly<Record<string, Answer>> = {
     response.end([...whole].join(''));
   },
   ratelimit: (response) => refuse(response, 429, 'slow down', { 'retry-after': '7' }),
+  'fail-thrice': (response, body, nth) =>
+    nth < 3 ? refuse(response, 500, 'try again') : answerWell(response, body, nth),
+  'err/first': (response) => {
+    open(response);
+    response.end(frameOf('{"error":{"message":"this prompt is refused","type":"server_error","code":"filtered"}}'));
+  },
+  nothing: (response) => {
+    open(response);
+    response.end(': nothing\n\n');
+  },
+  // As servers send calls that do not count them.
+  'calls-uncounted': (response) => {
+    open(response);
+    const call = (more: object): string => frameOf(chunkOf({ tool_calls: [{ type: 'function', ...more }] }));
+    response.end(
+      [
+        call({ id: 'a', function: { name: 'add', arguments: '{"a":' } }),
+        call({ function: { arguments: '1}' } }),
+        call({ id: 'b', index: null, function: { name: 'add', arguments: '{}' } }),
+        frameOf(
+          chunkOf({
+            tool_calls: [{ id: 'a', function: { arguments: ' ' } }, { function: { name: 'sub', arguments: '{}' } }],
+          }),
+        ),
+        frameOf(chunkOf({}, 'tool_calls')),
+        frameOf('[DONE]'),
+      ].join(''),
+    );
+  },
   'fail-then-ok': (response, body, nth) =>
     nth < 2 ? refuse(response, 500, 'try again') : answerWell(response, body, nth),
   'begins-badly-then-ok': (response, body, nth) => {

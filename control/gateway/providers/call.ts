@@ -5,7 +5,7 @@ import { GatewayError } from '../errors.ts';
 import { nameOf } from '../routing/model-names.ts';
 import type { Pieces } from '../streams/chat-stream.ts';
 import { SseReader } from '../streams/sse-reader.ts';
-import { failureOf, outage, UpstreamFailure } from './failure.ts';
+import { badAnswer, failureOf, outage, UpstreamFailure } from './failure.ts';
 import { answerMock } from './mock.ts';
 import { BadAnswer, type StreamPiece, type Target, type Wire, type WireRequest } from './wire.ts';
 
@@ -13,6 +13,9 @@ import { BadAnswer, type StreamPiece, type Target, type Wire, type WireRequest }
 export const HOPS_HEADER = 'x-platform-ai-hops';
 
 const REFUSAL_BYTES_MAX = 1_000_000;
+const TOO_LONG = 'ANSWER_TOO_LONG';
+/** Codes of ours: they say nothing of the connection. */
+const OWN_CODES: ReadonlySet<string> = new Set([TOO_LONG, 'EGRESS_FORBIDDEN']);
 
 /** What attempts of one call share. */
 export interface CallContext {
@@ -70,13 +73,13 @@ export async function askForStream(
     let first: readonly StreamPiece[] = [];
     for (;;) {
       const { done, value } = await rest.next();
-      if (done === true) throw outage(nameOf(target), 'the stream ended before it began');
+      if (done === true) throw badAnswer(nameOf(target), 'the stream ended before it began');
       // What it has counted says nothing to the client.
       const begun = value.find(({ kind }) => kind !== 'usage');
       first = begun === undefined ? [...first, ...value].slice(-1) : [...first, ...value];
       if (begun === undefined) continue;
-      if (begun.kind === 'error') throw outage(nameOf(target), begun.said.message);
-      if (begun.kind === 'done') throw outage(nameOf(target), 'the stream ended before it began');
+      if (begun.kind === 'error') throw badAnswer(nameOf(target), begun.said.message);
+      if (begun.kind === 'done') throw badAnswer(nameOf(target), 'the stream ended before it began');
       attempt.begun();
       return { first, rest, abort: attempt.abort };
     }
@@ -147,19 +150,22 @@ function begin({ send, limits, signal, timeoutMs, hops }: CallContext, target: T
         const isOwn = timeoutMs !== null && lateMs === timeoutMs;
         return isOwn ? new UpstreamFailure(failure.told, { isRetryable: false, isOutage: false }) : failure;
       }
-      if (error instanceof BadAnswer) return outage(name, `an answer that cannot be read: ${error.message}`);
-      if (error instanceof SyntaxError) return outage(name, 'the provider answered something that is no JSON');
-      return outage(name, reasonOf(error));
+      if (error instanceof BadAnswer) return badAnswer(name, `an answer that cannot be read: ${error.message}`);
+      if (error instanceof SyntaxError) return badAnswer(name, 'the provider answered something that is no JSON');
+      const code = codeOf(error);
+      if (code === null) return badAnswer(name, 'no answer of the provider that could be read');
+      const what = `no answer from the provider: ${code}`;
+      return OWN_CODES.has(code) ? badAnswer(name, what) : outage(name, what);
     },
   };
 }
 
-/** Never the message of an error of the network: it names addresses. */
-function reasonOf(error: unknown): string {
+/** Of an error of the network; never its message, which names addresses. Null: it has none. */
+function codeOf(error: unknown): string | null {
   const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };
   const found = code ?? cause?.code;
   const isWord = typeof found === 'string' && /^[A-Z][A-Z0-9_]{1,60}$/.test(found);
-  return isWord ? `no answer from the provider: ${found}` : 'no answer of the provider that could be read';
+  return isWord ? found : null;
 }
 
 async function refused(response: ProviderResponse, target: Target, wire: Wire, limits: GatewayLimits) {
@@ -207,7 +213,7 @@ async function readText(response: ProviderResponse, bytesMax: number): Promise<s
   let size = 0;
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength;
-    if (size > bytesMax) throw Object.assign(new Error('too long'), { code: 'ANSWER_TOO_LONG' });
+    if (size > bytesMax) throw Object.assign(new Error('too long'), { code: TOO_LONG });
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

@@ -6,7 +6,7 @@ import type { Said } from './wire.ts';
 interface Verdict {
   /** Whether the same or another model may do better. */
   readonly isRetryable: boolean;
-  /** Whether it speaks against the provider, rather than for the one request. */
+  /** Whether it speaks against the model, rather than for the one request: no connection, silence, a status of 5xx. */
   readonly isOutage: boolean;
   readonly retryAfterMs?: number | null;
   /** Whether the same request, put in another way, may do at once. */
@@ -63,7 +63,15 @@ export function failureOf(name: string, response: ProviderResponse, said: Said):
   return new UpstreamFailure(told, { isRetryable, isOutage: status >= 500, retryAfterMs });
 }
 
-/** Of no answer, or of half of one. */
+/** Of an answer that cannot be used, which may be the request's own fault. */
+export function badAnswer(name: string, what: string): UpstreamFailure {
+  return new UpstreamFailure(new GatewayError('upstream_error', `${name}: ${what}`), {
+    isRetryable: true,
+    isOutage: false,
+  });
+}
+
+/** Of no answer, or of half of one: the connection failed. */
 export function outage(name: string, what: string, code: 'upstream_error' | 'upstream_timeout' = 'upstream_error') {
   return new UpstreamFailure(new GatewayError(code, `${name}: ${what}`), { isRetryable: true, isOutage: true });
 }

@@ -1,5 +1,6 @@
 // The wire of OpenAI, and of everything compatible with it: requests and answers pass with all of their fields.
 import { isJson, isList, type ChatRequest, type Json } from '../chat.ts';
+import { createCallIndexes } from './call-indexes.ts';
 import type { SseEvent } from '../streams/sse-reader.ts';
 import {
   BadAnswer,
@@ -24,7 +25,10 @@ export const openaiWire: Wire = {
     if (!isJson(answer) || !isList(answer['choices'])) throw new BadAnswer('no choices');
     return answer;
   },
-  openStream: () => readEvent,
+  openStream() {
+    const complete = createCallIndexes();
+    return (event) => readEvent(event, complete);
+  },
   embeddingsRequest: (target, request): WireRequest => ({
     path: '/embeddings',
     headers: authorization(target),
@@ -55,13 +59,15 @@ function withUsage(request: ChatRequest): Json {
   return { ...request, stream_options: { ...request.stream_options, include_usage: true } };
 }
 
-function readEvent({ event, data }: SseEvent): readonly StreamPiece[] {
+function readEvent({ event, data }: SseEvent, complete: (chunk: Json) => Json): readonly StreamPiece[] {
   if (data === '[DONE]') return [{ kind: 'done' }];
   const chunk = JSON.parse(data) as unknown;
   if (!isJson(chunk)) throw new BadAnswer('a chunk that is no object');
   if (event === 'error' || (chunk['error'] !== undefined && chunk['error'] !== null))
     return [{ kind: 'error', said: saidOf(chunk) }];
-  return [{ kind: 'chunk', chunk, text: data }];
+  // Most chunks are text: they pass as they came.
+  const whole = data.includes('"tool_calls"') ? complete(chunk) : chunk;
+  return [{ kind: 'chunk', chunk: whole, text: whole === chunk ? data : null }];
 }
 
 /** Reads `{error: {message, type, code, param}}`, `{error: text}` and `{message}`, as compatible servers have them. */

@@ -113,10 +113,9 @@ async function timed<Answer>(chat: Chat, ask: Ask<Answer>): Promise<{ tried: Tri
   const { call, context, targets } = chat;
   const { parts, breaker, caller, request } = call;
   const sentAt = parts.now();
-  const { organizationId } = caller;
   const { limits } = context;
   const attempt = (target: Target): Promise<Answer> => attemptAt(chat, target, ask);
-  const tried = await tryInTurn({ targets, attempt, breaker, organizationId, limits, signal: request.signal });
+  const tried = await tryInTurn({ targets, attempt, breaker, caller, limits, signal: request.signal });
   return { tried, upstreamMs: parts.now() - sentAt };
 }
 

@@ -34,7 +34,7 @@ export async function embeddings(call: Call, body: Json): Promise<Response> {
     const tried = await tryInTurn({
       targets,
       breaker,
-      organizationId: caller.organizationId,
+      caller,
       limits: context.limits,
       signal: sent.signal,
       attempt: (target) => {

@@ -2,7 +2,8 @@
 // that another attempt may not have.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { GatewayLimits } from '#core/limits.ts';
-import { GatewayError } from '../errors.ts';
+import type { Caller } from '../contract.ts';
+import { GatewayError, retryAfter } from '../errors.ts';
 import { UpstreamFailure } from '../providers/failure.ts';
 import type { Target } from '../providers/wire.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
@@ -23,7 +24,7 @@ interface Parts<Answer> {
   /** @throws {UpstreamFailure} */
   readonly attempt: (target: Target) => Promise<Answer>;
   readonly breaker: CircuitBreaker;
-  readonly organizationId: string;
+  readonly caller: Caller;
   readonly limits: GatewayLimits;
   /** Of the client. */
   readonly signal: AbortSignal;
@@ -36,7 +37,7 @@ export async function tryInTurn<Answer>(parts: Parts<Answer>): Promise<Tried<Ans
   let amended = 0;
   let told: GatewayError | null = null;
   for (const target of targets) {
-    const circuit = `${parts.organizationId} ${target.provider.name} ${target.provider.url}`;
+    const circuit = circuitOf(parts.caller, target);
     for (let retry = 0; retry <= limits.retriesMax; retry += 1) {
       const waitMs = breaker.wait(circuit);
       if (waitMs > 0) {
@@ -50,8 +51,10 @@ export async function tryInTurn<Answer>(parts: Parts<Answer>): Promise<Tried<Ans
         return { target, answer, attempts };
       } catch (error) {
         if (!(error instanceof UpstreamFailure)) throw error;
-        if (error.isOutage) breaker.failed(circuit);
+        if (error.isOutage) breaker.failed(circuit, Math.min(error.retryAfterMs ?? 0, limits.retryAfterMsMax));
         told = error.told;
+        const openMs = breaker.left(circuit);
+        if (openMs > 0) told.with(retryAfter(Math.max(openMs, error.retryAfterMs ?? 0)));
         told.with({ 'x-platform-attempts': String(attempts), 'x-platform-model': headerText(nameOf(target)) });
         if (error.isAmended && amended < AMENDED_MAX) {
           amended += 1;
@@ -68,8 +71,13 @@ export async function tryInTurn<Answer>(parts: Parts<Answer>): Promise<Tried<Ans
   throw told!.with({ 'x-platform-attempts': String(attempts) });
 }
 
+/** What one project's calls find out of a model is held against nothing else: no other model, and no other project. */
+function circuitOf({ organizationId, projectId, keyId }: Caller, { provider, model }: Target): string {
+  return JSON.stringify([organizationId, projectId ?? keyId ?? null, provider.name, provider.url, model]);
+}
+
 function leftAlone(target: Target, waitMs: number): GatewayError {
-  const message = `${nameOf(target)}: the provider failed several times in a row and is left alone for a moment`;
+  const message = `${nameOf(target)}: the model could not be reached several times in a row and is left alone for a moment`;
   return new GatewayError('upstream_error', message, { retryAfterMs: waitMs });
 }
 

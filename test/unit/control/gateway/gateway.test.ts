@@ -1,6 +1,7 @@
 // The gateway's routes, errors and answers that are no streams.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { freePort } from '#test/setup/free-port.ts';
 import { chat, providerAt, startGateway, testCaller, type TestGateway } from '#test/setup/gateway.ts';
 import { MODEL_SAYS, openModelProvider, type ModelProvider } from '#test/setup/model-provider.ts';
 import { until } from '#test/setup/until.ts';
@@ -241,7 +242,7 @@ test('an organization without providers is told so, and not to retry', async () 
   await bare.close();
 });
 
-test('a provider that fails again and again is left alone for a while, then asked again', async () => {
+test('a model that fails again and again is left alone for a while, then asked again', async () => {
   let at = 1_000_000;
   const careful = await startGateway({
     now: () => at,
@@ -249,15 +250,68 @@ test('a provider that fails again and again is left alone for a while, then aske
     limits: { retriesMax: 0, breakerFailuresMax: 2, breakerOpenMs: 5000 },
   });
   const post = (model: string): Promise<Response> => careful.post('/chat/completions', chat(model));
-  await post('up/fail');
-  await post('up/fail');
+  const failing = [await post('up/fail-thrice'), await post('up/fail-thrice')];
+  assert.deepEqual(
+    failing.map(({ status, headers }) => [status, headers.get('retry-after')]),
+    [
+      [502, null],
+      [502, '5'],
+    ],
+    'the failure that opens the circuit says how long',
+  );
   const before = provider.asked.length;
-  const refused = await post('up/echo');
+  const refused = await post('up/fail-thrice');
   assert.equal(refused.status, 502);
   assert.equal(refused.headers.get('retry-after'), '5');
   assert.equal(provider.asked.length, before);
   at += 5000;
-  assert.equal((await post('up/echo')).status, 200);
-  assert.equal((await post('up/echo')).status, 200);
+  assert.equal((await post('up/fail-thrice')).status, 502, 'one call tries it');
+  assert.equal((await post('up/fail-thrice')).headers.get('x-platform-attempts'), '0');
+  at += 5000;
+  assert.equal((await post('up/fail-thrice')).status, 200);
+  assert.equal((await post('up/fail-thrice')).status, 200);
+  await careful.close();
+});
+
+test('a model that fails closes no other model of its provider, and a project that fails closes none to others', async () => {
+  const down = `http://127.0.0.1:${await freePort()}/v1`;
+  const careful = await startGateway({
+    table: { providers: [providerAt(provider.url), providerAt(down, { name: 'down' })] },
+    limits: { retriesMax: 0, breakerFailuresMax: 2 },
+  });
+  const attempts = async (model: string, caller: Partial<typeof testCaller> = {}): Promise<string | null> => {
+    const body = JSON.stringify(chat(model));
+    const headers = { 'content-type': 'application/json' };
+    const request = new Request('http://gateway.test/ai/chat/completions', { method: 'POST', headers, body });
+    const response = await careful.gateway.fetch(request, { ...testCaller, ...caller });
+    return `${response.status} ${response.headers.get('x-platform-attempts')}`;
+  };
+  for (const model of ['up/fail', 'down/echo']) {
+    assert.deepEqual([await attempts(model), await attempts(model)], ['502 1', '502 1']);
+    assert.equal(await attempts(model), '502 0');
+    assert.equal(await attempts(model, { projectId: 'blog' }), '502 1');
+    assert.equal(await attempts(model, { projectId: null, keyId: 'key_1' }), '502 1');
+    assert.equal(await attempts(model, { organizationId: 'other' }), '502 1');
+  }
+  assert.equal(await attempts('up/echo'), '200 1');
+  assert.equal(await attempts('down/other'), '502 1');
+  await careful.close();
+});
+
+test('refusals and answers that cannot be used open no circuit', async () => {
+  const careful = await startGateway({
+    table: { providers: [providerAt(provider.url)] },
+    limits: { retriesMax: 0, breakerFailuresMax: 1, answerBytesMax: 100_000 },
+  });
+  for (const model of ['page', 'bad-request', 'ratelimit', 'bad-key', 'huge'])
+    for (const round of [1, 2]) {
+      const { headers } = await careful.post('/chat/completions', chat(`up/${model}`));
+      assert.notEqual(headers.get('x-platform-attempts'), '0', `${model} ${round}`);
+    }
+  for (const model of ['err/first', 'nothing'])
+    for (const round of [1, 2]) {
+      const { headers } = await careful.post('/chat/completions', chat(`up/${model}`, { stream: true }));
+      assert.notEqual(headers.get('x-platform-attempts'), '0', `${model} ${round}`);
+    }
   await careful.close();
 });

@@ -41,6 +41,25 @@ test('a stream passes whole, ends in [DONE], and is not kept by anybody on the w
   assert.equal(frames.at(-1), '[DONE]');
 });
 
+test('pieces of calls of tools that come without an index get one', async () => {
+  const frames = await framesOf(await stream('calls-uncounted'));
+  const pieces = frames
+    .filter((frame) => frame !== '[DONE]')
+    .map((frame) => JSON.parse(frame) as { choices: { delta: { tool_calls?: Record<string, unknown>[] } }[] })
+    .flatMap(({ choices }) => choices[0]!.delta.tool_calls ?? []);
+  assert.deepEqual(
+    pieces.map(({ index, id, function: called }) => [index, id, called]),
+    [
+      [0, 'a', { name: 'add', arguments: '{"a":' }],
+      [0, undefined, { arguments: '1}' }],
+      [1, 'b', { name: 'add', arguments: '{}' }],
+      [0, 'a', { arguments: ' ' }],
+      [2, undefined, { name: 'sub', arguments: '{}' }],
+    ],
+  );
+  assert.equal(frames.at(-1), '[DONE]');
+});
+
 test('usage is asked of the provider always, counted always, shown to who asked', async () => {
   const silent = parsed(await framesOf(await stream('echo')));
   assert.deepEqual(provider.asked.at(-1)!.body['stream_options'], { include_usage: true });

@@ -41,6 +41,21 @@ test('calls are put together by their place', async () => {
   ]);
 });
 
+test('pieces of calls that do not say their place are put together by id, name and order', async () => {
+  const piece = (call: object): string =>
+    `data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [call] } }] })}\n\n`;
+  const body = [
+    piece({ id: 'a', type: 'function', function: { name: 'x', arguments: '{"n"' } }),
+    piece({ function: { arguments: ':1}' } }),
+    piece({ id: 'b', index: null, type: 'function', function: { name: 'x', arguments: '{}' } }),
+    text('', 'tool_calls'),
+  ].join('');
+  assert.deepEqual((await read(body)).tool_calls, [
+    { id: 'a', type: 'function', function: { name: 'x', arguments: '{"n":1}' } },
+    { id: 'b', type: 'function', function: { name: 'x', arguments: '{}' } },
+  ]);
+});
+
 test('half an answer, an error frame and nonsense are errors', async () => {
   await assert.rejects(read(text('half an')), /ended before the answer did/);
   await assert.rejects(read(`${text('a')}data: [DONE]\n\n`), /ended before the answer did/);
