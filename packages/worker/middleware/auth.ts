@@ -3,6 +3,7 @@
 import { HttpError } from '../failure.ts';
 import { createJwtVerifier, type JwtClaims, type JwtOptions } from './jwt.ts';
 import type { Middleware, Next, RequestContext } from '../route-types.ts';
+import { checkTexts } from './lists.ts';
 
 /** A user as the platform's sign-in knows them. */
 export interface AuthUser {
@@ -54,6 +55,7 @@ export function auth<User = AuthUser, const Required extends boolean = true, Env
   options: AuthOptions<User, Required, Env> = {},
 ): Middleware<Env, unknown, AuthState<User, Required>> {
   const { binding = 'PLATFORM_AUTH', verify, bearer, exclude = [], required = true } = options;
+  checkTexts('auth: exclude', 'paths, such as ["/public/*"]', exclude);
   const verifier = bearer === undefined ? null : createJwtVerifier(bearer);
   const recognise = async (
     ctx: RequestContext<Env, unknown>,

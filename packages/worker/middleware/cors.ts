@@ -1,6 +1,7 @@
 // Cross-origin requests: the headers that let a browser's page of another origin read answers, and the answers to its
 // preflights.
 import type { Middleware, RequestContext } from '../route-types.ts';
+import { checkTexts } from './lists.ts';
 
 /** Which origins may read answers, and what of them. */
 export interface CorsOptions {
@@ -33,6 +34,13 @@ export function cors(options: CorsOptions = {}): Middleware {
     exposeHeaders = [],
     credentials = false,
   } = options;
+  const methods = 'methods, such as ["GET"]';
+  const names = 'names of headers, such as ["x-total"]';
+  checkTexts('cors: allowMethods', methods, allowMethods);
+  checkTexts('cors: allowHeaders', names, options.allowHeaders ?? []);
+  checkTexts('cors: exposeHeaders', names, exposeHeaders);
+  if (typeof origin !== 'string' && typeof origin !== 'function')
+    checkTexts('cors: origin', 'origins, such as ["https://app.example"], one of them, or a function', origin);
   if (credentials && origin === '*')
     throw new TypeError('cors: credentials need a list of origins; with * every site could read what the user sees');
   const allowedOrigin = (given: string | null, ctx: RequestContext<unknown, unknown>): string | null => {

@@ -1,5 +1,6 @@
 // One log line a request. Never a header, a body or the values of a query.
 import type { Middleware, RequestContext } from '../route-types.ts';
+import { checkTexts } from './lists.ts';
 
 /** What is logged, and how. */
 export interface LoggerOptions {
@@ -27,6 +28,7 @@ export interface LogEntry {
 /** Logs a line for each request. @example platform().use(logger({ skip: (ctx) => ctx.path === '/health' })) */
 export function logger(options: LoggerOptions = {}): Middleware {
   const { level = 'info', skip, showQuery = [], write } = options;
+  checkTexts('logger: showQuery', 'names, such as ["page"]', showQuery);
   return async (ctx, next) => {
     const started = performance.now();
     const response = await next();

@@ -186,6 +186,47 @@ function jwt(header: object, claims: object, signer: (text: string) => Buffer): 
   return `${text}.${signer(text).toString('base64url')}`;
 }
 
+test('a list among the options that is none is refused where the middleware is made', () => {
+  const refused = (make: () => unknown): string => {
+    try {
+      make();
+    } catch (error) {
+      return (error as Error).message;
+    }
+    return 'taken';
+  };
+  const wrong = '/public/*' as never;
+  assert.equal(
+    refused(() => auth({ exclude: wrong })),
+    'auth: exclude is a list of paths, such as ["/public/*"]',
+  );
+  assert.equal(
+    refused(() => auth({ exclude: [1] as never })),
+    'auth: exclude is a list of paths, such as ["/public/*"]',
+  );
+  assert.equal(
+    refused(() => logger({ showQuery: wrong })),
+    'logger: showQuery is a list of names, such as ["page"]',
+  );
+  assert.equal(
+    refused(() => cors({ allowMethods: wrong })),
+    'cors: allowMethods is a list of methods, such as ["GET"]',
+  );
+  for (const name of ['allowHeaders', 'exposeHeaders'])
+    assert.equal(
+      refused(() => cors({ [name]: wrong })),
+      `cors: ${name} is a list of names of headers, such as ["x-total"]`,
+    );
+  assert.equal(
+    refused(() => cors({ origin: { 0: 'https://app.example' } as never })),
+    'cors: origin is a list of origins, such as ["https://app.example"], one of them, or a function',
+  );
+  assert.equal(
+    refused(() => [auth({ exclude: [] }), cors(), cors({ origin: 'https://a.example' }), logger()]),
+    'taken',
+  );
+});
+
 test('auth: bearer tokens with a secret; every forgery is 401', async () => {
   const { createHmac } = await import('node:crypto');
   const secret = 'a secret of at least 32 bytes, really';
