@@ -1,6 +1,6 @@
 // Durable workflows: `workflow` in platform.yaml.
 
-/** Where a run of a workflow stands. One that sleeps is `pending`. */
+/** Where a run of a workflow stands. One that sleeps or waits for an event is `pending`, and has a `startedAt`. */
 export type WorkflowStatus = 'pending' | 'running' | 'paused' | 'completed' | 'failed' | 'cancelled';
 
 /** A run of a workflow. */
@@ -22,7 +22,7 @@ export interface WorkflowExecution<Input = unknown, Output = unknown> {
 export interface WorkflowInstance {
   readonly id: string;
   status(): Promise<{
-    status: 'queued' | 'running' | 'paused' | 'complete' | 'errored' | 'terminated' | 'unknown';
+    status: 'queued' | 'running' | 'waiting' | 'paused' | 'complete' | 'errored' | 'terminated' | 'unknown';
     error?: { name: string; message: string };
     output?: unknown;
   }>;

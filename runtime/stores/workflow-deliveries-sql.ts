@@ -92,7 +92,7 @@ export function createWorkflowDeliveries(
     async settle(row, end, now) {
       if (end.status === 'suspended') {
         const [settled] = await sql.all<{ due_at: number | null }>(
-          `UPDATE workflow_execution SET lease = NULL, attempt = 0, signalled = 0,
+          `UPDATE workflow_execution SET status = 'pending', lease = NULL, attempt = 0, signalled = 0,
              due_at = CASE WHEN paused = 1 THEN NULL WHEN signalled = 1 THEN $3
                ELSE (SELECT min(s.wake_at) FROM workflow_step s WHERE s.execution_seq = $1 AND s.status = 'waiting') END
            WHERE seq = $1 AND lease = $2 RETURNING due_at`,

@@ -36,6 +36,7 @@ const calls = {
   trigger: (env, args) => env.ORDER.trigger(...args),
   createBatch: (env, args) => env.ORDER.createBatch(...args),
   execution: (env, args) => env.ORDER.getExecution(...args),
+  status: async (env, [id]) => (await env.ORDER.get(id)).status(),
   cancel: (env, args) => env.ORDER.cancel(...args),
   pause: (env, args) => env.ORDER.pause(...args),
   resume: (env, args) => env.ORDER.resume(...args),
@@ -325,6 +326,15 @@ export function eventBindingsContract(
     await call('trigger', { n: 1, nap: 80 }, { id: 'sleeper' });
     assert.equal((await ended('sleeper')).status, 'completed');
     assert.equal(count(/^ran double of sleeper$/), 1);
+  });
+
+  test('a run that sleeps is pending, and waiting as other platforms call it', async () => {
+    await call('trigger', { n: 1, nap: 3_600_000 }, { id: 'asleep' });
+    const statusOf = async (): Promise<string> => (await call<{ status: string }>('execution', 'asleep')).status;
+    await until(async () => count(/^ran double of asleep$/) === 1 && (await statusOf()) === 'pending');
+    assert.deepEqual(await call('status', 'asleep'), { status: 'waiting', output: null });
+    await call('cancel', 'asleep');
+    assert.deepEqual(await call('status', 'asleep'), { status: 'terminated', output: null });
   });
 
   test('what a step returned is the same before and after a sleep, of each type that structuredClone can copy', async () => {

@@ -46,6 +46,8 @@ export function workflowCases(fact: Fact): void {
     assert.equal(await workflow.step('shop', lease, 'nap', { kind: 'sleep', wakeAt: T0 + 3000 }, T0 + 2), true);
     assert.equal(await workflow.hasProgressed(row!, T0 + 1), true);
     await workflow.settle(row!, { status: 'suspended' }, T0 + 3);
+    const asleep = await workflow.get(flow, 'r');
+    assert.deepEqual([asleep!.status, asleep!.startedAt], ['pending', T0]);
     assert.deepEqual(await claimRun(stores, T0 + 2999), []);
     const [again] = await claimRun(stores, T0 + 3000);
     assert.equal(again!.attempt, 1);

@@ -8,6 +8,7 @@ interface Execution {
   readonly input: unknown;
   readonly output: unknown;
   readonly errorMessage: string | null;
+  readonly startedAt: number | null;
 }
 
 export default function createWorkflow({ callHost, useModule }: LazyParts): { create(name: string): object } {
@@ -96,9 +97,10 @@ export default function createWorkflow({ callHost, useModule }: LazyParts): { cr
         status: async () => {
           const execution = (await this.getExecution(id)) as Execution | null;
           if (execution === null) return { status: 'unknown' };
-          const { status, output, errorMessage } = execution;
+          const { status, output, errorMessage, startedAt } = execution;
           const error = errorMessage === null ? {} : { error: { name: 'Error', message: errorMessage } };
-          return { status: statuses[status] ?? status, output, ...error };
+          const isAsleep = status === 'pending' && startedAt !== null;
+          return { status: isAsleep ? 'waiting' : (statuses[status] ?? status), output, ...error };
         },
         pause: () => this.pause(id),
         resume: () => this.resume(id),
