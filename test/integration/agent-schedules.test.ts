@@ -70,6 +70,38 @@ test('a cron task fires again and again until it is deleted', async () => {
   );
 });
 
+test('a cron task says when it runs next, under the name that the other tools take, and so does an updated one', async () => {
+  const yearly = { description: 'new year', cron: '30 12 1 1 *', timezone: 'America/New_York' };
+  agent.script('yearly', ({ messages }, count) => {
+    if (count === 0) return { calls: [['schedule_task', yearly]] };
+    if (count > 1) return 'ok';
+    const { taskId } = JSON.parse(messages.at(-1)!.content!) as { taskId: string };
+    return {
+      calls: [
+        ['get_scheduled_task', { taskId }],
+        ['list_scheduled_tasks', {}],
+        ['update_scheduled_task', { taskId, cron: '30 12 1 7 *' }],
+      ],
+    };
+  });
+  await agent.say('yearly', 'go');
+  const { scheduledTasks } = await agent.idle('yearly');
+  const results = agent.requests('yearly')[2]!.messages.filter(({ role }) => role === 'tool');
+  const [made, got, listed, changed] = results.map(({ content }) => JSON.parse(content!) as Record<string, unknown>);
+  // Noon and a half in New York: winter time, then summer time.
+  assert.match(String(made!['nextRun']), /^\d{4}-01-01T17:30:00\.000Z$/);
+  assert.equal(new Date(made!['scheduledTime'] as number).toISOString(), made!['nextRun']);
+  assert.equal(made!['taskId'], made!['id']);
+  assert.deepEqual(got, made);
+  assert.deepEqual(listed, [made]);
+  assert.match(String(changed!['nextRun']), /^\d{4}-07-01T16:30:00\.000Z$/);
+  assert.deepEqual(
+    scheduledTasks.map(({ scheduledTime }) => scheduledTime),
+    [changed!['scheduledTime']],
+  );
+  assert.equal(texts('yearly', 'hook')[0], '["onTaskScheduled","new year"]');
+});
+
 test('a timer that is delivered twice starts one run, of a recurring task and of a one-time task', async () => {
   agent.script('again', (_request, count) =>
     count === 0

@@ -73,23 +73,33 @@ export const scheduleTools: readonly ReadyTool[] = [
         await forget(task.id, ctx);
         throw error;
       }
-      return JSON.stringify(task);
+      return told(await withNextRun(task, ctx));
     },
-    hook: (_args, result) => ['onTaskScheduled', JSON.parse(result)],
+    hook: (_args, result) => {
+      const { taskId: _id, nextRun: _next, ...task } = JSON.parse(result) as Told;
+      return ['onTaskScheduled', task];
+    },
   }),
   builtIn({
     name: 'list_scheduled_tasks',
     description: 'The scheduled tasks of the user.',
     parameters: { type: 'object', properties: {} },
-    execute: async (_args, ctx) => JSON.stringify((await ctx.read()).scheduledTasks),
+    async execute(_args, ctx) {
+      const { scheduledTasks } = await ctx.read();
+      // The workspace knows when a task of a cron expression fired, and not when it does so next.
+      const tasks = scheduledTasks.map((task) =>
+        task.cron !== undefined && task.scheduledTime <= Date.now() ? readTask(task.id, ctx) : task,
+      );
+      return JSON.stringify((await Promise.all(tasks)).filter((task) => task !== null).map(toTold));
+    },
   }),
   builtIn({
     name: 'get_scheduled_task',
     description: 'A scheduled task, with the time it is due next.',
     parameters: { type: 'object', properties: { taskId: { type: 'string' } }, required: ['taskId'] },
     async execute({ taskId: id }, ctx) {
-      const timer = await ctx.env.PLATFORM_AGENT_SCHEDULER.get(timerId(ctx.userId, id));
-      return timer === null ? notFound(id) : JSON.stringify(fromTimer(id, timer as Timer<TaskPayload>));
+      const task = await readTask(id, ctx);
+      return task === null ? notFound(id) : told(task);
     },
   }),
   builtIn({
@@ -105,9 +115,8 @@ export const scheduleTools: readonly ReadyTool[] = [
       required: ['taskId'],
     },
     async execute({ taskId: id, description, ...given }, ctx) {
-      const timer = (await ctx.env.PLATFORM_AGENT_SCHEDULER.get(timerId(ctx.userId, id))) as Timer<TaskPayload> | null;
-      if (timer === null) return notFound(id);
-      const before = fromTimer(id, timer);
+      const before = await readTask(id, ctx);
+      if (before === null) return notFound(id);
       const task: ScheduledTask = {
         id,
         description: description ?? before.description,
@@ -117,7 +126,7 @@ export const scheduleTools: readonly ReadyTool[] = [
         workspace.scheduledTasks = [...workspace.scheduledTasks.filter((other) => other.id !== id), task];
       });
       await setTimer(task, ctx);
-      return JSON.stringify(task);
+      return told(await withNextRun(task, ctx));
     },
   }),
   builtIn({
@@ -131,6 +140,38 @@ export const scheduleTools: readonly ReadyTool[] = [
     },
   }),
 ];
+
+/** A task as the model is told of it: by the name that the tools have for its id, and with a time that it can read. */
+interface Told extends ScheduledTask {
+  taskId: string;
+  nextRun: string;
+}
+
+function toTold(task: ScheduledTask): Told {
+  return { ...task, taskId: task.id, nextRun: new Date(task.scheduledTime).toISOString() };
+}
+
+function told(task: ScheduledTask): string {
+  return JSON.stringify(toTold(task));
+}
+
+/** A task as its timer has it; null when there is none. */
+async function readTask(id: string, { env, userId }: InnerContext): Promise<ScheduledTask | null> {
+  const timer = await env.PLATFORM_AGENT_SCHEDULER.get(timerId(userId, id));
+  return timer === null ? null : fromTimer(id, timer as Timer<TaskPayload>);
+}
+
+/** The scheduler works out when an expression is due: the workspace has it from there. */
+async function withNextRun(task: ScheduledTask, ctx: InnerContext): Promise<ScheduledTask> {
+  if (task.cron === undefined) return task;
+  const set = await readTask(task.id, ctx);
+  if (set === null) return task;
+  await ctx.change((workspace) => {
+    const tracked = workspace.scheduledTasks.find(({ id }) => id === task.id);
+    if (tracked !== undefined) tracked.scheduledTime = set.scheduledTime;
+  });
+  return { ...task, scheduledTime: set.scheduledTime };
+}
 
 /** The same id however often the call is made. */
 async function taskId(key: string): Promise<string> {
