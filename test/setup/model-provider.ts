@@ -90,6 +90,9 @@ const answers: Readonly<Record<string, Answer>> = {
     response.end([...whole].join(''));
   },
   ratelimit: (response) => refuse(response, 429, 'slow down', { 'retry-after': '7' }),
+  'away-for-30': (response) => refuse(response, 503, 'busy', { 'retry-after': '30' }),
+  'away-for-a-day': (response) => refuse(response, 503, 'busy', { 'retry-after': '86400' }),
+  'fail-then-refuse': (response, _body, nth) => refuse(response, nth === 0 ? 500 : 400, 'no'),
   'fail-thrice': (response, body, nth) =>
     nth < 3 ? refuse(response, 500, 'try again') : answerWell(response, body, nth),
   'err/first': (response) => {

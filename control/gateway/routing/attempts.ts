@@ -11,6 +11,8 @@ import { headerText, nameOf } from './model-names.ts';
 
 /** Ways that a request can be put in, one after the other. */
 const AMENDED_MAX = 4;
+/** However long a provider wants to be left alone. */
+const LEFT_ALONE_MS_MAX = 60_000;
 
 /** An answer, and what it took. */
 export interface Tried<Answer> {
@@ -51,10 +53,12 @@ export async function tryInTurn<Answer>(parts: Parts<Answer>): Promise<Tried<Ans
         return { target, answer, attempts };
       } catch (error) {
         if (!(error instanceof UpstreamFailure)) throw error;
-        if (error.isOutage) breaker.failed(circuit, Math.min(error.retryAfterMs ?? 0, limits.retryAfterMsMax));
+        if (error.isOutage) breaker.failed(circuit, Math.min(error.retryAfterMs ?? 0, LEFT_ALONE_MS_MAX));
+        // It answered, if only to refuse: a client that waited for less says nothing of it.
+        else if (error.told.code !== 'upstream_timeout') breaker.succeeded(circuit);
         told = error.told;
         const openMs = breaker.left(circuit);
-        if (openMs > 0) told.with(retryAfter(Math.max(openMs, error.retryAfterMs ?? 0)));
+        if (openMs > 0) told.with(retryAfter(openMs));
         told.with({ 'x-platform-attempts': String(attempts), 'x-platform-model': headerText(nameOf(target)) });
         if (error.isAmended && amended < AMENDED_MAX) {
           amended += 1;

@@ -298,6 +298,28 @@ test('a model that fails closes no other model of its provider, and a project th
   await careful.close();
 });
 
+test('a model says how long it is left alone, a minute at most, and one that refuses a request is back', async () => {
+  let at = 1_000_000;
+  const careful = await startGateway({
+    now: () => at,
+    table: { providers: [providerAt(provider.url)] },
+    limits: { retriesMax: 0, breakerFailuresMax: 1, breakerOpenMs: 5000 },
+  });
+  const post = async (model: string): Promise<readonly unknown[]> => {
+    const { status, headers } = await careful.post('/chat/completions', chat(`up/${model}`));
+    return [status, headers.get('retry-after'), headers.get('x-platform-attempts')];
+  };
+  assert.deepEqual(await post('away-for-30'), [502, '30', '1']);
+  at += 29_000;
+  assert.deepEqual(await post('away-for-30'), [502, '1', '0']);
+  assert.deepEqual(await post('away-for-a-day'), [502, '60', '1']);
+  assert.deepEqual(await post('fail-then-refuse'), [502, '5', '1']);
+  at += 5000;
+  assert.deepEqual(await post('fail-then-refuse'), [400, null, '1']);
+  assert.deepEqual(await post('fail-then-refuse'), [400, null, '1']);
+  await careful.close();
+});
+
 test('refusals and answers that cannot be used open no circuit', async () => {
   const careful = await startGateway({
     table: { providers: [providerAt(provider.url)] },
