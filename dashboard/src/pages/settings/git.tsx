@@ -14,6 +14,7 @@ import { State } from '../../components/state.tsx';
 import { Time } from '../../components/time.tsx';
 import { noteDone } from '../../components/toast.tsx';
 import type { Project } from '../../queries/account.ts';
+import { addressesQuery } from '../../queries/deployments.ts';
 import { ConnectRepository } from './connect-repository.tsx';
 import { SettingsPage } from './settings-page.tsx';
 import styles from './settings.module.css';
@@ -25,6 +26,7 @@ export function GitPage() {
 }
 
 function Git({ project }: { readonly project: Project }) {
+  const { data: addresses } = useQuery(addressesQuery);
   const [opened, setOpened] = useState<'connect' | 'disconnect' | null>(null);
   const { data, error, isPending, refetch } = useQuery({
     queryKey: ['repositories', project.organizationId],
@@ -105,13 +107,9 @@ function Git({ project }: { readonly project: Project }) {
           A clone pushes to it as to any other remote. The password is a token with the scope deploy.
         </p>
         <CodeBlock
-          code={`git push ${location.protocol}//${location.hostname}/git/${project.name}.git ${project.defaultBranch}`}
+          code={`git push ${addresses?.api ?? location.origin}/git/${project.name}.git ${project.defaultBranch}`}
           isCommand
         />
-        <p className={styles.soft}>
-          <code>platform deploy</code> in the project's folder prints the address of this platform's API, which{' '}
-          <code>git push</code> takes.
-        </p>
       </Section>
       {opened === 'connect' && (
         <ConnectRepository project={project} connected={data.repositories} onClose={() => setOpened(null)} />
