@@ -1,5 +1,5 @@
-// Whether a site's routes are known to its browser alone, while nothing answers for them here. Called by build.ts, which
-// says it beside its result.
+// Whether a site's routes are known to its browser alone, while nothing answers for them here. Called by build.ts,
+// which says it beside its result.
 import { lstat, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseManifest } from '../frameworks/project-view.ts';

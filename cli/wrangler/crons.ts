@@ -1,5 +1,5 @@
-// Cron expressions of Cloudflare as this platform reads them: its weekdays go from 1 (Sunday) to 7 (Saturday), and it has
-// `L`, `W` and `#`. Pure.
+// Cron expressions of Cloudflare as this platform reads them: its weekdays go from 1 (Sunday) to 7 (Saturday), and it
+// has `L`, `W` and `#`. Pure.
 import { parseCronSchedule } from '#core/schedules/cron-schedule.ts';
 
 const WEEKDAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'];

@@ -1,5 +1,5 @@
-// Each option that the published types of Cloudflare's bindings name, given to ours: it has its effect, or is refused by
-// its name, or docs/bindings.md says that it has none. An option that is new in those types fails this file.
+// Each option that the published types of Cloudflare's bindings name, given to ours: it has its effect, or is refused
+// by its name, or docs/bindings.md says that it has none. An option that is new in those types fails this file.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

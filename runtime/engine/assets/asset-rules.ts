@@ -108,7 +108,7 @@ export function isNavigation(request: AssetRequest): boolean {
   return request.header('accept')?.includes('text/html') === true;
 }
 
-/** Whether a page is of use to who asks: a browser that navigates, or a client that takes whatever there is, as curl. */
+/** Whether a page is of use to who asks: a browser that navigates, or a client that takes what there is, as curl. */
 export function takesPage(request: AssetRequest): boolean {
   if (request.header('sec-fetch-mode') !== null) return isNavigation(request);
   return /^$|text\/html|\*\/\*/.test(request.header('accept') ?? '');
