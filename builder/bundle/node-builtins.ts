@@ -125,6 +125,7 @@ export const realExports: Readonly<
       'maxHeaderSize',
       'request',
       'validateHeaderName',
+      'validateHeaderValue',
     ],
   },
   https: { from: 'own', names: ['Agent', 'get', 'globalAgent', 'request'] },

@@ -50,8 +50,8 @@ export function nodeCompatPlugin(nodeCompat: boolean): Plugin {
         const base = basesOf[source];
         if (base !== undefined && importer === ownPath(base.importer))
           return { id: builtin.resolve(base.file), moduleSideEffects: false };
-        // readable-stream asks for packages where Node has modules; ours do the same and are there already.
-        const name = importer?.includes('/readable-stream/') ? source.replace(/\/$/, '') : source.replace(/^node:/, '');
+        // readable-stream asks for packages (`events/`) where Node has modules; ours do the same and are there already.
+        const name = source.replace(importer?.includes('/readable-stream/') ? /^node:|\/$/g : /^node:/, '');
         if (!nodeCompat || !isNodeBuiltin(name) || (source === name && needsPrefix(name))) return null;
         if (kind === 'require-call') return { id: REQUIRE_PREFIX + name };
         if (ownModules.includes(name)) return { id: ownPath(`node/${ownFile(name)}`), moduleSideEffects: false };

@@ -14,3 +14,13 @@ export function validateHeaderName(name: string): void {
       code: 'ERR_INVALID_HTTP_TOKEN',
     });
 }
+
+export function validateHeaderValue(name: string, value: unknown): void {
+  if (value === undefined)
+    throw Object.assign(new TypeError(`Invalid value "undefined" for header "${name}"`), {
+      code: 'ERR_HTTP_INVALID_HEADER_VALUE',
+    });
+  // oxlint-disable-next-line no-control-regex
+  if (/[^\t\x20-\x7e\x80-\xff]/.test(String(value)))
+    throw Object.assign(new TypeError(`Invalid character in header content ["${name}"]`), { code: 'ERR_INVALID_CHAR' });
+}

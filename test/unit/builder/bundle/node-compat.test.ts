@@ -244,6 +244,31 @@ test('a package that has the name of a module of Node is reached with a slash', 
   assert.equal(result['fetch']!(), 'package');
 });
 
+test('a package with its own readable-stream, of any version, finds the modules and globals of Node', async (t) => {
+  const worker = await run(t, {
+    'src/index.ts': 'import stream from "readable-stream"; export default { fetch: () => stream };',
+    'node_modules/readable-stream/package.json': '{"name":"readable-stream","main":"readable.js"}',
+    'node_modules/readable-stream/readable.js': `
+const { EventEmitter } = require('events/'); const { Buffer } = require('node:buffer');
+module.exports = [process.platform, new EventEmitter().listenerCount('x'), Buffer.from('x').length, typeof setImmediate];`,
+  });
+  assert.deepEqual(plain(worker['fetch']!()), ['linux', 0, 1, 'function']);
+});
+
+test('validateHeaderValue refuses what no header may hold, as Node does', async (t) => {
+  const result = await inWorker(
+    t,
+    `import { validateHeaderValue } from 'node:http';`,
+    `const codeOf = (value) => { try { validateHeaderValue('x-a', value); return 'fine'; } catch (error) { return [error.code, error.message]; } };
+     return [codeOf('é'), codeOf('a\\nb'), codeOf(undefined)];`,
+  );
+  assert.deepEqual(plain(result), [
+    'fine',
+    ['ERR_INVALID_CHAR', 'Invalid character in header content ["x-a"]'],
+    ['ERR_HTTP_INVALID_HEADER_VALUE', 'Invalid value "undefined" for header "x-a"'],
+  ]);
+});
+
 test('StringDecoder keeps back the bytes of an unfinished character', async (t) => {
   const result = await inWorker(
     t,
