@@ -81,6 +81,7 @@ export async function build(options: BuildOptions): Promise<Artifact> {
   if (project.kind === 'ssr') return buildServer(root, options, limits);
   const bundling = bundleOf(project, root, options);
   const [worker, assets] = await Promise.all([bundling, assetsOf(project, root, options, made, bundling)]);
+  for (const warning of worker?.warnings ?? []) options.onWarning?.(warning);
   return finish(project.kind, root, options, { worker, assets, server: null });
 }
 

@@ -3,12 +3,20 @@
 import { existsSync } from 'node:fs';
 import { sep } from 'node:path';
 import { rolldown, type InputOptions, type RolldownOutput } from 'rolldown';
-import { BuildError, joinBuildErrors, projectPath, sourceFile, type BundlerLog } from '../build-error.ts';
+import {
+  BuildError,
+  formatBuildError,
+  joinBuildErrors,
+  projectPath,
+  sourceFile,
+  type BundlerLog,
+} from '../build-error.ts';
 import { fromLog, toBuildError } from './bundler-errors.ts';
 import { fileImportsPlugin } from './file-imports.ts';
 import { cloudflarePlugin } from './cloudflare-modules.ts';
 import { containmentOf, type Containment } from './containment.ts';
-import { containmentPlugin, isOutside, outsideErrors } from './outside-imports.ts';
+import { containmentPlugin, isOutside, outsideErrors, placeOf } from './outside-imports.ts';
+import { packageStandInsPlugin, type ImpossibleImport, type ImpossibleImports } from './package-stand-ins.ts';
 import { checkTsconfigs } from './tsconfig-bounds.ts';
 import { builderFolder, nodeCompatPlugin, nodeGlobals, ownPath } from './node-compat.ts';
 
@@ -34,6 +42,8 @@ export interface Bundle {
   readonly map: string;
   /** Every file it was made from, absolute, sorted; those of npm packages too. */
   readonly inputs: readonly string[];
+  /** What the author should know: `src/db.ts:1:16: pg cannot run in a worker: ...`. */
+  readonly warnings: readonly string[];
 }
 
 /**
@@ -87,9 +97,10 @@ export async function bundleInto(given: BundleOptions, inputs: Set<string>): Pro
   const context = { bounds, nodeCompat: options.nodeCompat };
   checkTsconfigs(bounds, options.entry);
   const unresolved: BundlerLog[] = [];
+  const impossible: ImpossibleImports = { refused: [], warned: [] };
   let output: RolldownOutput;
   try {
-    await using build = await rolldown(inputOptions(options, bounds, unresolved, inputs));
+    await using build = await rolldown(inputOptions(options, bounds, unresolved, inputs, impossible));
     output = await build.generate({
       format: 'esm',
       codeSplitting: false,
@@ -98,7 +109,7 @@ export async function bundleInto(given: BundleOptions, inputs: Set<string>): Pro
       comments: { legal: true, annotation: false, jsdoc: false },
     });
   } catch (error) {
-    if (isOutside(error)) throw await outsideErrors(inputOptions(options, bounds, [], inputs), bounds);
+    if (isOutside(error)) throw await outsideErrors(inputOptions(options, bounds, [], inputs, impossible), bounds);
     throw toBuildError(error, context);
   }
   const [chunk] = output.output;
@@ -106,11 +117,27 @@ export async function bundleInto(given: BundleOptions, inputs: Set<string>): Pro
     (log) => log.id === undefined || !isDependency(log.id) || chunk.imports.includes(log.exporter ?? ''),
   );
   if (missing.length > 0) throw joinBuildErrors(missing.map((log) => fromLog(log, context)));
+  if (impossible.refused.length > 0) throw joinBuildErrors(errorsOf(impossible.refused, bounds));
   const bytes = Buffer.byteLength(chunk.code);
   if (options.bytesMax !== undefined && bytes > options.bytesMax) {
     throw new BuildError('too_large', `The bundle has ${bytes} bytes; at most ${options.bytesMax} are allowed`);
   }
-  return { code: chunk.code, map: portableMap(String(chunk.map), options.root), inputs: [...inputs].sort() };
+  return {
+    code: chunk.code,
+    map: portableMap(String(chunk.map), options.root),
+    inputs: [...inputs].sort(),
+    warnings: errorsOf(impossible.warned, bounds).map((error) => formatBuildError(error).split('\n')[0]!),
+  };
+}
+
+/** Imports of packages that cannot run in a worker, with their places, in the order of the files. */
+function errorsOf(imports: readonly ImpossibleImport[], bounds: Containment): BuildError[] {
+  return imports
+    .toSorted((a, b) => (a.importer + a.specifier < b.importer + b.specifier ? -1 : 1))
+    .map(
+      ({ specifier, importer, message }) =>
+        new BuildError('not_supported', message, placeOf(specifier, importer, bounds) ?? {}),
+    );
 }
 
 function inputOptions(
@@ -118,6 +145,7 @@ function inputOptions(
   bounds: Containment,
   unresolved: BundlerLog[],
   inputs: Set<string>,
+  impossible: ImpossibleImports,
 ): InputOptions {
   return {
     cwd: options.root,
@@ -145,6 +173,7 @@ function inputOptions(
       containmentPlugin(bounds),
       entryPlugin(options.entry, inputs),
       cloudflarePlugin(),
+      packageStandInsPlugin(impossible),
       nodeCompatPlugin(options.nodeCompat),
       fileImportsPlugin(options.root),
     ],

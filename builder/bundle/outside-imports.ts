@@ -73,8 +73,12 @@ function errorOf({ specifier, importer, id }: OutsideImport, bounds: Containment
   return new BuildError('outside', message, at ?? {});
 }
 
-/** Where a file names a specifier: the first place where it stands in quotes. */
-function placeOf(specifier: string, importer: string, bounds: Containment) {
+/** Where a file names a specifier, with a code frame: the first place where it stands in quotes. */
+export function placeOf(
+  specifier: string,
+  importer: string,
+  bounds: Containment,
+): { place: { file: string; line: number; column: number }; frame?: string } | null {
   if (!bounds.holds(importer)) return null;
   const text = readFileSync(importer, 'utf8');
   const places = [`'${specifier}`, `"${specifier}`, `\`${specifier}`].map((quoted) => text.indexOf(quoted));

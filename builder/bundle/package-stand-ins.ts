@@ -1,0 +1,121 @@
+// The bundler plugin for packages that cannot run in a worker (impossible-packages.ts) and for native modules of any
+// package: one sentence, while the project is built or when they are first used. Used by bundle.ts.
+import { readFileSync } from 'node:fs';
+import { dirname, join, sep } from 'node:path';
+import type { Plugin } from 'rolldown';
+import { sourceFile } from '../build-error.ts';
+import { impossibleMessage, impossibleOf, impossiblePackages, packageNameOf } from './impossible-packages.ts';
+import { ownPath } from './node-compat.ts';
+
+/** An import statement of the project's own that names such a package. */
+export interface ImpossibleImport {
+  readonly specifier: string;
+  /** The file that imports it, absolute. */
+  readonly importer: string;
+  /** The sentence. */
+  readonly message: string;
+}
+
+/** What the plugin finds. */
+export interface ImpossibleImports {
+  /** Of modules that fail as soon as they are loaded: the build ends. */
+  readonly refused: ImpossibleImport[];
+  /** Of packages that fail when they are used: the author is told. */
+  readonly warned: ImpossibleImport[];
+}
+
+/** When a stand-in throws: where it is loaded, so that `try { require(...) }` goes on, or when it is called. */
+type Moment = 'load' | 'use';
+
+const PREFIX = '\0platform:impossible/';
+
+/** What native packages find and load their binary with. */
+const nativeLoaders: readonly string[] = [
+  '@mapbox/node-pre-gyp',
+  'bindings',
+  'node-gyp-build',
+  'node-gyp-build-optional-packages',
+  'node-pre-gyp',
+];
+
+/** The binary of one kind of machine, as napi-rs and others name its package: `@node-rs/argon2-linux-x64-gnu`. */
+const BINARY_PACKAGE =
+  /^[@\w./-]+[-/](?:(?:android|darwin|freebsd|linux|linuxmusl|win32)-(?:arm|arm64|ia32|ppc64|riscv64|s390x|x64|universal)(?:-[a-z]+)?|wasm32-wasi)$/;
+
+const named = [...Object.keys(impossiblePackages), ...nativeLoaders].map((name) => name.replace(/[^\w]/g, '\\$&'));
+const impossibleName = new RegExp(`^(?:${named.join('|')})(?:/|$)`);
+
+/** @param found gets what the project's own files import */
+export function packageStandInsPlugin(found: ImpossibleImports): Plugin {
+  return {
+    name: 'platform:package-stand-ins',
+    resolveId: {
+      filter: { id: [impossibleName, BINARY_PACKAGE, /\.node$/] },
+      async handler(source, importer, options) {
+        if (importer === undefined) return null;
+        const isRequired = options.kind === 'require-call' || options.kind === 'dynamic-import';
+        const file = sourceFile(importer);
+        const isOwn = !isDependency(file);
+        if (source.endsWith('.node') || BINARY_PACKAGE.test(source) || nativeLoaders.includes(source)) {
+          if (isOwn && !source.endsWith('.node')) return null;
+          const name = isOwn ? source : ownerOf(file);
+          const message = impossibleMessage(name);
+          if (isOwn && !isRequired) found.refused.push({ specifier: source, importer: file, message });
+          return standIn('load', name);
+        }
+        const entry = impossibleOf(source);
+        if (entry === undefined) return null;
+        const name = packageNameOf(source);
+        const resolved = await this.resolve(source, importer, { ...options, skipSelf: true });
+        // A module of the project, or another package, under this name.
+        if (resolved !== null && resolved.external === false) {
+          const target = sourceFile(resolved.id);
+          if (!isDependency(target) || ownerOf(target) !== name) return resolved;
+        }
+        if (isOwn && !isRequired)
+          found[entry.why === 'native' ? 'refused' : 'warned'].push({
+            specifier: source,
+            importer: file,
+            message: impossibleMessage(name),
+          });
+        return standIn(entry.why === 'native' && isRequired ? 'load' : 'use', name);
+      },
+    },
+    load: {
+      filter: { id: /^\0platform:impossible\// },
+      // CommonJS, since that is evaluated where it is asked for, and its exports need no names.
+      handler(id) {
+        const [moment, ...rest] = id.slice(PREFIX.length).split('/');
+        const message = JSON.stringify(impossibleMessage(rest.join('/')));
+        return {
+          code:
+            moment === 'load'
+              ? `throw Object.assign(new Error(${message}), { code: 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM' });\nmodule.exports = {};`
+              : `module.exports = require(${JSON.stringify(ownPath('shims/impossible-package'))}).impossiblePackage(${message});`,
+          moduleType: 'js',
+        };
+      },
+    },
+  };
+}
+
+function standIn(moment: Moment, name: string): { id: string; moduleSideEffects: boolean } {
+  return { id: `${PREFIX}${moment}/${name}`, moduleSideEffects: moment === 'load' };
+}
+
+function isDependency(file: string): boolean {
+  return file.includes(`${sep}node_modules${sep}`);
+}
+
+/** The name of the package that a file belongs to, by the nearest package.json that has one. */
+function ownerOf(file: string): string {
+  for (let folder = dirname(file); folder !== dirname(folder); folder = dirname(folder)) {
+    try {
+      const { name } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { name?: unknown };
+      if (typeof name === 'string') return name;
+    } catch {
+      // No package.json here.
+    }
+  }
+  return file;
+}

@@ -1,0 +1,27 @@
+// Stands for a package that cannot run in a worker: it can be imported, read, extended and passed on, and throws one
+// sentence when it is called. Bundled by package-stand-ins.ts.
+
+type Key = string | symbol;
+
+/** @param message what is thrown */
+export function impossiblePackage(message: string): unknown {
+  const children = new Map<Key, unknown>();
+  const fail = (): never => {
+    throw Object.assign(new Error(message), { code: 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM' });
+  };
+  const childOf = (key: Key): unknown => {
+    // A package is no promise and no transpiled ES module.
+    if (typeof key === 'symbol' || key === 'then' || key === '__esModule') return undefined;
+    if (!children.has(key)) children.set(key, impossiblePackage(message));
+    return children.get(key);
+  };
+  // `import { Pool }` reads from an object that inherits from what `require` gives.
+  const exported = new Proxy({}, { get: (_, key) => childOf(key), has: (_, key) => childOf(key) !== undefined });
+  // A function expression, so that it has a prototype: packages extend classes of others while they load.
+  return new Proxy(function () {}, {
+    apply: fail,
+    construct: fail,
+    get: (target, key) => (Object.hasOwn(target, key) ? Reflect.get(target, key) : childOf(key)),
+    getPrototypeOf: () => exported,
+  });
+}
