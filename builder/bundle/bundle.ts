@@ -173,7 +173,7 @@ function inputOptions(
       containmentPlugin(bounds),
       entryPlugin(options.entry, inputs),
       cloudflarePlugin(),
-      packageStandInsPlugin(impossible),
+      packageStandInsPlugin(impossible, options.nodeCompat),
       nodeCompatPlugin(options.nodeCompat),
       fileImportsPlugin(options.root),
     ],

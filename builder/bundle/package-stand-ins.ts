@@ -1,6 +1,7 @@
 // The bundler plugin for packages that cannot run in a worker (impossible-packages.ts) and for native modules of any
-// package: one sentence, while the project is built or when they are first used. Used by bundle.ts.
-import { readFileSync } from 'node:fs';
+// package: one sentence, while the project is built or when they are first used. `ws` becomes the worker's own client.
+// Used by bundle.ts.
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import type { Plugin } from 'rolldown';
 import { sourceFile } from '../build-error.ts';
@@ -28,6 +29,8 @@ export interface ImpossibleImports {
 type Moment = 'load' | 'use';
 
 const PREFIX = '\0platform:impossible/';
+const TRANSPORT_PREFIX = '\0platform:fetch-transport/';
+const XHR_TRANSPORT = /\/polling-xhr(?:\.node)?\.js$/;
 
 /** What native packages find and load their binary with. */
 const nativeLoaders: readonly string[] = [
@@ -42,17 +45,23 @@ const nativeLoaders: readonly string[] = [
 const BINARY_PACKAGE =
   /^[@\w./-]+[-/](?:(?:android|darwin|freebsd|linux|linuxmusl|win32)-(?:arm|arm64|ia32|ppc64|riscv64|s390x|x64|universal)(?:-[a-z]+)?|wasm32-wasi)$/;
 
-const named = [...Object.keys(impossiblePackages), ...nativeLoaders].map((name) => name.replace(/[^\w]/g, '\\$&'));
+const named = [...Object.keys(impossiblePackages), ...nativeLoaders, 'ws'].map((name) =>
+  name.replace(/[^\w]/g, '\\$&'),
+);
 const impossibleName = new RegExp(`^(?:${named.join('|')})(?:/|$)`);
 
-/** @param found gets what the project's own files import */
-export function packageStandInsPlugin(found: ImpossibleImports): Plugin {
+/**
+ * @param found gets what the project's own files import
+ * @param nodeCompat whether Node's modules are served; `ws` needs them
+ */
+export function packageStandInsPlugin(found: ImpossibleImports, nodeCompat: boolean): Plugin {
   return {
     name: 'platform:package-stand-ins',
     resolveId: {
-      filter: { id: [impossibleName, BINARY_PACKAGE, /\.node$/] },
+      filter: { id: [impossibleName, BINARY_PACKAGE, /\.node$/, XHR_TRANSPORT] },
       async handler(source, importer, options) {
         if (importer === undefined) return null;
+        if (XHR_TRANSPORT.test(source)) return fetchTransport(source, importer);
         const isRequired = options.kind === 'require-call' || options.kind === 'dynamic-import';
         const file = sourceFile(importer);
         const isOwn = !isDependency(file);
@@ -64,7 +73,7 @@ export function packageStandInsPlugin(found: ImpossibleImports): Plugin {
           return standIn('load', name);
         }
         const entry = impossibleOf(source);
-        if (entry === undefined) return null;
+        if (entry === undefined && !(source === 'ws' && nodeCompat)) return null;
         const name = packageNameOf(source);
         const resolved = await this.resolve(source, importer, { ...options, skipSelf: true });
         // A module of the project, or another package, under this name.
@@ -72,6 +81,7 @@ export function packageStandInsPlugin(found: ImpossibleImports): Plugin {
           const target = sourceFile(resolved.id);
           if (!isDependency(target) || ownerOf(target) !== name) return resolved;
         }
+        if (entry === undefined) return { id: ownPath('shims/ws'), moduleSideEffects: false };
         if (isOwn && !isRequired)
           found[entry.why === 'native' ? 'refused' : 'warned'].push({
             specifier: source,
@@ -82,9 +92,14 @@ export function packageStandInsPlugin(found: ImpossibleImports): Plugin {
       },
     },
     load: {
-      filter: { id: /^\0platform:impossible\// },
+      filter: { id: [/^\0platform:impossible\//, /^\0platform:fetch-transport\//] },
       // CommonJS, since that is evaluated where it is asked for, and its exports need no names.
       handler(id) {
+        if (id.startsWith(TRANSPORT_PREFIX))
+          return {
+            code: `export { Fetch as XHR } from ${JSON.stringify(id.slice(TRANSPORT_PREFIX.length))};`,
+            moduleType: 'js',
+          };
         const [moment, ...rest] = id.slice(PREFIX.length).split('/');
         const message = JSON.stringify(impossibleMessage(rest.join('/')));
         return {
@@ -97,6 +112,13 @@ export function packageStandInsPlugin(found: ImpossibleImports): Plugin {
       },
     },
   };
+}
+
+/** socket.io's client polls by XMLHttpRequest first; it has the same over fetch, in the file beside. */
+function fetchTransport(source: string, importer: string): { id: string } | null {
+  if (!importer.includes(`${sep}engine.io-client${sep}`)) return null;
+  const file = join(dirname(sourceFile(importer)), dirname(source), 'polling-fetch.js');
+  return existsSync(file) ? { id: TRANSPORT_PREFIX + file } : null;
 }
 
 function standIn(moment: Moment, name: string): { id: string; moduleSideEffects: boolean } {

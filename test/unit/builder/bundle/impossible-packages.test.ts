@@ -142,3 +142,20 @@ test('a package whose native half is optional goes on without it', async (t) => 
   });
   assert.equal(worker['fetch']!(), 'slow');
 });
+
+test('the client of socket.io polls over fetch, as a worker has no XMLHttpRequest', async (t) => {
+  const worker = await run(t, {
+    'src/index.ts': 'import transports from "engine.io-client"; export default { fetch: () => transports.polling };',
+    'node_modules/engine.io-client/package.json': JSON.stringify({
+      name: 'engine.io-client',
+      type: 'module',
+      exports: './build/esm/transports/index.js',
+      browser: { './build/esm/transports/polling-xhr.node.js': './build/esm/transports/polling-xhr.js' },
+    }),
+    'node_modules/engine.io-client/build/esm/transports/index.js':
+      'import { XHR } from "./polling-xhr.node.js"; export default { polling: XHR };',
+    'node_modules/engine.io-client/build/esm/transports/polling-xhr.js': 'export const XHR = "XMLHttpRequest";',
+    'node_modules/engine.io-client/build/esm/transports/polling-fetch.js': 'export const Fetch = "fetch";',
+  });
+  assert.equal(worker['fetch']!(), 'fetch');
+});
