@@ -4,6 +4,7 @@ import { statSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { DatabaseMigrations } from '#core/manifest.ts';
+import { decodeText, isUtf16 } from '#core/text-file.ts';
 import { BuildError, projectPath } from './build-error.ts';
 import { realPath, type Containment } from './bundle/containment.ts';
 
@@ -75,5 +76,11 @@ function refuseOutside(file: string, bounds: Containment): void {
 }
 
 function readAll(folder: string, names: readonly string[]): Promise<(readonly [string, string])[]> {
-  return Promise.all(names.map(async (name) => [name, await readFile(path.join(folder, name), 'utf8')] as const));
+  return Promise.all(
+    names.map(async (name) => {
+      const bytes = await readFile(path.join(folder, name));
+      // A byte order mark of UTF-8 stays, as a blank that SQLite skips: what was applied keeps its hash.
+      return [name, isUtf16(bytes) ? decodeText(bytes, name) : bytes.toString()] as const;
+    }),
+  );
 }

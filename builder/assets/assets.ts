@@ -1,8 +1,9 @@
 // The static files of a project with their hashes. Called by build.ts; reads, and writes nothing.
 import { createHash } from 'node:crypto';
 import { createReadStream, type Dirent } from 'node:fs';
-import { lstat, open, readdir, readFile, realpath, stat } from 'node:fs/promises';
+import { lstat, open, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join, relative, sep } from 'node:path';
+import { readText, TextEncodingError } from '#core/text-file.ts';
 import type { AssetFile } from '#core/manifest.ts';
 import { BuildError } from '../build-error.ts';
 import { contentType } from './content-types.ts';
@@ -183,12 +184,17 @@ async function hashFile(file: string): Promise<string> {
   return hash.digest('hex');
 }
 
+function refused(error: unknown): never {
+  if (error instanceof TextEncodingError) throw new BuildError('assets', error.message);
+  throw error;
+}
+
 /** The text of a rules file; its lines go into messages, so that it may not be a link to a file elsewhere. */
 async function textOf(base: string, name: string): Promise<string | null> {
   const info = await lstat(join(base, name)).catch(() => null);
   if (info === null) return null;
   const file = await targetOf(base, join(base, name), info, false);
-  return (await stat(file)).isFile() ? readFile(file, 'utf8') : null;
+  return (await stat(file)).isFile() ? readText(file).catch(refused) : null;
 }
 
 /** The error for a bound of docs/limits.md, with used and allowed values. */

@@ -1,8 +1,9 @@
 // Which files of the disk a build may read into an artifact: those of the project, of its workspace, and of installed
 // packages. Asked with real paths, so that a link is as good as what it leads to. Called by everything in builder/ that
 // reads.
-import { readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { readdirSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
+import { readTextSync } from '#core/text-file.ts';
 import { builderFolder } from './node-compat.ts';
 
 /** The bounds of one build. */
@@ -117,7 +118,7 @@ function entriesOf(folder: string) {
 
 function isPackage(folder: string): boolean {
   try {
-    const { name } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { name?: unknown };
+    const { name } = JSON.parse(readTextSync(join(folder, 'package.json'))) as { name?: unknown };
     return typeof name === 'string' && name !== '';
   } catch {
     return false;

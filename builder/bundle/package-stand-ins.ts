@@ -1,9 +1,10 @@
 // The bundler plugin for packages that cannot run in a worker (impossible-packages.ts) and for native modules of any
 // package: one sentence, while the project is built or when they are first used. `ws` becomes the worker's own client.
 // Used by bundle.ts.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import type { Plugin } from 'rolldown';
+import { readTextSync } from '#core/text-file.ts';
 import { sourceFile } from '../build-error.ts';
 import { impossibleMessage, impossibleOf, impossiblePackages, packageNameOf } from './impossible-packages.ts';
 import { ownPath } from './node-compat.ts';
@@ -133,7 +134,7 @@ function isDependency(file: string): boolean {
 function ownerOf(file: string): string {
   for (let folder = dirname(file); folder !== dirname(folder); folder = dirname(folder)) {
     try {
-      const { name } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { name?: unknown };
+      const { name } = JSON.parse(readTextSync(join(folder, 'package.json'))) as { name?: unknown };
       if (typeof name === 'string') return name;
     } catch {
       // No package.json here.

@@ -2,6 +2,7 @@
 // disk, and a map in tests. Reads, never writes; follows no rule of its own.
 import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { decodeText, isUtf16 } from '#core/text-file.ts';
 
 /** Files by their paths relative to the repository, with `/`. */
 export interface ProjectFiles {
@@ -73,7 +74,8 @@ function startOf(file: string): string | null {
   const descriptor = openSync(file, 'r');
   try {
     const bytes = Buffer.alloc(Math.min(statSync(file).size, TEXT_BYTES_MAX));
-    return bytes.toString('utf8', 0, readSync(descriptor, bytes)).replace(/^\ufeff/, '');
+    const read = bytes.subarray(0, readSync(descriptor, bytes));
+    return isUtf16(read) ? decodeText(read.subarray(0, read.length & ~1), file) : new TextDecoder().decode(read);
   } finally {
     closeSync(descriptor);
   }

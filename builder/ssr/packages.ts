@@ -1,7 +1,8 @@
 // What of a workspace an ssr project runs with: its own files, and of the installed packages those that it depends on
 // in production, found as Node finds them, whichever package manager put them there. Called by archive.ts.
-import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
+import { lstatSync, readdirSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
 import path from 'node:path';
+import { readTextSync } from '#core/text-file.ts';
 import { BuildError } from '../build-error.ts';
 
 /** A file or a link of an archive. */
@@ -163,7 +164,7 @@ function isOf(packages: ReadonlySet<string>, link: string): boolean {
 
 function readPackage(folder: string): PackageFile {
   try {
-    return JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as PackageFile;
+    return JSON.parse(readTextSync(path.join(folder, 'package.json'))) as PackageFile;
   } catch {
     return {};
   }

@@ -7,6 +7,7 @@ import { parseProjectConfig, type ProjectConfig } from '#core/config/project-con
 import { inspectRepository, workspaceFileName, type Workspace } from '#core/config/workspace.ts';
 import { fixedLimits } from '#core/limits.ts';
 import { hasErrors, type Problem } from '#core/problem.ts';
+import { decodeText, isUtf16 } from '#core/text-file.ts';
 import { BuildError } from '../build-error.ts';
 import { detect, type Detection } from '../frameworks/detect.ts';
 import { nodeRequestOf, type NodeRequest } from '../frameworks/node-version.ts';
@@ -192,5 +193,7 @@ export async function readBounded(file: string, bytesMax: number): Promise<strin
       `${path.basename(file)} has ${info.size} bytes; ${bytesMax} are allowed`,
     );
   await using handle = await open(file, 'r');
-  return (await handle.readFile('utf8')).slice(0, bytesMax);
+  const bytes = await handle.readFile();
+  const text = isUtf16(bytes) ? decodeText(bytes, path.basename(file)) : new TextDecoder().decode(bytes);
+  return text.slice(0, bytesMax);
 }

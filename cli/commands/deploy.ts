@@ -53,7 +53,7 @@ export const command = defineCommand({
         advice: 'Give each a `name` in its platform.yaml.',
       });
     const file = args['env-file'];
-    const flags = { ...args, vars: file === undefined ? null : variablesIn(path.resolve(shell.cwd, file)) };
+    const flags = { ...args, vars: file === undefined ? null : variablesIn(shell, path.resolve(shell.cwd, file)) };
     for (const folder of folders) {
       // What is wrong with the project is told before anything that is wrong elsewhere.
       loadProject(shell, folder, args.config ?? null);
@@ -64,8 +64,8 @@ export const command = defineCommand({
   },
 });
 
-function variablesIn(file: string): Record<string, string> {
-  const variables = readVariableFile(file);
+function variablesIn(shell: Shell, file: string): Record<string, string> {
+  const variables = readVariableFile(file, (text) => shell.err(shell.paint('yellow', text)));
   if (variables === null)
     throw new CliError(`There is no file ${file}`, {
       exitCode: 2,

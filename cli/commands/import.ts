@@ -1,8 +1,9 @@
 // `platform import [file]`: makes a platform.yaml of a wrangler.jsonc, wrangler.json or wrangler.toml, and says what of
 // it has no counterpart.
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { defineCommand } from 'citty';
+import { readTextSync } from '#core/text-file.ts';
 import { parseProjectConfig } from '#core/config/project-config.ts';
 import { toVariableFile } from '../project/variables.ts';
 import { toCliError } from '../project/project.ts';
@@ -82,7 +83,7 @@ export const command = defineCommand({
 function textOf(file: string, name: string): string {
   try {
     if (statSync(file).size > FILE_BYTES_MAX) throw new CliError(`${name} has more than ${FILE_BYTES_MAX} bytes`);
-    return readFileSync(file, 'utf8');
+    return readTextSync(file);
   } catch (error) {
     if (error instanceof CliError) throw error;
     throw new CliError(`${name} cannot be read: ${(error as Error).message}`, { exitCode: 2 });

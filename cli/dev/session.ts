@@ -118,7 +118,7 @@ export async function startSession({
       onWarning: warn,
       ...(bundle !== null && { bundle }),
     });
-    await engine.deploy({ artifactFolder: built.folder, ...(await surroundingsOf(project)) });
+    await engine.deploy({ artifactFolder: built.folder, ...(await surroundingsOf(project, warn)) });
     told = null;
     events.served({ first: served.length === 0, cause, buildMs: began === null ? null : performance.now() - began });
     if (served[0] !== built.folder) served.unshift(built.folder);

@@ -8,14 +8,17 @@ import type { Project } from '../project/project.ts';
 import { readVariables } from '../project/variables.ts';
 
 /** @throws {BuildError} for migrations that cannot be read. */
-export async function surroundingsOf(project: Project): Promise<Omit<DevDeployment, 'artifactFolder'>> {
+export async function surroundingsOf(
+  project: Project,
+  warn?: (text: string) => void,
+): Promise<Omit<DevDeployment, 'artifactFolder'>> {
   const found = await readMigrations(containmentOf(project.root), project.config.bindings.db ?? {});
   // A file that is being written is empty for a moment: applied like that, it could not be changed any more.
   const migrations = found.map(({ resource, files }) => ({
     resource,
     files: files.filter(([, sql]) => sql.trim() !== ''),
   }));
-  return { vars: ofWorker(readVariables(project.folder)), migrations, config: project.config };
+  return { vars: ofWorker(readVariables(project.folder, warn)), migrations, config: project.config };
 }
 
 /** Keys of model providers are the gateway's, here as in production. */

@@ -1,7 +1,8 @@
 // Which project of a monorepo a command is about: the one in its folder, the one that --project names, or with --all
 // each of them. Called by dev, build and deploy.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { readTextSync } from '#core/text-file.ts';
 import { entryCandidates } from '#builder/frameworks/table.ts';
 import { parseProjectConfig } from '#core/config/project-config.ts';
 import { nearestWord } from '#core/spelling.ts';
@@ -97,7 +98,7 @@ function projectsIn(root: string, repository: string): Found[] {
   return readRepository(root).projectFiles.map((file) => {
     const absolute = path.join(root, file);
     const folder = path.dirname(absolute);
-    const { config } = parseProjectConfig(readFileSync(absolute, 'utf8'), { file });
+    const { config } = parseProjectConfig(readTextSync(absolute), { file });
     return { name: config?.name ?? projectNameFrom(folder), folder, path: path.relative(repository, folder) || '.' };
   });
 }

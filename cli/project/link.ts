@@ -1,7 +1,8 @@
 // Which project of which platform a folder belongs to: `.platform/project.json`, written by `platform link` and by the
 // first `platform deploy`. A folder below has the link of the nearest one above.
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { readTextSync } from '#core/text-file.ts';
 import { CliError } from '../terminal/failure.ts';
 
 /** What is written down. */
@@ -40,7 +41,7 @@ export function findLink(folder: string): FoundLink | null {
 function readLink(file: string): Link {
   let found: Partial<Link> | null = null;
   try {
-    const text = readFileSync(file, 'utf8');
+    const text = readTextSync(file);
     found = text.length > FILE_BYTES_MAX ? null : (JSON.parse(text) as Partial<Link> | null);
   } catch {
     // Said below.

@@ -1,7 +1,8 @@
 // The project a command works on: finds and reads its platform.yaml, and builds it. The commands build, deploy, dev,
 // start and types share this, so that all of them see the same project.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { readTextSync } from '#core/text-file.ts';
 import { codeFrame } from '#core/code-frame.ts';
 import { formatProblem, hasErrors, type Problem } from '#core/problem.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
@@ -56,7 +57,7 @@ export function loadProject(shell: Shell, folder: string, configFlag: string | n
   if (configFlag === null) refuseOutside(found);
   let text: string;
   try {
-    text = readFileSync(found, 'utf8');
+    text = readTextSync(found);
   } catch (error) {
     throw new CliError(`The configuration file ${found} cannot be read: ${(error as Error).message}`, {
       exitCode: configFlag === null ? 1 : 2,
@@ -145,13 +146,13 @@ export function lacksAgentFlag({ folder, configFile }: Project): boolean {
   if (configFile === null || !existsSync(file)) return false;
   let manifest: { dependencies?: Record<string, string>; devDependencies?: Record<string, string> };
   try {
-    manifest = JSON.parse(readFileSync(file, 'utf8')) as typeof manifest;
+    manifest = JSON.parse(readTextSync(file)) as typeof manifest;
   } catch {
     return false;
   }
   const depends =
     manifest.dependencies?.[agentPackage] !== undefined || manifest.devDependencies?.[agentPackage] !== undefined;
-  return depends && !/^["']?agentSDK["']?\s*:/m.test(readFileSync(configFile, 'utf8'));
+  return depends && !/^["']?agentSDK["']?\s*:/m.test(readTextSync(configFile));
 }
 
 /** Whether a project calls models. A configuration that cannot be read is reported elsewhere. */

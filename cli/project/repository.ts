@@ -1,7 +1,8 @@
 // The repository around a project, as far as the rules of monorepos need it: where it begins, whether it is a
 // workspace, which projects it holds. Reads names of files and two texts. Called by project.ts and choose-projects.ts.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
+import { readTextSync } from '#core/text-file.ts';
 import { inspectRepository, parseWorkspaceFile, workspaceFileName, type Workspace } from '#core/config/workspace.ts';
 
 /** Folders that are searched for projects, and how deep: a home folder may be a repository as well. */
@@ -70,7 +71,7 @@ export function readWorkspaceFile(
 ): { file: string; text: string; problems: Workspace['problems'] } | null {
   const file = path.join(root, workspaceFileName);
   if (!existsSync(file)) return null;
-  const text = readFileSync(file, 'utf8');
+  const text = readTextSync(file);
   return { file, text, problems: parseWorkspaceFile(text, { file }).problems };
 }
 
@@ -78,7 +79,7 @@ function textsOf(folder: string, names: readonly string[]): Record<string, strin
   const texts: Record<string, string> = {};
   for (const name of names) {
     try {
-      texts[name] = readFileSync(path.join(folder, name), 'utf8');
+      texts[name] = readTextSync(path.join(folder, name));
     } catch {
       // Not there, or nothing to read.
     }

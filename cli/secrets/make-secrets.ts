@@ -1,8 +1,9 @@
 // Makes the secrets of an installation in a file of variables, line by line: what is good stays, and so does whatever
 // else is in the file. Called by commands/secrets/init.ts; values never leave the file.
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
+import { readTextSync } from '#core/text-file.ts';
 import { secretVariables, weaknessOf } from '#core/process/secret-variables.ts';
 import { CliError } from '../terminal/failure.ts';
 
@@ -29,7 +30,7 @@ const FILE_BYTES_MAX = 1024 * 1024;
  */
 export function makeSecrets(file: string, example: string): MadeSecrets {
   const isNew = !existsSync(file);
-  const text = isNew ? (existsSync(example) ? readFileSync(example, 'utf8') : '') : readOwn(file);
+  const text = isNew ? (existsSync(example) ? readTextSync(example) : '') : readOwn(file);
   const values = parseEnv(text);
   const made: string[] = [];
   const replaced: string[] = [];
@@ -82,7 +83,7 @@ function readOwn(file: string): string {
       advice: 'A file of variables is meant: name it with --file.',
       exitCode: 2,
     });
-  return readFileSync(file, 'utf8');
+  return readTextSync(file);
 }
 
 /** Whole or not at all. */

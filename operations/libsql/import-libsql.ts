@@ -1,7 +1,8 @@
 // The way out of a libSQL server (`legacy-libsql` of the compose files): takes its database file into the project
 // databases of a platform that does not run. Called by `platform db import-libsql`.
-import { existsSync, openSync, readdirSync, readFileSync, readSync, closeSync, renameSync, statSync } from 'node:fs';
+import { existsSync, openSync, readdirSync, readSync, closeSync, renameSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { readTextSync } from '#core/text-file.ts';
 import { isProjectName, isResourceName } from '#core/names.ts';
 import { takeLock } from '#deployments/file-lock.ts';
 import { takeLibsqlFile, UnreadableFile, type TakenFile } from '#runtime/databases/sqlite/libsql-file.ts';
@@ -131,7 +132,7 @@ function readMigrations(folder: string): [name: string, sql: string][] {
     : [];
   if (names.length === 0)
     throw new BackupError('settings', `${folder} has no SQL files`, 'Name the folder of the migrations that made it.');
-  return names.map((name) => [name, readFileSync(path.join(folder, name), 'utf8')]);
+  return names.map((name) => [name, readTextSync(path.join(folder, name))]);
 }
 
 function parts(file: string): string[] {

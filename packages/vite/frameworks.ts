@@ -86,7 +86,10 @@ export function findWorkerEntry(root: string, main: string | null, names: Enviro
 
 function dependenciesOf(root: string): Set<string> {
   try {
-    const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as Record<string, object>;
+    const manifest = JSON.parse(new TextDecoder().decode(readFileSync(path.join(root, 'package.json')))) as Record<
+      string,
+      object
+    >;
     return new Set([...Object.keys(manifest['dependencies'] ?? {}), ...Object.keys(manifest['devDependencies'] ?? {})]);
   } catch {
     return new Set();

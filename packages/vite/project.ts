@@ -55,12 +55,18 @@ function assetsIn(keys: Record<string, unknown>): ProjectAssets {
 
 function readKeys(file: string): Record<string, unknown> {
   try {
-    const value: unknown = parse(readFileSync(file, 'utf8'));
+    const value: unknown = parse(textOf(readFileSync(file)));
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   } catch {
     // The engine says what is wrong with it, and where.
     return {};
   }
+}
+
+/** UTF-8, or UTF-16 as editors of Windows mark it. */
+function textOf(bytes: Uint8Array): string {
+  const label = bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : bytes[0] === 0xfe ? 'utf-16be' : 'utf-8';
+  return new TextDecoder(label).decode(bytes);
 }
 
 function objectIn(keys: Record<string, unknown>, name: string): Record<string, unknown> {

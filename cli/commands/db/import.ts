@@ -1,7 +1,7 @@
 // `platform db import <file>`: runs the statements of a file in one transaction.
-import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { defineCommand } from 'citty';
+import { readTextSync } from '#core/text-file.ts';
 import { needResource, resourceFlags } from '../../api/resource.ts';
 import { ask } from '../../api/requests.ts';
 import { confirm, yesFlag } from '../../terminal/confirm.ts';
@@ -58,7 +58,7 @@ export const command = defineCommand({
 
 function textOf(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return readTextSync(file);
   } catch (error) {
     throw new CliError(`${file} cannot be read: ${(error as Error).message}`, { exitCode: 2 });
   }

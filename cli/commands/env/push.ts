@@ -20,7 +20,7 @@ export const command = defineCommand({
     const shell = data as Shell;
     const scope = scopeOf(args) ?? { kind: 'production' as const };
     const name = args.file ?? '.env';
-    const values = readVariableFile(path.resolve(shell.cwd, name));
+    const values = readVariableFile(path.resolve(shell.cwd, name), (text) => shell.err(shell.paint('yellow', text)));
     if (values === null)
       throw new CliError(`There is no file ${name}`, { exitCode: 2, advice: 'Name one with NAME=value lines.' });
     for (const key of Object.keys(values)) named(key);

@@ -6,7 +6,7 @@ import type { Shell } from '../../terminal/shell.ts';
 
 /** @throws {CliError} where there is no such file. */
 export function variablesIn(shell: Shell, file: string): Readonly<Record<string, string>> {
-  const values = readVariableFile(path.resolve(shell.cwd, file));
+  const values = readVariableFile(path.resolve(shell.cwd, file), (text) => shell.err(shell.paint('yellow', text)));
   if (values === null)
     throw new CliError(`There is no file ${file}`, { exitCode: 2, advice: 'Name one with NAME=value lines.' });
   return values;

@@ -68,7 +68,7 @@ interface OpenedEngine {
 async function openEngine(shell: Shell, start: Start): Promise<OpenedEngine> {
   const { folder, config, verbose } = start;
   const load = (): Project => loadProject({ ...shell, cwd: folder }, folder, config);
-  const environment = { ...readVariables(folder), ...shell.env };
+  const environment = { ...readVariables(folder, (text) => shell.err(shell.paint('yellow', text))), ...shell.env };
   const log: Parameters<typeof startDev>[0]['log'] = (record) => printLog(shell, record, verbose);
   const ai = openAi({
     environment,

@@ -64,7 +64,7 @@ export async function startServerSession(parts: ServerSessionParts): Promise<{ c
       false,
     );
     writeAiProvider(realpathSync(root), project.config);
-    const surroundings = await surroundingsOf(project);
+    const surroundings = await surroundingsOf(project, events.warned);
     await engine.deploy({ artifactFolder, ...surroundings });
     const next = {
       ...(plan.readsVariables

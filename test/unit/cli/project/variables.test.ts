@@ -23,3 +23,40 @@ test('quotes, comments, export and values over several lines are read; .dev.vars
     EMPTY: '',
   });
 });
+
+test('a value that a # ends is told by its line, as dotenv cuts it too', (t) => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'variables-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  writeFileSync(
+    path.join(folder, '.env'),
+    'A=plain # a comment\r\nCOLOR=#fff\r\nEMPTY= # a comment\r\nexport PASSWORD=ab#cd\r\nKEY="line 1\r\nB=x#y"\r\nQUOTED="a#b"\r\n# C=a#b\r\nSINGLE=\'a#b\' # c\r\nLAST=a#',
+  );
+  const told: string[] = [];
+  assert.deepEqual(
+    readVariables(folder, (text) => told.push(text)),
+    {
+      A: 'plain',
+      COLOR: '',
+      EMPTY: '',
+      PASSWORD: 'ab',
+      KEY: 'line 1\nB=x#y',
+      QUOTED: 'a#b',
+      SINGLE: 'a#b',
+      LAST: 'a',
+    },
+  );
+  assert.deepEqual(told, [
+    '.env:2: the value of COLOR ends at "#", where a comment begins; to keep it, write the value in quotes: COLOR="..."',
+    '.env:4: the value of PASSWORD ends at "#", where a comment begins; to keep it, write the value in quotes: PASSWORD="..."',
+    '.env:10: the value of LAST ends at "#", where a comment begins; to keep it, write the value in quotes: LAST="..."',
+  ]);
+});
+
+for (const encoding of ['utf8', 'utf16le'] as const) {
+  test(`a file with the byte order mark of ${encoding} is read`, (t) => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'variables-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    writeFileSync(path.join(folder, '.env'), '\ufeffFIRST=größe\r\nSECOND=2\r\n', encoding);
+    assert.deepEqual(readVariables(folder), { FIRST: 'größe', SECOND: '2' });
+  });
+}

@@ -1,0 +1,41 @@
+// Text of files that people write with editors of any system: UTF-8 with or without a byte order mark, and UTF-16 with
+// one, as editors and PowerShell of Windows save it. Called wherever a file of a user's is read. Pure but for the file.
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+
+/** A file that holds no text in a known encoding. */
+export class TextEncodingError extends Error {
+  readonly code = 'ERR_TEXT_ENCODING';
+}
+
+/** Whether bytes begin with the mark of UTF-16. */
+export function isUtf16(bytes: Uint8Array): boolean {
+  return (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
+}
+
+/**
+ * The text of a file's bytes, without a byte order mark.
+ *
+ * @param name of the file, for the message
+ * @throws {TextEncodingError} for bytes that are neither UTF-8 nor UTF-16 with a byte order mark.
+ */
+export function decodeText(bytes: Uint8Array, name: string): string {
+  const label = !isUtf16(bytes) ? 'utf-8' : bytes[0] === 0xff ? 'utf-16le' : 'utf-16be';
+  try {
+    return new TextDecoder(label, { fatal: true }).decode(bytes);
+  } catch {
+    throw new TextEncodingError(
+      `${name} is text neither in UTF-8 nor in UTF-16 with a byte order mark: save it as UTF-8`,
+    );
+  }
+}
+
+/** {@link decodeText} of a file. @throws as `readFileSync` does, and {@link TextEncodingError}. */
+export function readTextSync(file: string): string {
+  return decodeText(readFileSync(file), file);
+}
+
+/** {@link decodeText} of a file. @throws as `readFile` does, and {@link TextEncodingError}. */
+export async function readText(file: string): Promise<string> {
+  return decodeText(await readFile(file), file);
+}
