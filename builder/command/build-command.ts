@@ -1,10 +1,13 @@
 // Runs the `build` command of a project. Called by build-step.ts. The command is the project's own code: it gets a
 // small environment, none of the platform's variables.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
+import { isLoader } from '#core/process/node-command.ts';
 import { BuildError } from '../build-error.ts';
+import { usesVitePlugin } from '../frameworks/detect.ts';
+import { filesIn } from '../frameworks/project-files.ts';
 
 /** Variables of the caller that a build may see. */
 const INHERITED = ['HOME', 'LANG', 'LC_ALL', 'PATH', 'SHELL', 'TERM', 'TMPDIR', 'TZ', 'USER'];
@@ -134,6 +137,20 @@ function buildEnvironment(
   }
   // As `npm run` does: the project's own tools are found by their names.
   const tools = [...new Set([folder, workspace])].map((path) => join(path, 'node_modules', '.bin'));
-  environment['PATH'] = [...tools, environment['PATH'] ?? ''].filter((part) => part !== '').join(delimiter);
+  const found = [...tools, ...(environment['PATH'] ?? '').split(delimiter)].filter((part) => part !== '');
+  environment['PATH'] = [...tools, ...nodeFolder(folder, found), ...found.slice(tools.length)].join(delimiter);
   return { ...environment, ...own };
+}
+
+/**
+ * The folder of this very Node, for a project with the Vite plugin whose shell has an older one: `platform dev` runs
+ * Vite on this Node too, and a plugin that is linked from a clone is TypeScript.
+ */
+function nodeFolder(folder: string, found: readonly string[]): string[] {
+  if (isLoader(process.execPath) || !usesVitePlugin(filesIn(folder))) return [];
+  const there = found.map((part) => join(part, 'node')).find((file) => existsSync(file));
+  if (there === undefined) return [dirname(process.execPath)];
+  const { stdout } = spawnSync(there, ['--version'], { encoding: 'utf8', timeout: KILL_MS });
+  const major = Number(/^v(\d+)\./.exec(stdout ?? '')?.[1]);
+  return major >= Number(process.versions.node.split('.')[0]) ? [] : [dirname(process.execPath)];
 }
