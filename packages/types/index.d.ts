@@ -14,6 +14,7 @@ export type * from './queue.d.ts';
 export type * from './sandbox.d.ts';
 export type * from './state.d.ts';
 export type * from './timer.d.ts';
+export type * from './web.d.ts';
 export type * from './websocket.d.ts';
 export type * from './worker.d.ts';
 export type * from './workflow.d.ts';
