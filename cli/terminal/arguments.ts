@@ -45,6 +45,8 @@ export function checkArguments(command: string, definitions: ArgsDef, words: rea
       const near = nearestWord(token.rawName.replace(/^-+/, ''), flagNames(definitions));
       throw misuse(command, `Unknown flag ${token.rawName}${near === undefined ? '' : `. Did you mean --${near}?`}`);
     }
+    if (/^-\w$/.test(token.rawName) && token.inlineValue && token.value.startsWith('='))
+      throw misuse(command, `Write ${token.rawName} ${token.value.slice(1)}, without "="`);
     if (
       option.type === 'string' &&
       (token.value === undefined || token.value === '' || (!token.inlineValue && token.value.startsWith('-')))

@@ -16,8 +16,11 @@ import type { Problem } from '../problem.ts';
 /** What became of a tsconfig.json: its text, or why it was left alone. */
 type TsconfigEdit = { readonly text: string; readonly changed: boolean } | { readonly problem: Problem };
 
-/** The file for a project that has none. */
-function newTsconfig(environmentFile: string): string {
+/** The file for a project that has none. Packages that are linked from a clone import their files as `.ts`. */
+function newTsconfig(environmentFile: string, paths: Readonly<Record<string, string>>): string {
+  const names = Object.entries(paths).map(
+    ([name, target]) => `\n      ${JSON.stringify(name)}: [${JSON.stringify(target)}]`,
+  );
   return `{
   "compilerOptions": {
     "target": "es2024",
@@ -26,8 +29,9 @@ function newTsconfig(environmentFile: string): string {
     "moduleResolution": "bundler",
     "strict": true,
     "noEmit": true,
+    "allowImportingTsExtensions": true,
     "skipLibCheck": true,
-    "types": ["${typesPackage}"]
+    "types": ["${typesPackage}"]${names.length === 0 ? '' : `,\n    "paths": {${names.join(',')}\n    }`}
   },
   "include": ["src", ${JSON.stringify(environmentFile)}]
 }
@@ -41,13 +45,19 @@ function newTsconfig(environmentFile: string): string {
  * @param text the file as it is; null when there is none.
  * @param options.environmentFile path of env.d.ts relative to the folder of the file, with `/`.
  * @param options.file name for a problem.
+ * @param options.paths what `compilerOptions.paths` is to lead to, where it does not name it yet. A file that extends
+ *   another and has no `paths` is left alone: its own would take the place of the other's.
  */
 export function addToTsconfig(
   text: string | null,
-  options: { readonly environmentFile: string; readonly file: string },
+  options: {
+    readonly environmentFile: string;
+    readonly file: string;
+    readonly paths?: Readonly<Record<string, string>>;
+  },
 ): TsconfigEdit {
-  const { environmentFile, file } = options;
-  if (text === null) return { text: newTsconfig(environmentFile), changed: true };
+  const { environmentFile, file, paths = {} } = options;
+  if (text === null) return { text: newTsconfig(environmentFile, paths), changed: true };
   const mark = text.startsWith('\ufeff') ? '\ufeff' : '';
   let plain = text.slice(mark.length);
   const errors: ParseError[] = [];
@@ -76,6 +86,7 @@ export function addToTsconfig(
       childOf(parseTree(plain, [], { allowTrailingComma: true }), list[0])!,
       environmentFile,
     );
+  plain = addPaths(plain, paths);
   return { text: mark + plain, changed: mark + plain !== text };
 }
 
@@ -99,6 +110,37 @@ export function tsconfigLinks(
   });
 }
 
+/** The files by path that `include` and `files` name; patterns are left out. */
+export function namedFiles(text: string): string[] {
+  const root = parseTree(text.replace(/^\ufeff/, ' '), [], { allowTrailingComma: true });
+  return [...stringsOf(childOf(root, 'include')), ...stringsOf(childOf(root, 'files'))].filter(
+    (name) => !/[*?]/.test(name),
+  );
+}
+
+function addPaths(text: string, paths: Readonly<Record<string, string>>): string {
+  let plain = text;
+  for (const [name, target] of Object.entries(paths)) {
+    const root = parseTree(plain, [], { allowTrailingComma: true });
+    const found = childOf(childOf(root, 'compilerOptions'), 'paths');
+    if (childOf(found, name) !== undefined) continue;
+    if (found === undefined && childOf(root, 'extends') !== undefined) return plain;
+    const edit = modify(plain, ['compilerOptions', 'paths', name], [target], {
+      formattingOptions: formattingOf(plain),
+    });
+    plain = applyEdits(plain, edit);
+  }
+  return plain;
+}
+
+function formattingOf(text: string): { insertSpaces: boolean; tabSize: number; eol: string } {
+  return {
+    insertSpaces: !/^\t/m.test(text),
+    tabSize: indentOf(text),
+    eol: text.includes('\r\n') ? '\r\n' : '\n',
+  };
+}
+
 function problemOf(
   text: string,
   root: Node | undefined,
@@ -118,12 +160,7 @@ function append(text: string, path: JSONPath, list: Node, value: string): string
   const items = list.children ?? [];
   const last = items.at(-1);
   if (last === undefined) {
-    const formattingOptions = {
-      insertSpaces: !/^\t/m.test(text),
-      tabSize: indentOf(text),
-      eol: text.includes('\r\n') ? '\r\n' : '\n',
-    };
-    return applyEdits(text, modify(text, path, [value], { formattingOptions }));
+    return applyEdits(text, modify(text, path, [value], { formattingOptions: formattingOf(text) }));
   }
   const end = last.offset + last.length;
   const before = items.at(-2);
