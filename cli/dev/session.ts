@@ -101,7 +101,7 @@ export async function startSession({
     if (!watching) return settledOnce.reject(error);
     const failures = failuresOf(error);
     const serving = served.length > 0;
-    if (!serving) engine.fail(failures);
+    engine.fail(failures);
     const text = JSON.stringify(failures);
     if (text !== told) events.failed(error, { failures, serving });
     told = text;

@@ -127,7 +127,10 @@ export interface DevEngine {
   readonly variables?: Readonly<Record<string, string>>;
   /** Requests that run finish on the code they began with; the next one sees the new code. */
   deploy(deployment: DevDeployment): Promise<void>;
-  /** There is nothing to serve yet, since the project does not build: requests are answered with why. */
+  /**
+   * The project does not build: requests are answered with why, where there is nothing to serve yet, and pages of
+   * failures show it.
+   */
   fail(errors: readonly ShownError[]): void;
   close(): Promise<void>;
 }
@@ -182,7 +185,6 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
   const front = (): { host: string; port: number } => options.front?.() ?? { host: options.host, port: listener.port };
   /** Requests that came before there was anything to answer with. */
   let waiting: Exchange[] | null = [];
-  let broken: readonly ShownError[] = [];
   const { ai } = options;
   const aiUrl = (): string => ai?.url ?? `${dashboard?.url ?? NO_DASHBOARD}/ai`;
   const changes = createChangeStream();
@@ -288,7 +290,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     },
   });
   function answer(exchange: Exchange): void {
-    if (route === null && broken.length > 0) failures.answerUnbuilt(exchange, broken);
+    if (route === null && failures.broken.length > 0) failures.answerUnbuilt(exchange);
     else if (options.dashboardPort === undefined) handler.onExchange(exchange);
     else {
       const recorded = new RecordedExchange(exchange);
@@ -372,7 +374,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     handler.changeRoutes({ current: shown, gone });
     handler.warm(route);
     await events.deploy(route.deployment, artifact.manifest);
-    broken = [];
+    failures.built([]);
     goOn();
   }
   return {
@@ -387,7 +389,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
       await deployOpen({ ...deployment, artifact });
     },
     fail(errors) {
-      broken = errors;
+      failures.built(errors);
       goOn();
     },
     async close() {

@@ -114,6 +114,22 @@ test('a worker that throws is shown with its own sources, to browsers as a page 
   assert.deepEqual([text['message'], text['stack'], text['frame']], ['only text', undefined, undefined]);
 });
 
+test('while the newest build is broken, a page shows that and not what the build before it throws', async (t) => {
+  const folder = project('older', { 'src/index.ts': thrower, 'src/deeper.ts': deeper });
+  const dev = await started(t, folder);
+  assert.match((await dev.fetch('/', { headers: html })).text, /<h1>The worker threw \(500\)<\/h1>/);
+  const told = await versions(dev.port, () =>
+    writeFileSync(join(folder, 'src/deeper.ts'), 'export function fail( }\n'),
+  );
+  assert.notEqual(told[0], told[1]);
+  const page = await dev.fetch('/', { headers: html });
+  assert.match(page.text, /<h1>The project does not build \(500\)<\/h1>/);
+  assert.match(page.text, /<div class="place">src\/deeper\.ts:1:23<\/div>/);
+  assert.doesNotMatch(page.text, /TypeError/);
+  // What a program asked still has its own answer.
+  assert.equal(((await dev.fetch('/')).json() as { code: string }).code, 'worker_threw');
+});
+
 test('a name that is none of this machine is shown no source', async (t) => {
   const dev = await started(t, project('rebound', { 'src/index.ts': thrower, 'src/deeper.ts': deeper }));
   const answer = await send(dev.port, 'rebound.example', '/', { headers: html });

@@ -32,12 +32,16 @@ export interface ShownFailure {
   readonly reload: { readonly path: string; readonly version: string } | null;
 }
 
+/** @param accept header of a request: whether a browser shows what it gets. */
+export function acceptsPages(accept: string | null): boolean {
+  return accept?.includes('text/html') === true;
+}
+
 /** @param accept header of the request. */
 export function failureAnswer(failure: ShownFailure, accept: string | null): FailureResponse {
   const { status, headerBlock } = failure.plain;
   const common = `${headerBlock}x-content-type-options\0nosniff\0`;
-  if (accept?.includes('text/html') !== true)
-    return { status, headerBlock: common, body: JSON.stringify(asJson(failure)) };
+  if (!acceptsPages(accept)) return { status, headerBlock: common, body: JSON.stringify(asJson(failure)) };
   const nonce = randomBytes(16).toString('base64');
   const policy = `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'; connect-src 'self'; base-uri 'none'`;
   return {

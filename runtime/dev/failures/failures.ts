@@ -3,7 +3,7 @@
 import { errorTable } from '#core/errors.ts';
 import { changesPath, type ChangeStream } from './change-stream.ts';
 import type { Explain } from '../../engine/deployments/deployment.ts';
-import { failureAnswer, type ShownError, type ShownFailure } from './failure-page.ts';
+import { acceptsPages, failureAnswer, type ShownError, type ShownFailure } from './failure-page.ts';
 import type { FailureResponse } from '../../engine/invocation/outcome.ts';
 import type { Exchange } from '../../engine/http/listener.ts';
 
@@ -11,8 +11,12 @@ import type { Exchange } from '../../engine/http/listener.ts';
 interface DevFailures {
   /** A request whose invocation failed. */
   readonly explain: Explain;
+  /** What is wrong with the newest build; empty: it is served. */
+  readonly broken: readonly ShownError[];
+  /** A build is served, or failed with these errors. */
+  built(errors: readonly ShownError[]): void;
   /** A request that nothing can serve, since the project does not build. */
-  answerUnbuilt(exchange: Exchange, errors: readonly ShownError[]): void;
+  answerUnbuilt(exchange: Exchange): void;
 }
 
 const unbuilt: FailureResponse = {
@@ -23,6 +27,8 @@ const unbuilt: FailureResponse = {
 
 /** @param host that dev listens on. */
 export function createDevFailures(host: string, changes: ChangeStream): DevFailures {
+  let broken: readonly ShownError[] = [];
+
   function show(
     exchange: Exchange,
     plain: FailureResponse,
@@ -35,16 +41,28 @@ export function createDevFailures(host: string, changes: ChangeStream): DevFailu
   }
 
   return {
+    get broken() {
+      return broken;
+    },
+    built(errors) {
+      broken = errors;
+    },
     explain(exchange, plain, { title, name, message, stack, place }) {
+      // What the build before it threw is old news; a program still reads what became of its request.
+      if (broken.length > 0 && acceptsPages(exchange.header('accept'))) {
+        const note =
+          'The build before this one answered, and failed too. The page loads itself again when the project is saved.';
+        return show(exchange, plain, { title: errorTable.build_failed.message, errors: broken, note });
+      }
       const error = { name, message, ...place, ...(stack !== null && { stack }) };
       const note = 'In production visitors learn nothing of this. The page loads itself again when the code changes.';
       return show(exchange, plain, { title, errors: [error], note });
     },
-    answerUnbuilt(exchange, errors) {
+    answerUnbuilt(exchange) {
       const note = 'The page loads itself again when the project is saved.';
       const { status, headerBlock, body } = show(exchange, unbuilt, {
         title: errorTable.build_failed.message,
-        errors,
+        errors: broken,
         note,
       });
       exchange.send(status, headerBlock, body);
