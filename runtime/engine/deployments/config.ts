@@ -57,6 +57,8 @@ export interface ServedDeployment {
   end(invocation: AnyInvocation, outcome: Outcome, now?: number): void;
   /** Answers a request whose handler failed, and whose other work goes on. */
   answerFailed(invocation: HttpInvocation, outcome: Outcome & { kind: 'failed' }): void;
+  /** A text whose places in the bundle are those of the sources. */
+  mapped(text: string): string;
   log(level: LogLine['level'], text: string, invocation: AnyInvocation | null): void;
   /** Runs an invocation again that lost its isolate before it had any effect. */
   restart(invocation: AnyInvocation): void;

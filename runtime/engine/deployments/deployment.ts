@@ -360,6 +360,11 @@ export class Deployment implements ServedDeployment {
     };
   }
 
+  /** A text whose places in the bundle are those of the sources. */
+  mapped(text: string): string {
+    return this.#mapper.map(text);
+  }
+
   log(level: LogLine['level'], text: string, invocation: AnyInvocation | null): void {
     const line: LogLine = {
       level,

@@ -68,8 +68,9 @@ export class WorkerStart {
   }
 
   /** The guest says how far the top level is. */
-  answered(state: string, reason: string): void {
+  answered(state: string, said: string): void {
     this.#isAnswered = true;
+    const reason = this.#parts.deployment.mapped(said);
     const { startupCpuMs, isolateMemoryMb } = this.#parts.limits;
     if (state === 'ready') {
       this.close();

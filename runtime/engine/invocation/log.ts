@@ -14,6 +14,9 @@ export interface LogLine {
 
 // `at name (worker.js:10:5)`, `at worker.js:10:5`: the bundle is the only file of a worker.
 const POSITION = /\bworker\.js:(\d+):(\d+)/g;
+// Also of a text that is mapped already: `at name (src/index.ts:3:9)`.
+const PLACE = /(?:\(|\bat (?:async )?)([^\s()]+):(\d+):(\d+)\)?$/gm;
+const BUNDLE = 'worker.js';
 // Sources that are not the project's own files.
 const OUTSIDE = /^(?:\.\.\/|\/|[A-Za-z]:|platform:|node_modules\/)/;
 // Frames of the platform's own guest code say nothing to an author.
@@ -50,8 +53,11 @@ export class StackMapper {
   frame(stack: string): SourceFrame | null {
     const map = this.#read();
     if (map === null) return null;
-    for (const [, line, column] of stack.matchAll(POSITION)) {
-      const place = originalPositionFor(map, { line: Number(line), column: Math.max(0, Number(column) - 1) });
+    for (const [, file, line, column] of stack.matchAll(PLACE)) {
+      const place =
+        file === BUNDLE
+          ? originalPositionFor(map, { line: Number(line), column: Math.max(0, Number(column) - 1) })
+          : { source: map.sources.includes(file!) ? file! : null, line: Number(line), column: Number(column) - 1 };
       if (place.source === null || OUTSIDE.test(place.source)) continue;
       const text = sourceContentFor(map, place.source);
       if (text === null) continue;

@@ -100,6 +100,7 @@ test('a worker that does not start, or an artifact that is gone, leaves what is 
   const failed = await all.deploy(id, { code: 'const a = null; a.b; export default { fetch() {} };' });
   assert.deepEqual([failed.status, failed.reason], ['failure', 'worker_start_failed']);
   assert.match(failed.error_message!, /Cannot read properties of null/);
+  assert.doesNotMatch(failed.error_message!, /platform:/);
   assert.equal(await says('careful'), 'good {}');
   await until(async () => (await all.platform.fetch(`careful--${failed.id}`)).status === 404);
 });

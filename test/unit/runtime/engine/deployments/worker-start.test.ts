@@ -17,7 +17,7 @@ function setup(t: { after(run: () => void): void }): {
   const said: string[] = [];
   const isolate = { entryState: 'idle' as EntryState };
   const start = new WorkerStart({
-    deployment: { log: () => {} },
+    deployment: { log: () => {}, mapped: (text: string) => text },
     limits,
     isolate,
     link: {},

@@ -63,6 +63,8 @@ test('the frame of a stack is of the first place in the project itself, from the
     column: 3,
     frame: '  1 | first line\n> 2 | second line\n    |   ^',
   });
+  const mapped = stack.replace('worker.js:5:1', 'src/a.ts:2:3').replace('worker.js:2:1', '/etc/passwd:1:1');
+  assert.equal(new StackMapper(() => all).frame(mapped)?.file, 'src/a.ts');
   assert.equal(new StackMapper(() => all).frame(stack.split('\n').slice(0, 4).join('\n')), null);
   assert.equal(new StackMapper(() => null).frame(stack), null);
 });
