@@ -17,6 +17,7 @@ import { createNodeZlibCalls } from './bindings/node-zlib.ts';
 import { createWebSockets } from './bindings/web-socket.ts';
 import { createLazyCalls } from './bindings/lazy.ts';
 import { createTextCalls, textCalls } from './bindings/text.ts';
+import { stackCalls } from './bindings/stack.ts';
 import { urlCalls } from './bindings/url.ts';
 import { HostWork } from './work/host-work.ts';
 import type { HostFunctions } from './bridge/host-calls.ts';
@@ -148,7 +149,13 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
         ...createCompressionCalls(work),
         ...nodeCalls,
       }),
-      sync: calls.count({ ...createLazyCalls(snapshot.lazy), ...textCalls, ...urlCalls, ...webSockets.sync }),
+      sync: calls.count({
+        ...createLazyCalls(snapshot.lazy),
+        ...stackCalls,
+        ...textCalls,
+        ...urlCalls,
+        ...webSockets.sync,
+      }),
       waiting: calls.count({ ...nodeCalls, ...createTextCalls(work) }),
       turns: work.turns,
     },

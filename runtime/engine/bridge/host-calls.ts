@@ -50,6 +50,8 @@ export interface CallScope {
   openSocket(id: number, owner: number): BridgedSocket;
   /** What a socket got from the guest, and what of it waits; null for a closed one. */
   socketState(id: number): { readonly received: number; readonly buffered: number } | null;
+  /** A text whose places in the bundle are those of the sources; null where it has no source map. */
+  mapStack(text: string): string | null;
 }
 
 /** One call. */

@@ -48,6 +48,7 @@ export interface LinkParts {
   readonly openSockets: { count: number };
   /** There is something to take into the isolate. */
   readonly request: () => void;
+  readonly mapStack: (text: string) => string | null;
 }
 
 /** One isolate's bridge. */
@@ -167,6 +168,10 @@ export class Link implements CallScope {
 
   socketState(id: number): { received: number; buffered: number } | null {
     return this.#sockets.get(id)?.state ?? null;
+  }
+
+  mapStack(text: string): string | null {
+    return this.#parts.mapStack(text);
   }
 
   /** Takes back what `openSocket` gave, when there is no connection after all. */

@@ -379,6 +379,8 @@ export const hostCalls = {
   'text.decode': 'sync',
   /** text: `{handle, label, fatal, last}` and at most 256 KB -> `{handle}` and UTF-8; handle 0 opens, `last` closes. */
   'text.convert': 'waiting',
+  /** `{text}`, at most 4 KB -> the text with places of the sources; null: the bundle has no source map. */
+  'stack.map': 'sync',
   /** url: `{domain}` -> its ASCII form, '' when it has none. */
   'url.domainToAscii': 'sync',
   /**

@@ -59,6 +59,8 @@ export interface ServedDeployment {
   answerFailed(invocation: HttpInvocation, outcome: Outcome & { kind: 'failed' }): void;
   /** A text whose places in the bundle are those of the sources. */
   mapped(text: string): string;
+  /** The same; null where the bundle has no source map. */
+  mapStack(text: string): string | null;
   log(level: LogLine['level'], text: string, invocation: AnyInvocation | null): void;
   /** Runs an invocation again that lost its isolate before it had any effect. */
   restart(invocation: AnyInvocation): void;

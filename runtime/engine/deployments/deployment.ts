@@ -365,6 +365,10 @@ export class Deployment implements ServedDeployment {
     return this.#mapper.map(text);
   }
 
+  mapStack(text: string): string | null {
+    return this.#mapper.hasMap ? this.#mapper.map(text) : null;
+  }
+
   log(level: LogLine['level'], text: string, invocation: AnyInvocation | null): void {
     const line: LogLine = {
       level,

@@ -67,6 +67,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
       owner: this,
       openSockets: deployment.openSockets,
       request: () => isolate.request(),
+      mapStack: (text) => deployment.mapStack(text),
     });
     const budget = new StrayBudget({
       limitMs: () => (this.isStarting ? parts.limits.startupCpuMs : parts.limits.cpu.http[deployment.config.plan]),

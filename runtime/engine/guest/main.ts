@@ -22,6 +22,7 @@ import { installGlobals } from './web/globals.ts';
 import { clearTimeout, connectTimers, scheduler, setImmediate, setInterval, setTimeout } from './web/timers.ts';
 import { installWasmStreaming } from './web/wasm-streaming.ts';
 import { fetchListener, globalEvents } from './fetch-event.ts';
+import { installStackPlaces } from './stack-places.ts';
 
 /** Bounds that guest code applies by itself. */
 interface GuestLimits {
@@ -117,6 +118,7 @@ scope['connect'] = (
   connectNodeHooks(waiting);
   installFences(native, limits.atomicsWaitMs);
   installWasmStreaming();
+  installStackPlaces();
   host.defineLazy = native.defineLazy;
   host.evaluate = native.evaluate;
   host.evaluateShared = (module) => native.evaluateShared(limits.snapshotKey, module, `platform:${module}`);

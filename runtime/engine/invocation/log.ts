@@ -40,6 +40,11 @@ export class StackMapper {
     this.#readMap = readMap;
   }
 
+  /** Whether there is a map that can be read. */
+  get hasMap(): boolean {
+    return this.#read() !== null;
+  }
+
   /** The text with `worker.js:line:column` replaced by source positions, and frames of the guest left out. */
   map(text: string): string {
     if (!text.includes('worker.js:') && !text.includes('platform:')) return text;

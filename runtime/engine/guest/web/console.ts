@@ -72,7 +72,9 @@ function print(level: LogLevel, values: unknown[]): void {
 }
 
 function stackHere(): string {
-  return (new Error('').stack ?? '').split('\n').slice(3).join('\n');
+  const frames = (new Error('').stack ?? '').split('\n').slice(1);
+  // Our own are left out already where places are those of the sources.
+  return frames.filter((frame) => !frame.includes('platform:guest')).join('\n');
 }
 
 function elapsed(label: string): string | null {

@@ -1,0 +1,57 @@
+// `error.stack` with places of the sources, where the bundle has a source map: what the host makes of logged stacks,
+// asked for when a stack is first read. main.ts connects it. Everything here may run in the middle of tenant code.
+import { currentContext } from './context.ts';
+import { host } from './host.ts';
+
+/** Of the frames that are mapped: more stay as they are. A worker may raise Error.stackTraceLimit. */
+const FRAMES_CHARS_MAX = 4096;
+/** Of the host's main thread, which looks each place up. */
+const CPU_MS_PER_CHAR = 0.0001;
+
+type Prepare = (error: unknown, sites: readonly unknown[]) => string;
+
+const toText = Error.prototype.toString;
+const { includes } = String.prototype;
+const { apply } = Reflect;
+let hasMap = true;
+
+/** As V8 writes it. */
+const prepare: Prepare = (error, sites) => {
+  let head: string;
+  try {
+    head = apply(toText, error, []);
+  } catch {
+    head = '<error>';
+  }
+  let frames = '';
+  let rest = '';
+  for (let index = 0; index < sites.length; index++) {
+    const frame = `\n    at ${sites[index] as string}`;
+    if (rest === '' && frames.length + frame.length <= FRAMES_CHARS_MAX) frames += frame;
+    else rest += frame;
+  }
+  return head + mapped(frames) + rest;
+};
+
+function mapped(frames: string): string {
+  if (!hasMap || !apply(includes, frames, ['worker.js:'])) return frames;
+  const account = currentContext()?.account;
+  if (account !== undefined) account.used += frames.length * CPU_MS_PER_CHAR;
+  try {
+    const text = host.callSync('stack.map', { text: frames }) as string | null;
+    hasMap = text !== null;
+    return text ?? frames;
+  } catch {
+    return frames;
+  }
+}
+
+/** Workers see it as in Node: a function that they may replace, and put back. */
+export function installStackPlaces(): void {
+  Object.defineProperty(Error, 'prepareStackTrace', {
+    value: prepare,
+    writable: true,
+    configurable: true,
+    enumerable: false,
+  });
+}
