@@ -19,6 +19,7 @@ import {
   type HandlerAddress,
 } from '../local/locations.ts';
 import { recordFile } from '../local/local-platform.ts';
+import { checkSettings } from '../local/check-settings.ts';
 import { upgradeDone, upgradeOnStart } from '../local/start-upgrade.ts';
 import type { UpgradeState } from '#operations/upgrade/state.ts';
 import { noteHolder, notedHolder, takeLock } from '#deployments/file-lock.ts';
@@ -87,6 +88,7 @@ export async function startPlatform(shell: Shell, { supervisor, examples, publis
   noteHolder(lockFile, process.pid);
   const stopped = shell.untilStopped();
   try {
+    checkSettings(shell);
     const upgrade = await upgradeOnStart(shell, folder);
     if (examples !== null && existsSync(examples) && !(await publish(examples, folder, stopped))) return 0;
     return await superviseUntil(stopped, supervisor, folder, shell, upgrade);

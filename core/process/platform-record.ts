@@ -32,6 +32,24 @@ export function readDataFolderRecord(folder: string): DataFolderRecord | null {
   return record?.format === 1 && Number.isInteger(record.schema) ? record : null;
 }
 
+/** What the record says of where data lies, by the variables. */
+export function recordedPlaces(
+  environment: Readonly<Record<string, string | undefined>>,
+): Pick<DataFolderRecord, 'postgres' | 'databases' | 'files'> {
+  const get = (name: string): string => environment[name]?.trim() ?? '';
+  const url = get('DATABASE_URL').toLowerCase();
+  return {
+    postgres: url === '' ? 'embedded' : url === 'none' ? 'none' : 'external',
+    databases: get('DB_URL') === '' && get('DB_STORAGE_MODE') !== 'managed-cloud' ? 'folder' : 'elsewhere',
+    files: get('FILES_S3_BUCKET') === '' ? 'disk' : 's3',
+  };
+}
+
+/** Whether Postgres, embedded or known, was ever there: what a version migrates. */
+export function hasTablesOfPlatform(folder: string): boolean {
+  return existsSync(join(folder, 'postgres')) || existsSync(join(folder, 'known-database'));
+}
+
 export function writeDataFolderRecord(folder: string, record: DataFolderRecord): void {
   writeWhole(join(folder, FILE), record);
 }

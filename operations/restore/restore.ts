@@ -7,9 +7,16 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { INSTALLATION_FILE } from '#core/process/installation.ts';
-import { readJson, RESTORE_FILE, writeWhole } from '#core/process/platform-record.ts';
+import {
+  readJson,
+  recordedPlaces,
+  RESTORE_FILE,
+  writeDataFolderRecord,
+  writeWhole,
+} from '#core/process/platform-record.ts';
 import { takeLock } from '#deployments/file-lock.ts';
 import { hasTables, loadTables, schemaProblem } from '#postgres/load.ts';
+import { schemaVersion } from '#postgres/schema-version.ts';
 import { BackupError } from '../archive/backup-error.ts';
 import { FILE_FOLDERS, type Part } from '../archive/manifest.ts';
 import type { OpenBackup } from '../archive/reader.ts';
@@ -97,6 +104,16 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
     await putTables(options);
     onStep('tables');
     if (places.bucket !== null) await putFiles(backup, places.bucket, folder, onProgress);
+    // As old as the backup, and no older: a start of this version makes no backup of it then.
+    const startedAt = new Date().toISOString();
+    writeDataFolderRecord(folder, {
+      format: 1,
+      version: manifest.platform,
+      program: path.resolve(import.meta.dirname, '../..'),
+      schema: manifest.schema?.length ?? schemaVersion(),
+      ...recordedPlaces(places.environment),
+      startedAt,
+    });
     // The last step: from now on it is a platform.
     await rm(path.join(folder, RESTORE_FILE));
     const of = (kind: Part['kind']): Part[] => manifest.parts.filter((part) => part.kind === kind);

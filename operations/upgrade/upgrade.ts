@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import {
+  hasTablesOfPlatform,
   readDataFolderRecord,
   RESTORE_FILE,
   writeDataFolderRecord,
@@ -48,7 +49,7 @@ export function isOlder(folder: string): boolean {
   const record = readDataFolderRecord(folder);
   if (record !== null) return record.schema < schemaVersion();
   // Versions without a record had embedded data, or a database that they knew.
-  return existsSync(path.join(folder, 'postgres')) || existsSync(path.join(folder, 'known-database'));
+  return hasTablesOfPlatform(folder);
 }
 
 /** An upgrade to this version that was cut off while it was tried; null: none was. */

@@ -27,7 +27,11 @@ import { engineAi, gatewayService, gatewaySockets, hasGateway, operatorAiOf } fr
 import { migratorService } from './services/migrator-service.ts';
 import { privatePortToken } from './data-folder/private-port-token.ts';
 import { removeLocalRecord, writeLocalRecord } from './data-folder/local-record.ts';
-import { checkDataFolder, leaveRecord as leavePlatformRecord } from './data-folder/platform-record.ts';
+import {
+  checkDataFolder,
+  leaveFirstRecord,
+  leaveRecord as leavePlatformRecord,
+} from './data-folder/platform-record.ts';
 import { claimFolder } from './data-folder/folder-claim.ts';
 import { keepPrivate } from './data-folder/private-folders.ts';
 import { startBackupSchedule } from './services/backup-schedule.ts';
@@ -93,6 +97,9 @@ async function start(config: SupervisorConfig): Promise<void> {
   }
   // With the lock, so that no restore begins behind it.
   if (folder !== '') checkDataFolder(process.env, folder);
+  const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
+  const about = { version, program: join(import.meta.dirname, '../..') };
+  if (folder !== '' && parts.has('databases')) leaveFirstRecord(process.env, folder, about);
   // One of several handlers on the folder keeps its own.
   const ledgerFolder = folder === '' || parts.has('databases') ? folder : cacheFolder(process.env);
   const sockets = mkdtempSync(join(tmpdir().length <= SOCKET_PATH_MAX ? tmpdir() : '/tmp', 'platform-'));
@@ -118,7 +125,6 @@ async function start(config: SupervisorConfig): Promise<void> {
     unaskedMs: limits.telemetry.unaskedMs,
     onRecording: (isOn) => engines.broadcast({ type: 'recording', isOn }),
   });
-  const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
   const backups = parts.has('backups') && folder !== '' ? startBackupSchedule(process.env, folder) : null;
   const watch = new EngineWatch({ engines: () => engines, limits, ledgerFolder, log });
   const engines: Engines = new Engines({
@@ -426,8 +432,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     },
   });
   if (!hasStarted) return;
-  if (folder !== '' && parts.has('databases'))
-    leavePlatformRecord(process.env, folder, { version, program: join(import.meta.dirname, '../..') });
+  if (folder !== '' && parts.has('databases')) leavePlatformRecord(process.env, folder, about);
   if (!isServing) engines.start();
   try {
     await control.start();

@@ -6,6 +6,8 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { BackupError } from '#operations/archive/backup-error.ts';
 import { runBackup } from '#operations/backup/run.ts';
+import { readDataFolderRecord } from '#core/process/platform-record.ts';
+import { isOlder } from '#operations/upgrade/upgrade.ts';
 import { openPostgres } from '#postgres/connection.ts';
 import { ownSchemas } from '#postgres/dump.ts';
 import { FORMER_LEDGER, LEDGER } from '#postgres/ledger.ts';
@@ -56,6 +58,9 @@ test('an encrypted backup brings everything back, keys included, and only once w
     assert.equal(statSync(path.join(to, 'secrets/encryption-key')).mode & 0o777, 0o600);
     assert.equal(existsSync(path.join(to, 'repositories/rep_1.git/hooks')), false);
     assert.equal(existsSync(path.join(to, 'restore.json')), false);
+    // A start of this version makes no backup of it.
+    assert.equal(isOlder(to), false);
+    assert.equal(readDataFolderRecord(to)?.version, '0.1.0');
     await assert.rejects(restore(report.location, to, target.url, secret), /holds data of a platform/);
     const { aside } = await restore(report.location, to, target.url, secret, true);
     assert.deepEqual(digestOfFolder(aside!, FOLDERS), digestOfFolder(to, FOLDERS));

@@ -100,3 +100,23 @@ test('a supervisor that ends by itself ends the command, and frees the data fold
   assert.ok(lock);
   lock.release();
 });
+
+for (const [variables, message] of [
+  [{ HANDLER_PROCESSES: 'many' }, /^HANDLER_PROCESSES must be .*"many"/],
+  [{ LOG_LEVEL: 'loud' }, /^LOG_LEVEL must be one of .*"loud"/],
+  [{ REQUEST_BODY_MAX_BYTES: 'x', BUILD_ARTIFACT_MAX_BYTES: '-1' }, /BUILD_ARTIFACT_MAX_BYTES/],
+  [{ AUTH_SECRET: 'short' }, /^AUTH_SECRET is weak/],
+] as const) {
+  test(`wrong settings are told before an older data folder is backed up: ${Object.keys(variables).at(-1)}`, async (t) => {
+    const { cwd } = folders(t);
+    // As a version without a record left it.
+    mkdirSync(path.join(cwd, 'state/postgres'));
+    const shell = stoppingShell(cwd, 'Ctrl-C', variables);
+    await assert.rejects(startPlatform(shell, { supervisor, examples: null, publish }), (error: Error) => {
+      assert.match(error.message, message);
+      return true;
+    });
+    assert.deepEqual(shell.output, []);
+    assert.deepEqual(readdirSync(path.join(cwd, 'state')).toSorted(), ['locks', 'postgres']);
+  });
+}
