@@ -5,7 +5,7 @@ import { passphraseOf } from '#operations/backup/run.ts';
 import { openBackupAt } from '#operations/restore/find.ts';
 import { restoreBackup } from '#operations/restore/restore.ts';
 import { placesOf } from '#operations/places.ts';
-import { dataFolder } from '../local/locations.ts';
+import { dataFolder, isCheckout } from '../local/locations.ts';
 import { confirm, yesFlag } from '../terminal/confirm.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { formatBytes, print } from '../terminal/table.ts';
@@ -57,7 +57,8 @@ export const command = defineCommand({
         shell.out(`  ${report.rows} rows, ${report.databases} databases, ${report.files} files`);
         if (report.aside !== null) shell.out(`  What was there is in ${report.aside}: delete it when all is well`);
         for (const what of report.leftOut) shell.out(shell.paint('yellow', `  Was not in it: ${what}`));
-        shell.out('  Start it: `platform start`');
+        const named = (shell.env['FS_PATH'] ?? '') === '' ? '' : `FS_PATH=${quoted(folder)} `;
+        shell.out(`  Start it: \`${named}${isCheckout ? 'npm start' : 'platform start'}\``);
       });
       return 0;
     } finally {
@@ -65,3 +66,8 @@ export const command = defineCommand({
     }
   },
 });
+
+/** As a shell takes it. */
+function quoted(folder: string): string {
+  return /^[\w./@:+-]+$/.test(folder) ? folder : `'${folder.replaceAll("'", `'\\''`)}'`;
+}

@@ -28,14 +28,14 @@ test('from sign-in to a live deployment it takes three clicks and one command', 
   await click('New project');
   await page.getByLabel('Name').fill('first-app');
   await click('Create project');
-  const command = page.getByText('npx platform deploy --name first-app');
+  const command = page.getByText('platform deploy --name first-app');
   await command.waitFor();
 
   const folder = path.join(platform.folder, 'first-app');
   mkdirSync(path.join(folder, 'src'), { recursive: true });
   writeFileSync(path.join(folder, 'platform.yaml'), 'name: first-app\n');
   writeFileSync(path.join(folder, 'src/index.ts'), "export default { fetch: () => new Response('hi') };\n");
-  const words = (await command.textContent())!.replace('npx platform ', '').split(' ');
+  const words = (await command.textContent())!.replace('platform ', '').split(' ');
   await platform.cli(folder, ...words);
 
   // The page has not been touched since.

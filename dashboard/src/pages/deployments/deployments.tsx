@@ -115,8 +115,9 @@ export function FirstDeployment({ project }: { readonly project: Project }) {
       icon={<RocketIcon />}
       title="Nothing is deployed yet"
       commands={[
-        `npx platform login --api ${api}`,
-        `npx platform deploy --name ${project.name}`,
+        `npm install -g ../platform   # the program, once, from the clone of the platform`,
+        `platform login --api ${api}`,
+        `platform deploy --name ${project.name}`,
         `git push ${api}/git/${project.name}.git ${project.defaultBranch}`,
       ]}
     >

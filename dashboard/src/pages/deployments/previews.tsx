@@ -32,7 +32,7 @@ function Previews({ project }: { readonly project: Project }) {
             commands={[
               `git switch -c my-change`,
               `git push ${addresses?.api ?? location.origin}/git/${project.name}.git my-change`,
-              `npx platform deploy --name ${project.name} --branch my-change`,
+              `platform deploy --name ${project.name} --branch my-change`,
             ]}
           >
             Every branch but {project.defaultBranch} gets an address of its own, with resources of its own. Push one, or
