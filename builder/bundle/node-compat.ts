@@ -17,6 +17,17 @@ const basesOf: Readonly<Record<string, { readonly file: string; readonly importe
 /** Ids of the modules written here; the rest of the id is the name of a Node module. */
 const UNAVAILABLE_PREFIX = '\0platform:unavailable/';
 const REQUIRE_PREFIX = '\0platform:require/';
+const PROVIDED_PREFIX = '\0platform:provided/';
+
+const GLOBALS_PREFIX = '\0platform:globals/';
+
+/** `g.Buffer`, `g['process']`, `'process' in g`. */
+const ALIASED = /(?:\.|\[\s*["'`]|["'`](?=(?:Buffer|process)["'`]\s+in\b))(Buffer|process)\b(?!\s*\()/g;
+/** `const { Buffer, process: p } = g`. */
+const TAKEN_APART = /\{([^{}]*)\}\s*=\s*\w/g;
+
+/** `require('events')` and `__require("node:events")`, where the module has made its own by `createRequire`. */
+const OWN_REQUIRE = /\b\w*[rR]equire\w*\(\s*(["'])(?:node:)?([a-z_0-9]+(?:\/[a-z_0-9]+)?)\1\s*\)/g;
 
 /** Absolute path of a module of builder/node/ or builder/shims/; these stay TypeScript when the program is packed. */
 export function ownPath(name: string): string {
@@ -33,8 +44,10 @@ export function nodeGlobals(): Record<string, [string, string]> {
   return {
     Buffer: buffer,
     'globalThis.Buffer': buffer,
+    'self.Buffer': buffer,
     process,
     'globalThis.process': process,
+    'self.process': process,
     setImmediate: [ownPath('node/immediate'), 'setImmediate'],
     clearImmediate: [ownPath('node/immediate'), 'clearImmediate'],
   };
@@ -44,9 +57,30 @@ export function nodeGlobals(): Record<string, [string, string]> {
 export function nodeCompatPlugin(nodeCompat: boolean): Plugin {
   return {
     name: 'platform:node-compat',
+    // What packages built for Node as one file ask for while they run. An import at the end moves no place of the file,
+    // and is evaluated before its code.
+    transform: {
+      filter: { id: /\.[cm]?[jt]sx?$/, code: /\b(?:createRequire|globalThis|self|global)\b/ },
+      handler(code, id) {
+        if (!nodeCompat || id.startsWith(builderFolder) || !/^\s*(?:import|export)\b/m.test(code)) return null;
+        const required = code.includes('createRequire')
+          ? [...code.matchAll(OWN_REQUIRE)].map(([, , name]) => name!).filter(isNodeBuiltin)
+          : [];
+        const globals = id.includes('node_modules') ? [] : aliasedIn(code);
+        const added = [
+          ...(required.length === 0 ? [] : [PROVIDED_PREFIX + listed(required)]),
+          ...(globals.length === 0 ? [] : [GLOBALS_PREFIX + listed(globals)]),
+        ];
+        if (added.length === 0) return null;
+        return { code: `${code}\n${added.map((name) => `import ${JSON.stringify(name)};`).join('')}`, map: null };
+      },
+    },
     resolveId: {
-      filter: { id: [/^node:/, /^[a-z_0-9]+(?:\/[a-z_0-9]+)?\/?$/, /^readable-stream$/] },
+      filter: {
+        id: [/^node:/, /^[a-z_0-9]+(?:\/[a-z_0-9]+)?\/?$/, /^readable-stream$/, /^\0platform:(?:provided|globals)\//],
+      },
       handler(source, importer, { kind }) {
+        if (source.startsWith('\0')) return { id: source, moduleSideEffects: true };
         const base = basesOf[source];
         if (base !== undefined && importer === ownPath(base.importer))
           return { id: builtin.resolve(base.file), moduleSideEffects: false };
@@ -60,8 +94,10 @@ export function nodeCompatPlugin(nodeCompat: boolean): Plugin {
       },
     },
     load: {
-      filter: { id: /^\0platform:(?:unavailable|require)\// },
+      filter: { id: /^\0platform:(?:unavailable|require|provided|globals)\// },
       handler(id) {
+        if (id.startsWith(GLOBALS_PREFIX)) return aliasedGlobals(id.slice(GLOBALS_PREFIX.length).split(','));
+        if (id.startsWith(PROVIDED_PREFIX)) return providedModules(id.slice(PROVIDED_PREFIX.length).split(','));
         if (id.startsWith(REQUIRE_PREFIX)) return mutableModule(id.slice(REQUIRE_PREFIX.length));
         return unavailableModule(id.slice(UNAVAILABLE_PREFIX.length));
       },
@@ -90,6 +126,39 @@ function mutableModule(name: string): string {
     `import { toMutable } from ${JSON.stringify(ownPath('node/mutable'))};`,
     `const exported = toMutable(all);`,
     `export { exported as 'module.exports' };`,
+  ].join('\n');
+}
+
+/** Globals of Node that a file takes from the global object, which it names. */
+function aliasedIn(code: string): string[] {
+  const taken = [...code.matchAll(TAKEN_APART)].map(([, names]) => names).join();
+  return [
+    ...[...code.matchAll(ALIASED)].map(([, name]) => name!),
+    ...['Buffer', 'process'].filter((name) => new RegExp(`\\b${name}\\b`).test(taken)),
+  ];
+}
+
+function listed(names: readonly string[]): string {
+  return [...new Set(names)].toSorted().join();
+}
+
+/** Puts globals of Node where code of the project looks for them by another name of the global object. */
+function aliasedGlobals(names: readonly string[]): string {
+  return names
+    .map(
+      (name) =>
+        `if (!Object.hasOwn(globalThis, '${name}')) Object.defineProperty(globalThis, '${name}', { value: ${name}, writable: true, configurable: true });`,
+    )
+    .join('\n');
+}
+
+/** Gives modules of Node to the functions that `createRequire` makes. */
+function providedModules(names: readonly string[]): string {
+  return [
+    `import { provideModule } from ${JSON.stringify(ownPath('node/module'))};`,
+    `import { toMutable } from ${JSON.stringify(ownPath('node/mutable'))};`,
+    ...names.map((name, index) => `import * as m${index} from ${JSON.stringify(`node:${name}`)};`),
+    ...names.map((name, index) => `provideModule(${JSON.stringify(name)}, () => toMutable(m${index}));`),
   ].join('\n');
 }
 

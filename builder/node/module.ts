@@ -1,4 +1,5 @@
-// node:module: nothing can be loaded at run time in an isolate, so `createRequire` works until the result is called.
+// node:module: nothing can be loaded at run time in an isolate but the modules of Node that the bundle was seen to ask
+// for; for all others `createRequire` works until the result is called.
 // Bundled into workers by node-compat.ts.
 import { builtinModules } from 'unenv/node/module';
 import { unavailable } from './unavailable.ts';
@@ -9,9 +10,23 @@ export function isBuiltin(name: string): boolean {
   return name.startsWith('node:') || (builtinModules as readonly string[]).includes(name);
 }
 
+const providers = /* @__PURE__ */ new Map<string, () => unknown>();
+const provided = /* @__PURE__ */ new Map<string, unknown>();
+
+/** From now on `createRequire(...)(name)` gives what `make` makes at the first call. */
+export function provideModule(name: string, make: () => unknown): void {
+  providers.set(name, make);
+}
+
 /** The function that Node would load modules with; here it says what to do instead. */
-export function createRequire(_from: string | URL): (name: string) => never {
-  const load = (name: string): never => {
+export function createRequire(_from: string | URL): (name: string) => unknown {
+  const load = (name: string): unknown => {
+    const plain = name.replace(/^node:/, '');
+    const make = providers.get(plain);
+    if (make !== undefined) {
+      if (!provided.has(plain)) provided.set(plain, make());
+      return provided.get(plain);
+    }
     throw new Error(
       `require(${JSON.stringify(name)}) cannot load a module while a worker runs: import it, so that it is bundled`,
     );

@@ -184,6 +184,49 @@ test('createRequire works until the function it gives is called', async (t) => {
   );
 });
 
+test('createRequire loads the modules of Node that a file names, as packages built into one file do', async (t) => {
+  const worker = await run(t, {
+    'src/index.ts': 'import built from "built"; export default { fetch: () => built };',
+    'node_modules/built/package.json': '{"name":"built","type":"module","main":"index.js"}',
+    'node_modules/built/index.js': `import { createRequire } from 'node:module';
+const require = createRequire(import.meta.url);
+var __require = ((x) => typeof require !== 'undefined' ? require : x)(undefined);
+const { EventEmitter } = __require("events");
+const util = require('node:util');
+util.patched = 'patched';
+const messageOf = (run) => { try { run(); return 'worked'; } catch (error) { return error.message; } };
+export default [new EventEmitter().listenerCount('x'), require('util').patched, require('path').join('a', '..', 'b'),
+  messageOf(() => require('fs').readFileSync('x')), messageOf(() => require('left-pad'))];
+`,
+  });
+  assert.deepEqual(plain(worker['fetch']!()), [
+    0,
+    'patched',
+    'b',
+    'fs.readFileSync was called, but node:fs is not available in a worker',
+    'require("left-pad") cannot load a module while a worker runs: import it, so that it is bundled',
+  ]);
+});
+
+for (const [how, body] of [
+  ['self', 'return [typeof self.Buffer, typeof self.process.nextTick];'],
+  ['an alias', 'const g = globalThis; return [typeof g.Buffer, typeof g.process.nextTick];'],
+  ['its parts', 'const { Buffer: B, process } = globalThis; return [typeof B, typeof process.nextTick];'],
+  ['a name in brackets', `return [typeof globalThis['Buffer'], typeof globalThis['process'].nextTick];`],
+  ['a question', `const g = globalThis; return ['Buffer' in g && 'function', 'process' in g && 'function'];`],
+] as const) {
+  test(`Buffer and process are there through ${how}`, async (t) => {
+    assert.deepEqual(plain(await inWorker(t, '', body)), ['function', 'function']);
+  });
+}
+
+test('a method called process brings nothing of Node along', async (t) => {
+  const { map } = await bundleFiles(t, {
+    'src/index.ts': 'export default { fetch: (request, env) => globalThis.queue?.process(env) };',
+  });
+  assert.deepEqual((JSON.parse(map) as { sources: string[] }).sources, ['src/index.ts', 'platform:shims/handler.ts']);
+});
+
 for (const [name, use] of [
   ['fs', `fs.readFileSync('/etc/passwd')`],
   ['net', 'net.connect(80)'],
