@@ -29,6 +29,9 @@ export interface PlatformOptions {
   };
 }
 
+/** Of Vite: earlier ones lack hooks that the plugin stands on. */
+const VITE_MAJOR_MIN = 8;
+
 /** The worker's entry, as Vite sees it. */
 const ENTRY = 'virtual:platform/worker';
 const PLUGIN_NAME = 'platform';
@@ -67,6 +70,7 @@ export function platform(options: PlatformOptions = {}): Plugin[] {
     // Vite reads the configuration anew for each environment of a build: what one has made, another has to hear of.
     sharedDuringBuild: true,
     config(user, { command, mode }) {
+      checkVersion((this as { meta?: { viteVersion?: string } } | undefined)?.meta?.viteVersion);
       const root = path.resolve(user.root ?? process.cwd());
       // `platform vite --platform-config` says so in PLATFORM_CONFIG.
       const config = options.config ?? process.env['PLATFORM_CONFIG'];
@@ -183,4 +187,12 @@ export function platform(options: PlatformOptions = {}): Plugin[] {
       config: () => ({ rsc: { serverHandler: false } }) as UserConfig,
     },
   ];
+}
+
+/** @param version of the Vite that runs; what is before 7, or calls hooks itself, does not say. */
+function checkVersion(version: string | undefined): void {
+  if (version === undefined || Number(version.split('.')[0]) >= VITE_MAJOR_MIN) return;
+  throw new Error(
+    `platform() needs Vite ${VITE_MAJOR_MIN} or later, and this is Vite ${version}: npm install --save-dev vite@${VITE_MAJOR_MIN}`,
+  );
 }
