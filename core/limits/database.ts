@@ -23,6 +23,9 @@ export const databaseBounds = {
     'A database that is copied for a preview, where the file system does not share blocks',
   ],
   snapshotsMax: ['DB_SNAPSHOTS_MAX', 5, "Snapshots of a project's databases; the oldest goes for a new one"],
+  importBytesMax: ['DB_MAX_IMPORT_BYTES', 20_000_000_000, 'A file that is imported: SQL text, or a SQLite file'],
+  importMs: ['DB_IMPORT_MS', 3_600_000, 'An import, from its first statement to its commit'],
+  importsMax: ['DB_IMPORTS_MAX', 2, 'Imports at a time, each in a process of its own; one of a project'],
   sharedStatementMs: [
     'DB_SHARED_STATEMENT_MS',
     1000,

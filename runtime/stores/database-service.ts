@@ -9,7 +9,7 @@ import { PlatformError } from '#core/errors.ts';
 import type { SlowStatement } from '#core/resource-call/databases.ts';
 import type { DatabaseStore, StatementOwner } from '../engine/bindings/database.ts';
 import type { DatabasePlace } from '../engine/bindings/scope.ts';
-import { ops, type KnownMigrations, type Verdict } from '../databases/protocol/frames.ts';
+import { ops, type ImportState, type KnownMigrations, type Verdict } from '../databases/protocol/frames.ts';
 import { DatabaseLink, type Sent } from './database-link.ts';
 
 /** Where the service is. */
@@ -58,6 +58,18 @@ export interface DatabaseOwner {
   backup(place: DatabasePlace, file: string): Promise<{ bytes: number }>;
   /** Which of these migrations were applied; makes no database. @throws {PlatformError} `migration_changed`. */
   migrations(place: DatabasePlace, files: readonly (readonly [name: string, sql: string])[]): Promise<KnownMigrations>;
+  /**
+   * Puts a file of the service's machine, SQL or a SQLite file, into the database, all or nothing; it goes on when this
+   * has answered.
+   *
+   * @param what.id names the import; without `file` it is only asked how far that is.
+   * @param what.replace what is there goes first.
+   * @throws {SqlRefusal} when too many run, and in a managed cloud.
+   */
+  import(
+    place: DatabasePlace,
+    what: { readonly id: string; readonly file?: string; readonly replace?: boolean; readonly cancel?: boolean },
+  ): Promise<ImportState>;
   /** Puts a backup in the place of the database. */
   restore(place: DatabasePlace, file: string): Promise<void>;
   /** Puts a copy of another database of the same namespace in its place. */
@@ -170,13 +182,13 @@ export function createDatabaseClient(
     return control;
   }
 
-  async function ask<Answer>(op: number, name: string, args: unknown): Promise<Answer> {
+  async function ask<Answer>(op: number, name: string, args: unknown, attempts = ATTEMPTS_MAX): Promise<Answer> {
     for (let attempt = 1; ; attempt++) {
       try {
         const link = await controlLink();
         return JSON.parse((await link.request(op, name, 0, JSON.stringify(args))) as string) as Answer;
       } catch (error) {
-        if (attempt === ATTEMPTS_MAX || closed) throw error;
+        if (attempt >= attempts || closed) throw error;
       }
     }
   }
@@ -281,6 +293,18 @@ export function createDatabaseClient(
     },
     migrations: (place, files) => own(place, ops.migrations, files),
     backup: (place, file) => own(place, ops.backup, [file]),
+    async import({ namespace, resource }, what) {
+      // A service that was started again does not know that it had begun.
+      const attempts = what.file === undefined ? ATTEMPTS_MAX : 1;
+      const answer = await ask<ImportState & { e?: [string, string] }>(
+        ops.import,
+        `${namespace}/${resource}`,
+        what,
+        attempts,
+      );
+      if (answer.e !== undefined) throw new SqlRefusal(answer.e[0], answer.e[1]);
+      return answer;
+    },
     async restore(place, file) {
       await own(place, ops.restore, [file]);
     },

@@ -34,6 +34,11 @@ export const ops = {
   route: 41,
   /** `{shard, key}` -> {@link Verdict}: why a shard ended. */
   verdict: 42,
+  /**
+   * `{id, file?, replace?, cancel?}`, the database as name -> {@link ImportState}: puts a file of the host into it, in a
+   * process of its own; without `file` it only says how far that is.
+   */
+  import: 43,
 } as const;
 
 export const kinds = {
@@ -67,6 +72,19 @@ export interface Verdict {
   readonly again: boolean;
   /** Requests of this connection with a higher id were never begun; null when nobody knows. */
   readonly begun: number | null;
+}
+
+/** How far an import is. */
+export interface ImportState {
+  /** `unknown`: it was never begun, or the service was started since. */
+  readonly state: 'unknown' | 'running' | 'done' | 'failed';
+  readonly statements: number;
+  /** From 0 to 1; of statements and rows that are read, before the checks at the end. */
+  readonly part: number;
+  /** Why it failed; nothing was changed then. */
+  readonly reason: string | null;
+  /** What was not taken over, such as messages that wait for a queue. */
+  readonly leftOut: readonly string[];
 }
 
 const REQUEST_HEADER = 18;

@@ -7,9 +7,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import type { DatabaseLimits } from '#core/limits.ts';
+import { SqlRefusal } from '#core/database-request.ts';
 import type { ErrorCode } from '#core/errors.ts';
 import { isDatabaseName } from '../protocol/database-name.ts';
 import { answerFrame, FrameReader, kinds, ops, readRequest, requestFrame, type Verdict } from '../protocol/frames.ts';
+import { Imports } from './imports.ts';
 import { Routes } from './routes.ts';
 import { ShardProcess } from './shard-process.ts';
 
@@ -69,6 +71,7 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
     });
   const shared = Array.from({ length: options.shards }, (_, index) => start(index, limits.sharedStatementMs));
   const own = new Map<number, ShardProcess>();
+  const imports = new Imports({ directory, limits, synchronous, report });
 
   const shardOf = (name: string): ShardProcess => {
     const { kind, index } = routes.homeOf(name);
@@ -140,7 +143,12 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
           if (!greeted) throw new RangeError('The first frame must be a greeting');
           void answer(request.op, request.name, args).then(
             (value) => socket.write(answerFrame(request.id, kinds.json, JSON.stringify(value))),
-            (error: unknown) => socket.write(answerFrame(request.id, kinds.failure, JSON.stringify(failureOf(error)))),
+            (error: unknown) =>
+              socket.write(
+                error instanceof SqlRefusal
+                  ? answerFrame(request.id, kinds.json, error.toJson())
+                  : answerFrame(request.id, kinds.failure, JSON.stringify(failureOf(error))),
+              ),
           );
         });
       } catch {
@@ -161,6 +169,10 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
       const shard = shardOf(name);
       shard.onOverrun = onEnd;
       return await shard.address();
+    }
+    if (op === ops.import) {
+      if (!isDatabaseName(name)) throw new RangeError('this is no name of a database');
+      return imports.ask(name, args);
     }
     if (op === ops.verdict) {
       const names = Array.isArray(args['names'])
@@ -219,7 +231,7 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
     clearInterval(timer);
     for (const server of servers) server.close();
     for (const socket of sockets) socket.destroy();
-    await Promise.all(allShards().map((shard) => shard.close()));
+    await Promise.all([imports.close(), ...allShards().map((shard) => shard.close())]);
     if (options.socketFolder === undefined) rmSync(folder, { recursive: true, force: true });
   }
 }

@@ -32,6 +32,21 @@ interface ConnectionOptions {
   readonly limits: DatabaseLimits;
   /** `normal` survives the death of the process, `full` the loss of power too. */
   readonly synchronous: 'normal' | 'full';
+  /**
+   * For one transaction of any size, in a process of its own: statements as long as the longest value written as hex,
+   * sorting on the disk, foreign keys unchecked until `PRAGMA foreign_key_check`, and one file attached beside.
+   */
+  readonly isBulk?: boolean;
+}
+
+/** Beside the values of one row, written as hex, in the longest statement of a file that is imported. */
+const BULK_SQL_BYTES = 1_048_576;
+/** How long whoever writes in a process of its own waits for a transaction of another. */
+const BULK_BUSY_MS = 10_000;
+
+/** The longest statement of a file that is imported, in bytes. */
+export function bulkStatementBytesMax(limits: DatabaseLimits): number {
+  return Math.max(limits.statementBytesMax, 2 * limits.valueBytesMax + BULK_SQL_BYTES);
 }
 
 /** What one statement did, without the parts of `meta` that the file adds. */
@@ -54,22 +69,32 @@ export class Connection {
   #grows = true;
 
   /** @throws SQLite's error when the file is no database. */
-  constructor({ path, limits, synchronous }: ConnectionOptions) {
+  constructor({ path, limits, synchronous, isBulk = false }: ConnectionOptions) {
     this.#limits = limits;
     this.#pagesMax = Math.ceil(limits.databaseBytesMax / PAGE_BYTES);
     // Within this process nobody waits for a lock (database-file.ts); two dev servers of a workspace may.
-    this.#db = new DatabaseSync(path, { returnArrays: true, timeout: BUSY_MS, allowExtension: false, defensive: true });
+    this.#db = new DatabaseSync(path, {
+      returnArrays: true,
+      timeout: isBulk ? BULK_BUSY_MS : BUSY_MS,
+      allowExtension: false,
+      defensive: true,
+      enableForeignKeyConstraints: !isBulk,
+    });
     try {
       Object.assign(this.#db.limits, {
         length: limits.valueBytesMax,
-        sqlLength: Math.max(limits.execBytesMax, limits.statementBytesMax),
+        sqlLength: isBulk ? bulkStatementBytesMax(limits) : Math.max(limits.execBytesMax, limits.statementBytesMax),
         variableNumber: Math.min(32_766, limits.parametersMax),
-        attach: 0,
+        attach: isBulk ? 1 : 0,
         triggerDepth: 100,
       });
-      // Temporary b-trees stay in memory, which the watchdog bounds: no file beside the database's own.
+      // Temporary b-trees stay in memory, which the watchdog bounds: no file beside the database's own. An index of
+      // millions of rows is sorted in files that have no name.
+      const memory = isBulk
+        ? 'PRAGMA temp_store=FILE; PRAGMA cache_size=-65536; '
+        : 'PRAGMA temp_store=MEMORY; PRAGMA cache_size=-2000; ';
       this.#db.exec(
-        `PRAGMA journal_mode=WAL; PRAGMA synchronous=${synchronous}; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-2000; ` +
+        `PRAGMA journal_mode=WAL; PRAGMA synchronous=${synchronous}; ${memory}` +
           `PRAGMA max_page_count=${this.#pagesMax}; PRAGMA journal_size_limit=16777216; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON`,
       );
       this.#db.setAuthorizer(this.#fence.authorize);
@@ -273,6 +298,36 @@ export class Connection {
 
   #totalChanges(): unknown {
     return this.own('SELECT total_changes()')[0]?.[0];
+  }
+
+  /** Runs a statement for what it changes; its rows, should it have some, are nobody's. @throws as {@link run}. */
+  change({ statement, parameters }: Prepared, values: readonly StoredValue[] = []): void {
+    if (parameters !== values.length)
+      throw new SqlRefusal('SQLITE_ERROR', 'a statement of a file has its values in its text: `?` stands for none');
+    this.#fence.explain(() => statement.run(...values));
+  }
+
+  /**
+   * Lets `run` put rows into a table that belongs to a virtual table, which SQLite keeps everybody else out of, and do
+   * nothing else: for a copy of such a table, which {@link own} checks afterwards.
+   */
+  intoShadow<Result>(table: string, run: () => Result): Result {
+    this.#db.enableDefensive(false);
+    try {
+      return this.#fence.inserting(table, run);
+    } finally {
+      this.#db.enableDefensive(true);
+    }
+  }
+
+  /** As {@link own}, also where SQLite keeps everybody out. */
+  ownDefenceless(sql: string): void {
+    this.#db.enableDefensive(false);
+    try {
+      this.#fence.own(() => this.#db.exec(sql));
+    } finally {
+      this.#db.enableDefensive(true);
+    }
   }
 
   /** Forgets what it compiled: column names may be others after a change of the schema. */

@@ -29,7 +29,12 @@ function marker(file: string): string {
 
 /** Whether there is a database, or was one that was set aside. */
 export function isThere(file: string): boolean {
-  return existsSync(file) || existsSync(marker(file));
+  return existsSync(file) || isDamaged(file);
+}
+
+/** Whether a database was set aside, and nothing has taken its place. */
+export function isDamaged(file: string): boolean {
+  return existsSync(marker(file));
 }
 
 function sizeOf(file: string): number {
@@ -43,7 +48,7 @@ function sizeOf(file: string): number {
  */
 export function checkFile(file: string, checkBytesMax: number, report: (message: string) => void): void {
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-  if (existsSync(marker(file))) throw corrupt(file);
+  if (isDamaged(file)) throw corrupt(file);
   if (sizeOf(`${file}-wal`) === 0 || sizeOf(file) > checkBytesMax) return;
   const found = firstProblem(file);
   if (found !== 'ok') throw setAside(file, found, report);

@@ -255,7 +255,7 @@ export class DatabaseFile {
       case ops.enqueue:
         return this.#enqueue(connection, args);
       case ops.describe:
-        return JSON.stringify({ bytes: this.#statements.bytes, path: this.#parts.path });
+        return JSON.stringify({ bytes: connection.bytes, path: this.#parts.path });
       case ops.slow:
         return JSON.stringify({ statements: this.#slow.list() });
       default:

@@ -95,6 +95,8 @@ export class Fence {
   #schema = false;
   #alters = false;
   #refusal = '';
+  /** The one table that may be changed; null: any. */
+  #only: string | null = null;
 
   /** For `setAuthorizer`. */
   readonly authorize = (action: number, first: string | null, second: string | null, schema: string | null): number => {
@@ -115,6 +117,16 @@ export class Fence {
       return compile();
     } finally {
       this.#open = false;
+    }
+  }
+
+  /** What is compiled by `run` may put rows into one table, and change nothing else. */
+  inserting<Result>(table: string, run: () => Result): Result {
+    this.#only = table;
+    try {
+      return run();
+    } finally {
+      this.#only = null;
     }
   }
 
@@ -153,6 +165,8 @@ export class Fence {
 
   #tenant(action: number, first: string, second: string | null): number {
     if (rowChanges.has(action) || schemaChanges.has(action)) {
+      if (this.#only !== null && (action !== sqlite.SQLITE_INSERT || first !== this.#only))
+        return this.#refuse(`only ${this.#only} may be written to here`);
       // The table is the first name or the second, depending on the action.
       if (!maintenance.has(action) && (isOwn(first) || isOwn(second ?? ''))) return this.#refuse(belongs);
       if (action === sqlite.SQLITE_CREATE_VTABLE && !modules.has((second ?? '').toLowerCase()))

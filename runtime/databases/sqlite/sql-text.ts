@@ -111,8 +111,13 @@ export function splitStatements(sql: string, statementsMax: number): StatementTe
 
 /**
  * Where a statement ends (before its `;`), as `sqlite3_complete` sees it: a trigger's body has semicolons of its own.
+ *
+ * @returns `complete`: its `;` is there, right behind its last token but for spaces and comments.
  */
-function statementEnd(sql: string, first: Token): { end: number; parameters: number } {
+export function statementEnd(
+  sql: string,
+  first: Token,
+): { readonly end: number; readonly parameters: number; readonly complete: boolean } {
   const isTrigger = beginsTrigger(sql, first);
   let parameters = 0;
   let lastEnd = first.start;
@@ -121,13 +126,13 @@ function statementEnd(sql: string, first: Token): { end: number; parameters: num
   let last = '';
   for (let token: Token | null = first; token !== null; token = nextToken(sql, token.end)) {
     if (token.kind === ';' && (!isTrigger || (last === 'END' && beforeLast === ';')))
-      return { end: lastEnd, parameters };
+      return { end: lastEnd, parameters, complete: true };
     if (token.kind === 'parameter') parameters = counted(sql.slice(token.start, token.end), parameters);
     beforeLast = last;
     last = token.kind === 'word' ? sql.slice(token.start, token.end).toUpperCase() : token.kind;
     lastEnd = token.end;
   }
-  return { end: lastEnd, parameters };
+  return { end: lastEnd, parameters, complete: false };
 }
 
 function beginsTrigger(sql: string, first: Token): boolean {

@@ -31,11 +31,6 @@ export class Statements {
     this.#version = parts.version;
   }
 
-  /** Size of the database. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
   /** Grows with every change. */
   get version(): number {
     return this.#version;
@@ -111,7 +106,8 @@ export class Statements {
   /** The file's bytes. */
   dump(connection: Connection): Uint8Array {
     const { dumpBytesMax } = this.#parts.limits;
-    if (this.#bytes > dumpBytesMax)
+    // Asked of the file: an import changes it from another process.
+    if (connection.bytes > dumpBytesMax)
       throw new SqlRefusal('SQLITE_TOOBIG', `the database exceeds DB_MAX_DUMP_BYTES (${dumpBytesMax})`);
     return connection.serialize();
   }

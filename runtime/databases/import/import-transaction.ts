@@ -1,0 +1,360 @@
+// One import as one transaction: takes statements of a dump, whoever wrote it, or tables of an attached file, and
+// commits when all of it is sound. Called by importer.ts. Knows no processes and no files of SQL.
+import { migrationLedger } from '#core/database-migrations.ts';
+import { ownTablePrefix, SqlRefusal } from '#core/database-request.ts';
+import type { Connection } from '../sqlite/connection.ts';
+import type { StatementText } from '../sqlite/sql-text.ts';
+import { toRefusal } from '../sqlite/sqlite-errors.ts';
+import { unquoted, wordsOf, type StatementWords } from './statement-words.ts';
+
+/** Which migrations were applied. */
+export const LEDGER = `${ownTablePrefix}db_migrations`;
+const KNOW_MIGRATION = `INSERT OR IGNORE INTO ${LEDGER} VALUES (?, ?, ?)`;
+/** Kinds of things that are left out, by name. */
+const LEFT_OUT_MAX = 20;
+/** Broken references that are told. */
+const BROKEN_SHOWN_MAX = 5;
+
+/** How dumps begin and end: the import is one transaction, and checks keys at its end. */
+const framing = new Set(['BEGIN', 'COMMIT', 'END']);
+/** Settings of a connection or of a file's form, which say nothing of the content. */
+const settings = new Set([
+  'foreign_keys',
+  'defer_foreign_keys',
+  'ignore_check_constraints',
+  'writable_schema',
+  'legacy_alter_table',
+  'journal_mode',
+  'synchronous',
+  'locking_mode',
+  'temp_store',
+  'cache_size',
+  'mmap_size',
+  'page_size',
+  'auto_vacuum',
+  'encoding',
+]);
+const schemaTables = new Set(['sqlite_schema', 'sqlite_master']);
+/** Statistics that this SQLite does not keep. */
+const foreignStatistics = new Set(['sqlite_stat3', 'sqlite_stat4']);
+/** What each kind of virtual table keeps its content in, behind its name and `_`. */
+const shadowSuffixes = ['data', 'idx', 'content', 'docsize', 'config', 'node', 'parent', 'rowid'];
+
+/** A virtual table that the import made. */
+interface VirtualTable {
+  readonly name: string;
+  readonly module: string;
+  readonly shadows: readonly string[];
+  /** Its own tables were filled as the dump has them. */
+  isCopied: boolean;
+}
+
+/** What an import did. */
+export interface Imported {
+  readonly statements: number;
+  /** What was not taken over, such as `platform_internal_outbox`. */
+  readonly leftOut: readonly string[];
+}
+
+/** Around what may take as long as the whole import: sorting an index, checking all keys. */
+export type Watch = <Result>(isLong: boolean, run: () => Result) => Result;
+
+export class ImportTransaction {
+  readonly #connection: Connection;
+  readonly #watch: Watch;
+  readonly #leftOut = new Set<string>();
+  /** By the names of their own tables, in small letters. */
+  readonly #shadows = new Map<string, VirtualTable>();
+  readonly #virtual: VirtualTable[] = [];
+  /** Tables that the import made, in small letters. */
+  readonly #made = new Set<string>();
+  #statements = 0;
+
+  /** Begins: nobody else writes from here on. */
+  constructor(connection: Connection, watch: Watch) {
+    this.#connection = connection;
+    this.#watch = watch;
+    watch(true, () => connection.own('BEGIN IMMEDIATE'));
+  }
+
+  get statements(): number {
+    return this.#statements;
+  }
+
+  /** Takes away all that is there but for the platform's own tables. */
+  empty(): void {
+    const named = (where: string): string[] =>
+      this.#connection
+        .own(
+          `SELECT s.name FROM sqlite_schema s WHERE ${where} AND s.name NOT LIKE 'sqlite@_%' ESCAPE '@'
+           AND s.name NOT LIKE 'platform@_internal@_%' ESCAPE '@' ORDER BY s.rowid`,
+        )
+        .map(([name]) => String(name));
+    this.#watch(true, () => {
+      for (const name of named(`s.type = 'trigger'`)) this.#connection.ownScript(`DROP TRIGGER ${quoted(name)}`);
+      for (const name of named(`s.type = 'view'`)) this.#connection.ownScript(`DROP VIEW ${quoted(name)}`);
+      for (const name of named(`s.type = 'table' AND s.rootpage = 0`))
+        this.#connection.ownScript(`DROP TABLE ${quoted(name)}`);
+      for (const name of named(`s.type = 'table'`)) this.#connection.ownScript(`DROP TABLE ${quoted(name)}`);
+      for (const [name] of this.#connection.own(`SELECT name FROM sqlite_schema WHERE name = 'sqlite_stat1'`))
+        this.#connection.ownScript(`DROP TABLE ${String(name)}`);
+    });
+  }
+
+  /** Whether there is a table or a view beside the platform's own. */
+  get isEmpty(): boolean {
+    const [found] = this.#connection.own(
+      `SELECT 1 FROM sqlite_schema WHERE name NOT LIKE 'sqlite@_%' ESCAPE '@'
+       AND name NOT LIKE 'platform@_internal@_%' ESCAPE '@' LIMIT 1`,
+    );
+    return found === undefined;
+  }
+
+  /** Takes a statement of a file. @throws {SqlRefusal} with its line. */
+  take(statement: StatementText): void {
+    try {
+      this.#take(statement);
+    } catch (error) {
+      const { code, message } = toRefusal(error);
+      throw new SqlRefusal(code, message, [statement.line, statement.sql.slice(0, 200)]);
+    }
+    this.#statements++;
+  }
+
+  #take(statement: StatementText): void {
+    const words = wordsOf(statement.sql);
+    const { verb, name, on } = words;
+    const key = name.toLowerCase();
+    if (framing.has(verb)) return;
+    if (verb === 'ROLLBACK')
+      throw new SqlRefusal(
+        'SQLITE_ERROR',
+        'the file ends in a ROLLBACK: whoever wrote it met an error, and it is not whole',
+      );
+    if (verb === 'SAVEPOINT' || verb === 'RELEASE')
+      throw new SqlRefusal('SQLITE_AUTH', 'not authorized: the file is one transaction, and has no savepoints');
+    if (verb === 'PRAGMA' && settings.has(key)) return;
+    if (key.startsWith(ownTablePrefix) || on.toLowerCase().startsWith(ownTablePrefix)) this.#takeOwn(statement, words);
+    else if (verb === 'INSERT' && schemaTables.has(key)) this.#takeSchemaRow(statement, words);
+    else if (verb === 'INSERT' && foreignStatistics.has(key)) this.leave(key);
+    else if (verb === 'CREATE TABLE' && key.startsWith('sqlite_')) return;
+    else if (verb === 'DELETE' && key === 'sqlite_sequence') this.#forgetSequences(statement, words);
+    else if (verb === 'CREATE VIRTUAL TABLE') this.#makeVirtual(statement, name);
+    else {
+      const owner = this.#shadows.get(key);
+      if (owner !== undefined && verb === 'CREATE TABLE') return;
+      if (owner !== undefined && verb === 'INSERT') this.intoShadow(owner, key, statement);
+      else this.#run(statement, verb === 'CREATE INDEX');
+      if (verb === 'CREATE TABLE') this.#made.add(key);
+    }
+  }
+
+  #run(statement: StatementText, isLong: boolean, values: readonly (string | number | bigint)[] = []): void {
+    this.#watch(isLong, () => this.#connection.change(this.#connection.compile(statement), values));
+  }
+
+  /** The rows of `VALUES ...` at the end of an INSERT. */
+  #valuesOf({ sql }: StatementText, { restAt }: StatementWords): unknown[][] {
+    const at = /\bVALUES\b/i.exec(sql.slice(restAt))?.index;
+    if (at === undefined) throw new SqlRefusal('SQLITE_ERROR', 'rows of this table are taken from VALUES (...) alone');
+    const values = { sql: sql.slice(restAt + at), parameters: 0, line: 1 };
+    const { json } = this.#watch(false, () => this.#connection.run(this.#connection.compile(values), []));
+    return (JSON.parse(`{${json}}`) as { r: unknown[][] }).r;
+  }
+
+  /** Notes what is not taken over. */
+  leave(what: string): void {
+    if (this.#leftOut.size < LEFT_OUT_MAX) this.#leftOut.add(what);
+  }
+
+  /** Of tables of the platform the migrations that were applied are taken over; messages were for the queues there. */
+  #takeOwn(statement: StatementText, words: StatementWords): void {
+    const { verb } = words;
+    const key = words.name.toLowerCase();
+    if (verb === 'INSERT' && key === LEDGER) {
+      for (const row of this.#valuesOf(statement, words)) this.knowMigration(row);
+      return;
+    }
+    if (verb === 'INSERT') this.leave(key);
+    else if (!verb.startsWith('CREATE ')) this.#run(statement, false);
+  }
+
+  /** A row of the ledger of migrations; one that is known stays as it is. @throws {SqlRefusal} for another row. */
+  knowMigration([file, executedAt, hash]: readonly unknown[]): void {
+    const isRow =
+      typeof file === 'string' &&
+      file !== '' &&
+      file.length <= 255 &&
+      typeof executedAt === 'string' &&
+      executedAt.length <= 40 &&
+      typeof hash === 'string' &&
+      /^[0-9a-f]{64}$/.test(hash);
+    if (!isRow) throw new SqlRefusal('SQLITE_ERROR', `a row of ${LEDGER} is a file, a time and a SHA-256`);
+    this.#connection.own(migrationLedger);
+    this.#connection.own(KNOW_MIGRATION, file, executedAt, hash);
+  }
+
+  /** How `.dump` writes a virtual table: as a row of the schema. */
+  #takeSchemaRow(statement: StatementText, words: StatementWords): void {
+    for (const row of this.#valuesOf(statement, words)) {
+      const [type, name, , , sql] = row;
+      const isVirtual = type === 'table' && typeof name === 'string' && typeof sql === 'string';
+      const made = isVirtual ? wordsOf(sql) : null;
+      if (made === null || made.verb !== 'CREATE VIRTUAL TABLE' || made.name !== name)
+        throw new SqlRefusal('SQLITE_AUTH', 'not authorized: of the schema only rows of virtual tables are taken');
+      this.#makeVirtual({ sql: sql as string, parameters: 0, line: 1 }, made.name);
+    }
+  }
+
+  #makeVirtual(statement: StatementText, name: string): void {
+    // Of a database that was vacuumed its own tables come first, as if they were anybody's.
+    const early = shadowSuffixes
+      .map((suffix) => `${name}_${suffix}`)
+      .filter((table) => this.#made.has(table.toLowerCase()));
+    for (const table of early)
+      this.#connection.ownScript(`ALTER TABLE ${quoted(table)} RENAME TO ${quoted(`${table}_imported`)}`);
+    const virtual = this.makeVirtual(statement, name);
+    for (const table of early) {
+      const from = quoted(`${table}_imported`);
+      if (virtual.shadows.includes(table)) {
+        this.intoShadow(virtual, table.toLowerCase(), {
+          sql: `INSERT INTO ${quoted(table)} SELECT * FROM ${from}`,
+          parameters: 0,
+          line: 1,
+        });
+        this.#connection.ownScript(`DROP TABLE ${from}`);
+      } else this.#connection.ownScript(`ALTER TABLE ${from} RENAME TO ${quoted(table)}`);
+    }
+  }
+
+  /** Makes a virtual table, empty. */
+  makeVirtual(statement: StatementText, name: string): VirtualTable {
+    this.#run(statement, false);
+    const shadows = this.#connection
+      .own('PRAGMA main.table_list')
+      .filter(([, , type]) => type === 'shadow')
+      .map(([, table]) => String(table))
+      .filter((table) => shadowSuffixes.some((suffix) => table.toLowerCase() === `${name}_${suffix}`.toLowerCase()));
+    const module = unquoted(/\bUSING\s+("[^"]*"|`[^`]*`|\[[^\]]*\]|\w+)/i.exec(statement.sql)?.[1] ?? '').toLowerCase();
+    const virtual: VirtualTable = { name, module, shadows, isCopied: false };
+    this.#virtual.push(virtual);
+    for (const table of shadows) this.#shadows.set(table.toLowerCase(), virtual);
+    return virtual;
+  }
+
+  /** Fills one of its own tables, by an INSERT. */
+  intoShadow(
+    virtual: VirtualTable,
+    key: string,
+    statement: StatementText,
+    values: readonly (string | number | bigint)[] = [],
+  ): void {
+    if (!virtual.isCopied) {
+      virtual.isCopied = true;
+      for (const table of virtual.shadows) this.#connection.ownDefenceless(`DELETE FROM ${quoted(table)}`);
+    }
+    const table = virtual.shadows.find((one) => one.toLowerCase() === key) ?? key;
+    this.#connection.intoShadow(table, () => this.#run(statement, values.length > 0, values));
+  }
+
+  /** Puts rows into a table, which may be one of those of a virtual table. */
+  fill(table: string, sql: string, values: readonly bigint[]): void {
+    const virtual = this.#shadows.get(table.toLowerCase());
+    const statement = { sql, parameters: values.length, line: 1 };
+    try {
+      if (virtual === undefined) this.#run(statement, true, values);
+      else this.intoShadow(virtual, table.toLowerCase(), statement, values);
+    } catch (error) {
+      const { code, message } = toRefusal(error);
+      throw new SqlRefusal(code, `${table}: ${message}`);
+    }
+    this.#statements++;
+  }
+
+  /** The number of a row that a reader of a file looks for; null: there is none. */
+  lastOf(sql: string, from: bigint): bigint | null {
+    const found = this.#watch(true, () => this.#connection.own(sql, from))[0]?.[0];
+    return typeof found === 'string' ? BigInt(found) : null;
+  }
+
+  /** Whether a table belongs to a virtual one that the import made. */
+  isShadow(table: string): boolean {
+    return this.#shadows.has(table.toLowerCase());
+  }
+
+  /** `DELETE FROM sqlite_sequence` of a dump: tables that it does not make go on counting. */
+  #forgetSequences(statement: StatementText, { restAt }: StatementWords): void {
+    if (statement.sql.slice(restAt).trim() !== '') this.#run(statement, false);
+    else
+      for (const table of this.#made) this.#connection.own('DELETE FROM sqlite_sequence WHERE lower(name) = ?', table);
+  }
+
+  /** Runs a statement that the reader of a file made. */
+  run(sql: string, values: readonly (string | number | bigint)[] = [], isLong = true): void {
+    this.#run({ sql, parameters: values.length, line: 1 }, isLong, values);
+    this.#statements++;
+  }
+
+  /**
+   * Checks all that only the whole can be checked for, and commits.
+   *
+   * @throws {SqlRefusal} then nothing was changed.
+   */
+  commit(): Imported {
+    if (this.#virtual.some(({ isCopied }) => isCopied)) {
+      // Read again from its tables, not from what the module remembers of the empty one.
+      this.#connection.ownScript('PRAGMA writable_schema=RESET');
+      for (const virtual of this.#virtual) if (virtual.isCopied) this.#watch(true, () => this.#check(virtual));
+    }
+    this.#watch(true, () => this.#checkKeys());
+    this.#watch(true, () => this.#connection.own('COMMIT'));
+    return { statements: this.#statements, leftOut: [...this.#leftOut] };
+  }
+
+  /** What came as bytes must be what the module itself would write: whoever reads it later takes it as sound. */
+  #check({ name, module }: VirtualTable): void {
+    const table = quoted(name);
+    if (module !== 'fts5') {
+      const found = this.#connection.own('SELECT rtreecheck(?, ?)', 'main', name)[0]?.[0];
+      if (found !== 'ok') throw new SqlRefusal('SQLITE_CORRUPT', `the index ${name} is damaged: ${String(found)}`);
+      return;
+    }
+    const command = (word: string): StatementText => ({
+      sql: `INSERT INTO ${table}(${table}) VALUES('${word}')`,
+      parameters: 0,
+      line: 1,
+    });
+    try {
+      this.#run(command('integrity-check'), true);
+      return;
+    } catch {
+      // It can be made again, where it keeps the texts, or a table of the project does.
+    }
+    try {
+      this.#run(command('rebuild'), true);
+      this.#run(command('integrity-check'), true);
+    } catch (error) {
+      throw new SqlRefusal('SQLITE_CORRUPT', `the full-text index ${name} is damaged: ${(error as Error).message}`);
+    }
+  }
+
+  #checkKeys(): void {
+    const broken = this.#connection.own(
+      `SELECT "table", "rowid", "parent" FROM pragma_foreign_key_check LIMIT ${BROKEN_SHOWN_MAX + 1}`,
+    );
+    if (broken.length === 0) return;
+    const shown = broken
+      .slice(0, BROKEN_SHOWN_MAX)
+      .map(
+        ([table, rowid, parent]) =>
+          `${String(table)}${rowid === null ? '' : ` row ${String(rowid)}`} refers to ${String(parent)}`,
+      );
+    const more = broken.length > BROKEN_SHOWN_MAX ? ', and more' : '';
+    throw new SqlRefusal('SQLITE_CONSTRAINT_FOREIGNKEY', `FOREIGN KEY constraint failed: ${shown.join(', ')}${more}`);
+  }
+}
+
+/** A name for SQL. */
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

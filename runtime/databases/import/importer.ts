@@ -1,0 +1,165 @@
+// Root of an importer: the process that puts one file into one database, in one transaction, and ends. Started and
+// ended by service/imports.ts; its own watchdog ends it when a statement overruns. Reads no environment.
+import { openSync, readSync, closeSync, statfsSync, statSync, mkdirSync } from 'node:fs';
+import { setPriority } from 'node:os';
+import path from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { DatabaseLimits } from '#core/limits.ts';
+import { SqlRefusal } from '#core/database-request.ts';
+import { FreeSpace } from '#core/process/free-space.ts';
+import { field, newMemory } from '../shard/running.ts';
+import { bulkStatementBytesMax, Connection } from '../sqlite/connection.ts';
+import { isDamaged } from '../sqlite/copies.ts';
+import { toRefusal } from '../sqlite/sqlite-errors.ts';
+import { ImportTransaction, type Imported, type Watch } from './import-transaction.ts';
+import { StatementReader, textOf } from './sql-file.ts';
+import { attach, explained, isSqliteFile, takeFile } from './sqlite-file.ts';
+
+/** The argument, as JSON. */
+export interface ImporterOptions {
+  /** Of the database. */
+  readonly path: string;
+  /** What is imported. */
+  readonly file: string;
+  /** What is there goes first. */
+  readonly replace: boolean;
+  readonly limits: DatabaseLimits;
+  readonly synchronous: 'normal' | 'full';
+}
+
+/** What it tells its parent. */
+export type ImporterMessage =
+  | { readonly type: 'progress'; readonly statements: number; readonly done: number; readonly total: number }
+  | ({ readonly type: 'done' } & Imported)
+  | {
+      readonly type: 'failed';
+      readonly code: string;
+      readonly reason: string;
+      readonly line: number | null;
+      readonly statement: string | null;
+    };
+
+/** Lower than that of whoever answers requests. */
+const NICE = 10;
+const TELL_MS = 200;
+const HEAD_BYTES = 16;
+
+const options = JSON.parse(process.argv[2] ?? '') as ImporterOptions;
+const { limits } = options;
+const memory = newMemory();
+const view = new Int32Array(memory);
+const script = path.join(import.meta.dirname, `../shard/watchdog${path.extname(import.meta.filename)}`);
+const watchdog = new Worker(script, { workerData: { memory, memoryMb: limits.statementMemoryMb } });
+watchdog.on('error', (error) => {
+  process.stderr.write(`databases: the watchdog failed: ${error.message}\n`);
+  process.exit(1);
+});
+// What was not committed is gone with the process.
+process.on('disconnect', () => process.exit(1));
+process.on('SIGINT', () => {});
+
+const tell = (message: ImporterMessage): Promise<void> =>
+  new Promise((resolve) => void process.send?.(message, undefined, {}, () => resolve()));
+
+/** Only what grows with the data by its nature may take as long as the whole. */
+const watch: Watch = (isLong, run) => {
+  view[field.limit] = isLong ? limits.importMs : limits.statementMs;
+  Atomics.add(view, field.turn, 1);
+  try {
+    return run();
+  } finally {
+    Atomics.add(view, field.turn, 1);
+  }
+};
+
+async function take(): Promise<Imported> {
+  const space = new FreeSpace(path.dirname(path.dirname(options.path)), limits.diskFreeBytesMin, statfsSync);
+  mkdirSync(path.dirname(options.path), { recursive: true, mode: 0o700 });
+  if (isDamaged(options.path))
+    throw new SqlRefusal('SQLITE_CORRUPT', 'the database is damaged, and waits for a backup to be restored');
+  const connection = new Connection({ ...options, isBulk: true });
+  try {
+    const isFile = isSqliteFile(headOf(options.file));
+    if (isFile) attach(connection, options.file);
+    const before = inodeOf(options.path);
+    const transaction = new ImportTransaction(connection, watch);
+    if (options.replace) transaction.empty();
+    else if (isFile && !transaction.isEmpty)
+      throw new SqlRefusal(
+        'SQLITE_MISUSE',
+        'the database is not empty: a SQLite file takes the place of all that is there',
+      );
+    let toldAt = 0;
+    const progress = async (done: number, total: number): Promise<void> => {
+      connection.grows = !space.isLow;
+      if (performance.now() - toldAt < TELL_MS) return;
+      toldAt = performance.now();
+      await tell({ type: 'progress', statements: transaction.statements, done, total });
+    };
+    if (isFile)
+      await takeFile(connection, transaction, progress).catch((error: unknown) => Promise.reject(explained(error)));
+    else await takeText(transaction, progress);
+    const imported = transaction.commit();
+    if (inodeOf(options.path) !== before)
+      throw new SqlRefusal('SQLITE_ABORT', 'the database was replaced or removed while the import ran: import again');
+    return imported;
+  } finally {
+    connection.close();
+  }
+}
+
+async function takeText(
+  transaction: ImportTransaction,
+  progress: (done: number, total: number) => Promise<void>,
+): Promise<void> {
+  const reader = new StatementReader(bulkStatementBytesMax(limits));
+  const numbered = (error: unknown): never => {
+    const { code, message, place } = toRefusal(error);
+    throw new SqlRefusal(code, message, place ?? [reader.line, '']);
+  };
+  try {
+    for await (const { text, bytes, total } of textOf(options.file)) {
+      for (const statement of reader.push(text)) transaction.take(statement);
+      await progress(bytes, total);
+    }
+    for (const statement of reader.end()) transaction.take(statement);
+  } catch (error) {
+    numbered(error);
+  }
+}
+
+function headOf(file: string): Uint8Array {
+  const descriptor = openSync(file, 'r');
+  try {
+    const head = Buffer.alloc(HEAD_BYTES);
+    return head.subarray(0, readSync(descriptor, head, 0, HEAD_BYTES, 0));
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function inodeOf(file: string): number | null {
+  return statSync(file, { throwIfNoEntry: false })?.ino ?? null;
+}
+
+setPriority(NICE);
+try {
+  const imported = await take();
+  await tell({ type: 'done', ...imported });
+} catch (error) {
+  await tell(failureOf(error));
+}
+process.exit(0);
+
+function failureOf(error: unknown): ImporterMessage {
+  try {
+    const { code, message, place } = toRefusal(error);
+    return { type: 'failed', code, reason: message, line: place?.[0] ?? null, statement: place?.[1] ?? null };
+  } catch {
+    process.stderr.write(
+      `databases: an import failed: ${error instanceof Error ? (error.stack ?? '') : String(error)}\n`,
+    );
+    const reason = 'the file or the database cannot be read';
+    return { type: 'failed', code: 'SQLITE_IOERR', reason, line: null, statement: null };
+  }
+}

@@ -1,0 +1,160 @@
+// The imports of a database service: each a process of its own, at low priority, which nothing a tenant sends can take
+// others down with. Called by service.ts. Runs no SQL and reads no file.
+import { fork, type ChildProcess } from 'node:child_process';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import type { DatabaseLimits } from '#core/limits.ts';
+import { SqlRefusal } from '#core/database-request.ts';
+import { nodeCommand } from '#core/process/node-command.ts';
+import type { ImporterMessage, ImporterOptions } from '../import/importer.ts';
+import type { ImportState } from '../protocol/frames.ts';
+import { NOTE_FD, type ShardNote } from '../shard/running.ts';
+
+interface ImportsParts {
+  readonly directory: string;
+  readonly limits: DatabaseLimits;
+  readonly synchronous: 'normal' | 'full';
+  report(message: string): void;
+}
+
+interface Import {
+  state: ImportState;
+  /** Null when it has ended. */
+  child: ChildProcess | null;
+  /** Why it is ended from here; null: it is not. */
+  ending: string | null;
+}
+
+/** Ends that are remembered, for whoever asks later. */
+const ENDS_KEPT = 200;
+
+const unknown: ImportState = { state: 'unknown', statements: 0, part: 0, reason: null, leftOut: [] };
+
+export class Imports {
+  readonly #parts: ImportsParts;
+  /** By database and id, the latest last. */
+  readonly #imports = new Map<string, Import>();
+
+  constructor(parts: ImportsParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Begins an import, ends it, or says how far it is.
+   *
+   * @param name of the database.
+   * @throws {SqlRefusal} when too many run.
+   */
+  ask(name: string, { id, file, replace, cancel }: Readonly<Record<string, unknown>>): ImportState {
+    const key = `${name} ${String(id)}`;
+    const known = this.#imports.get(key);
+    if (known !== undefined) {
+      if (cancel === true) this.#end(known, 'it was cancelled');
+      return known.state;
+    }
+    if (typeof file !== 'string') return unknown;
+    return this.#begin(name, key, file, replace === true).state;
+  }
+
+  #begin(name: string, key: string, file: string, replace: boolean): Import {
+    const { directory, limits, synchronous, report } = this.#parts;
+    const [namespace, resource] = name.split('/') as [string, string];
+    const running = [...this.#imports].filter(([, { state }]) => state.state === 'running');
+    if (running.some(([other]) => other.startsWith(`${namespace}/`)))
+      throw new SqlRefusal('SQLITE_BUSY', 'another import of the project runs: one at a time');
+    if (running.length >= limits.importsMax)
+      throw new SqlRefusal(
+        'SQLITE_BUSY',
+        `as many imports run as may, DB_IMPORTS_MAX (${limits.importsMax}): try again later`,
+      );
+    const options: ImporterOptions = {
+      path: path.join(directory, namespace, `${resource}.sqlite`),
+      file,
+      replace,
+      limits,
+      synchronous,
+    };
+    const script = path.join(import.meta.dirname, `../import/importer${path.extname(import.meta.filename)}`);
+    const [program, ...before] = nodeCommand();
+    const child = fork(script, [JSON.stringify(options)], {
+      execPath: program,
+      execArgv: [...before, '--disable-warning=ExperimentalWarning'],
+      // Sorts lie on the disk of the databases: that of the system may be small, or memory.
+      env: {
+        PATH: process.env['PATH'] ?? '',
+        TZ: process.env['TZ'] ?? '',
+        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+        SQLITE_TMPDIR: directory,
+      },
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'],
+    });
+    const one: Import = { state: { ...unknown, state: 'running' }, child, ending: null };
+    this.#imports.set(key, one);
+    for (const [other, { child: its }] of this.#imports) {
+      if (this.#imports.size <= ENDS_KEPT) break;
+      if (its === null) this.#imports.delete(other);
+    }
+    let note = '';
+    (child.stdio[NOTE_FD] as Readable).setEncoding('utf8').on('data', (text: string) => (note += text));
+    const timer = setTimeout(() => this.#end(one, tooLong(limits)), limits.importMs);
+    child.on('message', (message: ImporterMessage) => {
+      one.state = stateAfter(one.state, message);
+    });
+    child.on('error', (error) => report(`an import of ${name} failed: ${error.message}`));
+    child.on('close', (code, signal) => {
+      clearTimeout(timer);
+      one.child = null;
+      if (one.state.state !== 'running') return;
+      const reason = one.ending ?? whyEnded(note, limits) ?? `its process ended (${signal ?? `exit code ${code}`})`;
+      one.state = { ...one.state, state: 'failed', reason };
+      report(`an import of ${name} ended: ${reason}`);
+    });
+    return one;
+  }
+
+  #end(one: Import, why: string): void {
+    if (one.child === null) return;
+    one.ending ??= why;
+    one.child.kill('SIGKILL');
+  }
+
+  /** Ends all that run: nothing of them is left. */
+  async close(): Promise<void> {
+    const ended = [...this.#imports.values()].flatMap((one) => {
+      if (one.child === null) return [];
+      const { promise, resolve } = Promise.withResolvers<void>();
+      one.child.once('close', () => resolve());
+      this.#end(one, 'the database service was stopped');
+      return [promise];
+    });
+    await Promise.all(ended);
+  }
+}
+
+function stateAfter(before: ImportState, message: ImporterMessage): ImportState {
+  if (message.type === 'progress') {
+    const { statements, done, total } = message;
+    return { ...before, statements, part: total > 0 ? Math.min(1, done / total) : 0 };
+  }
+  if (message.type === 'done')
+    return { state: 'done', statements: message.statements, part: 1, reason: null, leftOut: message.leftOut };
+  const { code, reason, line, statement } = message;
+  const where = line === null ? '' : `, line ${line}`;
+  const what = statement === null || statement === '' ? '' : `: ${statement}`;
+  return { ...before, state: 'failed', reason: `${reason} (${code}${where}${what})` };
+}
+
+function tooLong({ importMs }: DatabaseLimits): string {
+  return `it took longer than DB_IMPORT_MS (${importMs})`;
+}
+
+/** What the watchdog of a process left. */
+function whyEnded(note: string, limits: DatabaseLimits): string | null {
+  try {
+    const { reason, limitMs } = JSON.parse(note) as ShardNote;
+    if (reason === 'memory') return `a statement took more than DB_STATEMENT_MEMORY_MB (${limits.statementMemoryMb})`;
+    return limitMs < limits.importMs ? `a statement took longer than DB_STATEMENT_MS (${limitMs})` : tooLong(limits);
+  } catch {
+    return null;
+  }
+}
