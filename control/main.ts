@@ -68,6 +68,7 @@ async function start(): Promise<() => Promise<void>> {
     // The API's own origin takes tokens alone; that of AUTH_URL finds sessions itself (sign-in/ui.ts).
     findSession: () => Promise.resolve(null),
     uploadLimits: limits,
+    databaseLimits: limits.database,
     migrationsExecutor: config.migrationsExecutor,
     sandboxes,
     operatorAi: config.operatorAi,

@@ -5,7 +5,7 @@ import type { EdgeState } from '#core/edge-state.ts';
 import type { EncryptionKeys } from '#core/encryption.ts';
 import type { GitConfiguration } from '#git/configuration.ts';
 import type { MigrationsExecutor } from '#core/migrations-executor.ts';
-import type { ControlLimits, CpuLimits, TelemetryLimits } from '#core/limits.ts';
+import type { ControlLimits, CpuLimits, DatabaseLimits, TelemetryLimits } from '#core/limits.ts';
 import type { SandboxService } from '#resources/sandbox-calls.ts';
 import type { Sql } from '#postgres/sql.ts';
 import type { UploadLimits } from './deployments/uploads.ts';
@@ -46,6 +46,8 @@ export interface Parts {
   readonly onNotify: (channel: Channel, heard: (payload: string) => void) => Promise<() => Promise<void>>;
   /** Bounds of uploads. */
   readonly uploadLimits: UploadLimits;
+  /** Of files that are imported into databases. */
+  readonly databaseLimits: Pick<DatabaseLimits, 'importBytesMax' | 'diskFreeBytesMin'>;
   /** Has work of one project, or on one record, done in turn. */
   readonly turns: Turns;
   /** `DB_MIGRATIONS_EXECUTOR`: who applies migrations. */

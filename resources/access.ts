@@ -44,6 +44,8 @@ export interface ResourceAccess {
   explain(error: unknown): Promise<{ readonly code: string; readonly message: string }>;
   /** An error that becomes an answer. */
   refuse(why: Refusal, reason: string): Error;
+  /** Of files that are imported into databases. */
+  readonly importLimits: { readonly importBytesMax: number; readonly diskFreeBytesMin: number };
   /** A folder that exists, for files on their way; whoever answers reads and writes there. */
   readonly transit: string;
 }

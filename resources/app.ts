@@ -4,6 +4,7 @@ import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { branchQuery, reads, type ResourceState } from './access.ts';
 import { databases } from './databases.ts';
+import { imports } from './imports.ts';
 import { queues } from './queues.ts';
 import { sandboxes } from './sandboxes.ts';
 import { caches, files, state } from './storage.ts';
@@ -33,6 +34,7 @@ const listing = platform<unknown, ResourceState>().get(
 export const resources = platform<unknown, ResourceState>()
   .route('/', listing)
   .route('/', databases)
+  .route('/', imports)
   .route('/', queues)
   .route('/', workflows)
   .route('/', state)

@@ -83,6 +83,7 @@ export function resourceAccess(parts: Parts, { access, audit, requestId }: Reque
       if (why === 'not_found') return new ApiError('not_found');
       return why === 'payload_too_large' ? new ApiError(why, { allowed: reason }) : new ApiError(why, { reason });
     },
+    importLimits: parts.databaseLimits,
     get transit() {
       const folder = path.join(parts.folder, 'exports');
       mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -117,7 +118,9 @@ function changeOf(
   given: unknown,
 ): Readonly<Record<string, string | number | boolean>> | null {
   if (permissionOf(operation) === 'data:read') return null;
-  const { sql, key, keys, id, name, dead, fromStep, type } = args as Readonly<Record<string, unknown>>;
+  // Asked many times of one import.
+  if (operation === 'db.import-state' && (args as { cancel?: boolean }).cancel !== true) return null;
+  const { sql, key, keys, id, name, dead, fromStep, type, replace } = args as Readonly<Record<string, unknown>>;
   const { meta, count, removed, written } = given as Readonly<Record<string, unknown>>;
   if (removed === false || written === false || count === 0) return null;
   if (operation === 'db.query' && (meta as { changes: number }).changes === 0 && isReading(String(sql))) return null;
@@ -127,6 +130,7 @@ function changeOf(
     ...(typeof one === 'string' && { name: one }),
     ...(typeof count === 'number' && { count }),
     ...(dead === true && { dead }),
+    ...(replace === true && { replace }),
     ...(typeof fromStep === 'string' && { fromStep }),
     ...(typeof type === 'string' && { type }),
   };

@@ -47,6 +47,19 @@ export interface DatabaseCopy {
   readonly madeAt: number;
 }
 
+/** How far an import is. */
+export interface ImportProgress {
+  /** `unknown`: it was never begun, or the database service was started since. */
+  readonly state: 'unknown' | 'running' | 'done' | 'failed';
+  readonly statements: number;
+  /** From 0 to 1, about. */
+  readonly part: number;
+  /** Why it failed; nothing was changed then. */
+  readonly reason: string | null;
+  /** What was not taken over. */
+  readonly leftOut: readonly string[];
+}
+
 /** Of a database. */
 export interface DatabaseOperations {
   readonly 'db.tables': { readonly takes: Nothing; readonly gives: { readonly tables: readonly DescribedTable[] } };
@@ -102,6 +115,19 @@ export interface DatabaseOperations {
   readonly 'db.script': {
     readonly takes: { readonly sql: string };
     readonly gives: { readonly count: number; readonly durationMs: number };
+  };
+  /**
+   * Begins to put `file`, SQL or a SQLite file in the data folder, into the database, all or nothing; with `replace` what
+   * is there goes first. `id` names the import: one that was begun is not begun again.
+   */
+  readonly 'db.import': {
+    readonly takes: { readonly id: string; readonly file: string; readonly replace?: boolean | undefined };
+    readonly gives: ImportProgress;
+  };
+  /** How far an import is; `cancel` ends it, and nothing was changed then. */
+  readonly 'db.import-state': {
+    readonly takes: { readonly id: string; readonly cancel?: boolean | undefined };
+    readonly gives: ImportProgress;
   };
   /** Names of migrations that were applied, and of those that the deployment has beyond them. */
   readonly 'db.migrations': {

@@ -91,6 +91,7 @@ export async function startControl(overrides: Partial<Parts> = {}): Promise<Test
       signUp: 'invited',
     },
     uploadLimits: defaultLimits,
+    databaseLimits: defaultLimits.database,
     migrationsExecutor: 'engine',
     sandboxes: null,
     operatorAi: { kinds: ['openai'], auto: ['openai/large'] },

@@ -1,65 +1,187 @@
-// `platform db import <file>`: runs the statements of a file in one transaction.
+// `platform db import <file>`: puts a file of SQL, or a SQLite file, into a database, all or nothing; sends it in pieces
+// and shows how far it is.
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { defineCommand } from 'citty';
-import { readTextSync } from '#core/text-file.ts';
-import { needResource, resourceFlags } from '../../api/resource.ts';
+import { needResource, resourceFlags, type FoundResource } from '../../api/resource.ts';
 import { ask } from '../../api/requests.ts';
 import { confirm, yesFlag } from '../../terminal/confirm.ts';
 import { CliError } from '../../terminal/failure.ts';
 import type { Shell } from '../../terminal/shell.ts';
 import { formatBytes, print } from '../../terminal/table.ts';
 
-const SQL_CHARS_MAX = 4_000_000;
+const HEADER = 'SQLite format 3\0';
+/** Attempts of one piece, or of one question. */
+const ATTEMPTS_MAX = 5;
+const PAUSE_MS = 300;
+const LOOK_MS_MIN = 50;
+const LOOK_MS_MAX = 1000;
+
+/** What is imported, wherever it is. */
+interface Source {
+  readonly bytes: number;
+  read(offset: number, length: number): Uint8Array<ArrayBuffer>;
+  close(): void;
+}
+
+/** As the API tells it. */
+interface Progress {
+  readonly state: 'unknown' | 'running' | 'done' | 'failed';
+  readonly statements: number;
+  readonly part: number;
+  readonly reason: string | null;
+  readonly leftOut: readonly string[];
+}
 
 export const command = defineCommand({
-  meta: { name: 'import', description: 'Run the statements of a file' },
+  meta: { name: 'import', description: 'Put a file of SQL, or a SQLite file, into a database' },
   args: {
-    file: { type: 'positional', required: true, description: 'A file of SQL; - is standard input' },
+    file: { type: 'positional', required: true, description: 'SQL, or a SQLite file; - is standard input' },
     database: {
       type: 'string',
       alias: 'd',
       valueHint: 'name',
       description: 'Binding or name of the database (default: the only one)',
     },
+    replace: { type: 'boolean', description: 'Take away first what the database holds' },
     ...yesFlag,
     ...resourceFlags,
   },
   async run({ args, data }) {
     const shell = data as Shell;
-    const sql =
-      args.file === '-' ? Buffer.from(await shell.input()).toString() : textOf(path.resolve(shell.cwd, args.file));
-    if (sql.startsWith('SQLite format 3'))
-      throw new CliError(`${args.file} is a database, not SQL`, {
-        advice: `Make SQL of it first: sqlite3 ${args.file} .dump`,
+    const source = args.file === '-' ? inMemory(await shell.input()) : onDisk(path.resolve(shell.cwd, args.file));
+    try {
+      const isFile = Buffer.from(source.read(0, HEADER.length)).toString('latin1') === HEADER;
+      if (isFile && args.file !== '-') refuseUnwritten(args.file, path.resolve(shell.cwd, args.file));
+      const found = await needResource(shell, args, 'db', args.database, 'platform db import');
+      const whose = `${found.binding} of ${found.project.name} (${args.branch === undefined ? 'production' : `previews of ${args.branch}`})`;
+      const replace = args.replace === true;
+      const what = replace
+        ? `takes the place of all that ${whose} holds`
+        : `will be ${isFile ? 'put into' : 'run on'} ${whose}`;
+      await confirm(shell, args.yes, `${args.file} ${what}.`);
+      const startedAt = performance.now();
+      const { statements, leftOut } = await imported(shell, found, source, replace);
+      const durationMs = Math.round(performance.now() - startedAt);
+      print(shell, args.json, { count: statements, durationMs, leftOut }, () => {
+        shell.out(
+          isFile
+            ? `${shell.paint('green', 'Imported')} ${args.file} into ${found.binding} in ${durationMs} ms`
+            : `${shell.paint('green', 'Ran')} ${statements} statements on ${found.binding} in ${durationMs} ms`,
+        );
+        if (leftOut.length > 0) shell.out(`Left out: ${leftOut.join(', ')}`);
       });
-    if (sql.length > SQL_CHARS_MAX)
-      throw new CliError(`${args.file} has more than ${formatBytes(SQL_CHARS_MAX)}: it runs as one transaction`, {
-        advice: 'Split it, and import one part after the other.',
-      });
-    const found = await needResource(shell, args, 'db', args.database, 'platform db import');
-    const whose = args.branch === undefined ? 'production' : `previews of ${args.branch}`;
-    await confirm(shell, args.yes, `${args.file} will be run on ${found.binding} of ${found.project.name} (${whose}).`);
-    // Files of `.dump` begin a transaction of their own.
-    const statements = sql
-      .replace(/^\s*(?:BEGIN(?: TRANSACTION)?|COMMIT)\s*;\s*$/gim, '')
-      .replace(/^\s*PRAGMA foreign_keys\s*=\s*\w+;\s*$/gim, '');
-    const { query } = found;
-    const answer = await ask<{ count: number; durationMs: number }>(found.api, 'POST', `${found.path}/script`, {
-      query,
-      body: { sql: statements },
-    });
-    print(shell, args.json, answer, () =>
-      shell.out(
-        `${shell.paint('green', 'Ran')} ${answer.count} statements on ${found.binding} in ${Math.round(answer.durationMs)} ms`,
-      ),
-    );
+    } finally {
+      shell.progress(null);
+      source.close();
+    }
   },
 });
 
-function textOf(file: string): string {
+/** Sends it, has it imported, and follows that to its end; whoever stops the program stops the import. */
+async function imported(shell: Shell, found: FoundResource, source: Source, replace: boolean): Promise<Progress> {
+  const { api, query, binding } = found;
+  const imports = `${found.path}/imports`;
+  const begun = await ask<{ id: string; pieceBytesMax: number; bytesMax: number }>(api, 'POST', imports, { query });
+  const at = `${imports}/${encodeURIComponent(begun.id)}`;
+  const isStopped = { value: false };
+  void shell.untilStopped().then(() => (isStopped.value = true));
+  const goOn = (): void => {
+    if (isStopped.value) throw new CliError('Stopped: nothing was changed');
+  };
   try {
-    return readTextSync(file);
+    if (source.bytes > begun.bytesMax)
+      throw new CliError(`It has ${formatBytes(source.bytes)}, more than DB_MAX_IMPORT_BYTES (${begun.bytesMax})`);
+    for (let offset = 0; offset < source.bytes;) {
+      goOn();
+      shell.progress(`Sending ${formatBytes(offset)} of ${formatBytes(source.bytes)}`);
+      const bytes = source.read(offset, Math.min(begun.pieceBytesMax, source.bytes - offset));
+      const sent = { query: { ...query, offset }, bytes, headers: { 'content-type': 'application/octet-stream' } };
+      // A piece that came half is written over by itself.
+      ({ bytes: offset } = await again(() => ask<{ bytes: number }>(api, 'PUT', at, sent)));
+    }
+    const run = { query, body: { bytes: source.bytes, ...(replace && { replace }) } };
+    let progress = await ask<Progress>(api, 'POST', `${at}/run`, run);
+    for (let pauseMs = LOOK_MS_MIN; progress.state === 'running'; pauseMs = Math.min(LOOK_MS_MAX, 2 * pauseMs)) {
+      goOn();
+      const done = Math.floor(100 * progress.part);
+      shell.progress(
+        done < 100
+          ? `Importing into ${binding}: ${done} %, ${progress.statements} statements`
+          : `Importing into ${binding}: checking keys and indexes`,
+      );
+      await sleep(pauseMs);
+      progress = await again(() => ask<Progress>(api, 'GET', at, { query }));
+    }
+    if (progress.state === 'done') return progress;
+    if (progress.state === 'unknown')
+      throw new CliError('The database service was started again meanwhile: whether the import was done is not known', {
+        advice: 'Look with `platform db insights`; it was done whole, or not at all.',
+      });
+    throw refused(progress.reason ?? 'it is not known why');
+  } catch (error) {
+    await ask(api, 'DELETE', at, { query }).catch(() => {});
+    throw error;
+  }
+}
+
+function refused(reason: string): CliError {
+  const isFull = reason.startsWith('the database is not empty');
+  const isThere = /^(?:table|index|view|trigger) .* already exists/.test(reason);
+  return new CliError(`Nothing was imported: ${reason}`, {
+    advice:
+      isFull || isThere
+        ? 'With --replace the file takes the place of what is there; `platform db export` keeps a copy of that.'
+        : null,
+  });
+}
+
+/** What the API refuses it refuses again; a connection that broke may be there again. */
+async function again<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await call();
+    } catch (error) {
+      const mayGoOn = error instanceof CliError && (error.code === null || error.code === 'unavailable');
+      if (!mayGoOn || attempt === ATTEMPTS_MAX) throw error;
+      await sleep(PAUSE_MS * 2 ** attempt);
+    }
+  }
+}
+
+function inMemory(bytes: Uint8Array): Source {
+  return {
+    bytes: bytes.byteLength,
+    read: (offset, length) => new Uint8Array(bytes.subarray(offset, offset + length)),
+    close() {},
+  };
+}
+
+function onDisk(file: string): Source {
+  try {
+    const descriptor = openSync(file, 'r');
+    const bytes = fstatSync(descriptor).size;
+    return {
+      bytes,
+      read(offset, length) {
+        const piece = new Uint8Array(length);
+        return piece.subarray(0, readSync(descriptor, piece, 0, length, offset));
+      },
+      close: () => closeSync(descriptor),
+    };
   } catch (error) {
     throw new CliError(`${file} cannot be read: ${(error as Error).message}`, { exitCode: 2 });
+  }
+}
+
+/** What a program that has the file open has written lies beside it. */
+function refuseUnwritten(name: string, file: string): void {
+  for (const part of ['-wal', '-journal']) {
+    if ((statSync(file + part, { throwIfNoEntry: false })?.size ?? 0) === 0) continue;
+    throw new CliError(`${name} is not whole: ${name}${part} has what was written last`, {
+      exitCode: 2,
+      advice: `End the program that has it open, or make a copy: sqlite3 ${name} ".backup copy.sqlite"`,
+    });
   }
 }

@@ -113,7 +113,9 @@ export class ImportTransaction {
   /** Takes a statement of a file. @throws {SqlRefusal} with its line. */
   take(statement: StatementText): void {
     try {
-      this.#take(statement);
+      const words = wordsOf(statement.sql);
+      if (isFraming(words)) return;
+      this.#take(statement, words);
     } catch (error) {
       const { code, message } = toRefusal(error);
       throw new SqlRefusal(code, message, [statement.line, statement.sql.slice(0, 200)]);
@@ -121,11 +123,9 @@ export class ImportTransaction {
     this.#statements++;
   }
 
-  #take(statement: StatementText): void {
-    const words = wordsOf(statement.sql);
+  #take(statement: StatementText, words: StatementWords): void {
     const { verb, name, on } = words;
     const key = name.toLowerCase();
-    if (framing.has(verb)) return;
     if (verb === 'ROLLBACK')
       throw new SqlRefusal(
         'SQLITE_ERROR',
@@ -133,7 +133,6 @@ export class ImportTransaction {
       );
     if (verb === 'SAVEPOINT' || verb === 'RELEASE')
       throw new SqlRefusal('SQLITE_AUTH', 'not authorized: the file is one transaction, and has no savepoints');
-    if (verb === 'PRAGMA' && settings.has(key)) return;
     if (key.startsWith(ownTablePrefix) || on.toLowerCase().startsWith(ownTablePrefix)) this.#takeOwn(statement, words);
     else if (verb === 'INSERT' && schemaTables.has(key)) this.#takeSchemaRow(statement, words);
     else if (verb === 'INSERT' && foreignStatistics.has(key)) this.leave(key);
@@ -352,6 +351,11 @@ export class ImportTransaction {
     const more = broken.length > BROKEN_SHOWN_MAX ? ', and more' : '';
     throw new SqlRefusal('SQLITE_CONSTRAINT_FOREIGNKEY', `FOREIGN KEY constraint failed: ${shown.join(', ')}${more}`);
   }
+}
+
+/** Whether a statement is about how a dump is run, and not about what it holds. */
+export function isFraming({ verb, name }: StatementWords): boolean {
+  return framing.has(verb) || (verb === 'PRAGMA' && settings.has(name.toLowerCase()));
 }
 
 /** A name for SQL. */

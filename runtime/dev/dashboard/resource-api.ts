@@ -4,6 +4,7 @@ import { mkdirSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { errorMessage, errorTable, isErrorCode, PlatformError } from '#core/errors.ts';
+import { limitsFrom } from '#core/limits.ts';
 import type { ResourceAccess } from '#resources/access.ts';
 import { callSandbox, type SandboxService } from '#resources/sandbox-calls.ts';
 import { refusalOf, refusalStatuses } from '#resources/refusals.ts';
@@ -100,6 +101,7 @@ function accessOf({ resources, sandboxes, names, served }: ResourceApiParts): Re
       return { code: refusalOf(error.code, errorTable[error.code].status), message: error.message };
     },
     refuse,
+    importLimits: limitsFrom(process.env).database,
     get transit() {
       const folder = join(resources.folder, 'transit');
       mkdirSync(folder, { recursive: true, mode: 0o700 });

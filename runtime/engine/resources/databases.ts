@@ -2,7 +2,7 @@
 // the database service (runtime/databases/sqlite/fence.ts).
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { databaseOps, type WireRefusal, type WireResult } from '#core/database-request.ts';
+import { databaseOps, SqlRefusal, type WireRefusal, type WireResult } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { DatabaseMigrations } from '#core/manifest.ts';
 import { copiesDatabases } from '#core/preview-settings.ts';
@@ -120,6 +120,17 @@ export const databaseOperations: OperationsOf<'db'> = {
       throw error;
     }
   },
+  async 'db.import'(asked) {
+    const { databases, place } = await database(asked);
+    const { replace, file } = asked.args;
+    if (typeof file !== 'string' || !isIn(asked.parts.folder, file))
+      throw invalid('file must be a path in the data folder');
+    return databases.import(place, { id: toImportId(asked), file, replace: replace === true }).catch(refused);
+  },
+  async 'db.import-state'(asked) {
+    const { databases, place } = await database(asked);
+    return databases.import(place, { id: toImportId(asked), cancel: asked.args['cancel'] === true }).catch(refused);
+  },
   async 'db.migrations'(asked) {
     const { databases, place, files } = await database(asked);
     const { applied, pending } = await databases.migrations(place, files);
@@ -159,6 +170,16 @@ export const databaseOperations: OperationsOf<'db'> = {
     return {};
   },
 };
+
+function toImportId({ args }: Asked): string {
+  return toName(args['id'], 'The id of the import', 64);
+}
+
+/** What the database service refuses is what somebody asked for. */
+function refused(error: unknown): never {
+  if (error instanceof SqlRefusal) throw invalid(`${error.message} (${error.code})`);
+  throw error;
+}
 
 /** Copies are of databases that are not copies themselves. */
 function production(asked: Asked): { databases: Databases; namespace: string; resource: string } {

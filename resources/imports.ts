@@ -1,0 +1,246 @@
+// Files that are put into a database: sent in pieces into a file of the data folder, then taken by the database service.
+// What they hold is read there alone.
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, open, readdir, rm, stat, statfs } from 'node:fs/promises';
+import path from 'node:path';
+import Type from '#core/typebox/typebox.mjs';
+import { platform } from '#packages/worker/index.ts';
+import {
+  BindingName,
+  branchQuery,
+  done,
+  Done,
+  NullableText,
+  writes,
+  type ResourceAccess,
+  type ResourceState,
+} from './access.ts';
+
+const PIECE_BYTES_MAX = 8 * 1024 * 1024;
+/** Files of a project that were begun and not imported. */
+const OPEN_MAX = 4;
+/** After which a file that gets no more pieces goes. */
+const LIFE_MS = 24 * 3_600_000;
+
+const params = Type.Object({ id: Type.String(), database: BindingName });
+const query = Type.Object(branchQuery);
+const importParams = Type.Object({
+  id: Type.String(),
+  database: BindingName,
+  import: Type.String({ pattern: '^[0-9a-f-]{36}$' }),
+});
+const Progress = Type.Object({
+  state: Type.Union(
+    ['unknown', 'running', 'done', 'failed'].map((state) => Type.Literal(state)),
+    { description: 'unknown: it was not begun, or the database service was started since' },
+  ),
+  statements: Type.Number(),
+  part: Type.Number({ description: 'From 0 to 1, about' }),
+  reason: NullableText,
+  leftOut: Type.Array(Type.String(), {
+    description: 'What was not taken over, such as messages that wait for a queue',
+  }),
+});
+
+/** Which import is meant. */
+interface Place {
+  readonly project: string;
+  readonly branch: string | undefined;
+  readonly binding: string;
+  readonly id: string;
+}
+
+export const imports = platform<unknown, ResourceState>()
+  .post(
+    '/projects/:id/databases/:database/imports',
+    {
+      ...writes,
+      summary: 'Begin to send a file of SQL, or a SQLite file, that is to be imported',
+      params,
+      query,
+      response: {
+        201: Type.Object({
+          id: Type.String(),
+          pieceBytesMax: Type.Number({ description: 'Of the body of one PUT' }),
+          bytesMax: Type.Number({ description: 'DB_MAX_IMPORT_BYTES: of the file' }),
+        }),
+      },
+    },
+    async (ctx) => {
+      const { resources } = ctx.state;
+      const place = { ...placeOf(ctx), id: randomUUID() };
+      await resources.ask('db.import-state', questionOf(place));
+      const file = fileOf(resources, place);
+      const folder = path.dirname(file);
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const mine = `${projectKey(place.project)}-`;
+      const names = await remaining(folder);
+      if (names.filter((name) => name.startsWith(mine)).length >= OPEN_MAX)
+        throw resources.refuse(
+          'conflict',
+          `${OPEN_MAX} imports of this project were begun: finish them, or wait until they are gone`,
+        );
+      await (await open(file, 'wx', 0o600)).close();
+      const { importBytesMax } = resources.importLimits;
+      return ctx.json({ id: place.id, pieceBytesMax: PIECE_BYTES_MAX, bytesMax: importBytesMax }, 201);
+    },
+  )
+  .put(
+    '/projects/:id/databases/:database/imports/:import',
+    {
+      ...writes,
+      summary: 'Send a piece of the file: the body is its bytes from `offset` on, which is how many were sent',
+      params: importParams,
+      query: Type.Object({ ...branchQuery, offset: Type.Integer({ minimum: 0 }) }),
+      response: Type.Object({ bytes: Type.Number({ description: 'That are there now' }) }),
+    },
+    async (ctx) => {
+      const { resources } = ctx.state;
+      const place = { ...placeOf(ctx), id: ctx.params.import };
+      const { state } = await resources.ask('db.import-state', questionOf(place));
+      if (state !== 'unknown') throw resources.refuse('conflict', 'The import has begun: its file is whole');
+      const { offset } = ctx.query;
+      return { bytes: await receive(ctx.req.body, fileOf(resources, place), offset, resources) };
+    },
+  )
+  .post(
+    '/projects/:id/databases/:database/imports/:import/run',
+    {
+      ...writes,
+      summary: 'Import the file that was sent, all or nothing; asked again, it says how far that is',
+      params: importParams,
+      query,
+      body: Type.Object({
+        bytes: Type.Integer({ minimum: 0, description: 'Of the whole file' }),
+        replace: Type.Optional(Type.Boolean({ description: 'What is in the database goes first' })),
+      }),
+      response: Progress,
+    },
+    async (ctx) => {
+      const { resources } = ctx.state;
+      const place = { ...placeOf(ctx), id: ctx.params.import };
+      const known = await resources.ask('db.import-state', questionOf(place));
+      if (known.state !== 'unknown') return followed(resources, place, known);
+      const file = fileOf(resources, place);
+      const found = await sizeOf(file, resources);
+      const { bytes, replace } = ctx.body;
+      if (found !== bytes)
+        throw resources.refuse('bad_request', `The file is not whole: ${found} of ${bytes} bytes are there`);
+      return followed(
+        resources,
+        place,
+        await resources.ask('db.import', questionOf(place, { file, ...(replace === true && { replace }) })),
+      );
+    },
+  )
+  .get(
+    '/projects/:id/databases/:database/imports/:import',
+    { ...writes, summary: 'How far an import is', params: importParams, query, response: Progress },
+    async (ctx) => {
+      const { resources } = ctx.state;
+      const place = { ...placeOf(ctx), id: ctx.params.import };
+      return followed(resources, place, await resources.ask('db.import-state', questionOf(place)));
+    },
+  )
+  .delete(
+    '/projects/:id/databases/:database/imports/:import',
+    {
+      ...writes,
+      summary: 'End an import, and drop what was sent: nothing was changed then',
+      params: importParams,
+      query,
+      response: Done,
+    },
+    async (ctx) => {
+      const { resources } = ctx.state;
+      const place = { ...placeOf(ctx), id: ctx.params.import };
+      await resources.ask('db.import-state', questionOf(place, { cancel: true }));
+      await rm(fileOf(resources, place), { force: true });
+      return done();
+    },
+  );
+
+function placeOf({
+  params: { id, database },
+  query: { branch },
+}: {
+  readonly params: { readonly id: string; readonly database: string };
+  readonly query: { readonly branch?: string | undefined };
+}): Omit<Place, 'id'> {
+  return { project: id, branch, binding: database };
+}
+
+function questionOf<Args extends object>({ project, branch, binding, id }: Place, args?: Args) {
+  return { project, branch, binding, args: { id, ...(args as Args) } };
+}
+
+/** The state of an import; when it is over its file goes. */
+async function followed<State extends { readonly state: string; readonly leftOut: readonly string[] }>(
+  resources: ResourceAccess,
+  place: Place,
+  state: State,
+): Promise<Omit<State, 'leftOut'> & { leftOut: string[] }> {
+  if (state.state === 'done' || state.state === 'failed') await rm(fileOf(resources, place), { force: true });
+  return { ...state, leftOut: [...state.leftOut] };
+}
+
+/** Named so that it leads to nobody else's: by all that access was granted for. */
+function fileOf({ transit }: ResourceAccess, { project, branch, binding, id }: Place): string {
+  const all = createHash('sha256').update(JSON.stringify([project, branch ?? null, binding, id]));
+  return path.join(transit, 'imports', `${projectKey(project)}-${all.digest('hex').slice(0, 40)}`);
+}
+
+function projectKey(project: string): string {
+  return createHash('sha256').update(project).digest('hex').slice(0, 16);
+}
+
+/** Names of the files that are there, but for those that nobody goes on with, which go. */
+async function remaining(folder: string): Promise<string[]> {
+  const kept: string[] = [];
+  for (const name of await readdir(folder)) {
+    const file = path.join(folder, name);
+    const found = await stat(file).catch(() => null);
+    if (found === null) continue;
+    if (Date.now() - found.mtimeMs > LIFE_MS) await rm(file, { force: true });
+    else kept.push(name);
+  }
+  return kept;
+}
+
+async function sizeOf(file: string, { refuse }: ResourceAccess): Promise<number> {
+  const found = await stat(file).catch(() => null);
+  if (found === null) throw refuse('not_found', 'There is no such import, or it is over');
+  return found.size;
+}
+
+/** Writes a piece behind those that are there; one that was sent before is written again. @returns the new size. */
+async function receive(
+  body: AsyncIterable<Uint8Array> | null,
+  file: string,
+  offset: number,
+  access: ResourceAccess,
+): Promise<number> {
+  const { refuse, importLimits } = access;
+  const { importBytesMax, diskFreeBytesMin } = importLimits;
+  const size = await sizeOf(file, access);
+  if (offset > size) throw refuse('conflict', `${size} bytes are there: the next piece begins at offset ${size}`);
+  const { bavail, bsize } = await statfs(file);
+  if (bavail * bsize < PIECE_BYTES_MAX + diskFreeBytesMin)
+    throw refuse('conflict', 'The disk of the platform is too full for this file');
+  const handle = await open(file, 'r+');
+  try {
+    await handle.truncate(offset);
+    let bytes = offset;
+    for await (const chunk of body ?? []) {
+      if (bytes + chunk.byteLength - offset > PIECE_BYTES_MAX)
+        throw refuse('payload_too_large', String(PIECE_BYTES_MAX));
+      if (bytes + chunk.byteLength > importBytesMax) throw refuse('payload_too_large', String(importBytesMax));
+      for (let at = 0; at < chunk.byteLength;)
+        at += (await handle.write(chunk, at, chunk.byteLength - at, bytes + at)).bytesWritten;
+      bytes += chunk.byteLength;
+    }
+    return bytes;
+  } finally {
+    await handle.close();
+  }
+}
