@@ -22,6 +22,8 @@ const OPEN_MAX = 4;
 /** After which a file that gets no more pieces goes. */
 const LIFE_MS = 24 * 3_600_000;
 
+const GONE = 'There is no such import, or it is over';
+
 const params = Type.Object({ id: Type.String(), database: BindingName });
 const query = Type.Object(branchQuery);
 const importParams = Type.Object({
@@ -119,13 +121,17 @@ export const imports = platform<unknown, ResourceState>()
     async (ctx) => {
       const { resources } = ctx.state;
       const place = { ...placeOf(ctx), id: ctx.params.import };
-      const known = await resources.ask('db.import-state', questionOf(place));
-      if (known.state !== 'unknown') return followed(resources, place, known);
       const file = fileOf(resources, place);
-      const found = await sizeOf(file, resources);
       const { bytes, replace } = ctx.body;
-      if (found !== bytes)
-        throw resources.refuse('bad_request', `The file is not whole: ${found} of ${bytes} bytes are there`);
+      const found = await stat(file).catch(() => null);
+      if (found === null) {
+        // It may be over, and whoever began it have missed that.
+        const known = await resources.ask('db.import-state', questionOf(place));
+        if (known.state === 'unknown') throw resources.refuse('not_found', GONE);
+        return followed(resources, place, known);
+      }
+      if (found.size !== bytes)
+        throw resources.refuse('bad_request', `The file is not whole: ${found.size} of ${bytes} bytes are there`);
       return followed(
         resources,
         place,
@@ -135,11 +141,17 @@ export const imports = platform<unknown, ResourceState>()
   )
   .get(
     '/projects/:id/databases/:database/imports/:import',
-    { ...writes, summary: 'How far an import is', params: importParams, query, response: Progress },
+    {
+      ...writes,
+      summary: 'How far an import is: at its end, or in a second',
+      params: importParams,
+      query,
+      response: Progress,
+    },
     async (ctx) => {
       const { resources } = ctx.state;
       const place = { ...placeOf(ctx), id: ctx.params.import };
-      return followed(resources, place, await resources.ask('db.import-state', questionOf(place)));
+      return followed(resources, place, await resources.ask('db.import-state', questionOf(place, { wait: true })));
     },
   )
   .delete(
@@ -209,7 +221,7 @@ async function remaining(folder: string): Promise<string[]> {
 
 async function sizeOf(file: string, { refuse }: ResourceAccess): Promise<number> {
   const found = await stat(file).catch(() => null);
-  if (found === null) throw refuse('not_found', 'There is no such import, or it is over');
+  if (found === null) throw refuse('not_found', GONE);
   return found.size;
 }
 

@@ -118,15 +118,19 @@ export interface DatabaseOperations {
   };
   /**
    * Begins to put `file`, SQL or a SQLite file in the data folder, into the database, all or nothing; with `replace` what
-   * is there goes first. `id` names the import: one that was begun is not begun again.
+   * is there goes first. `id` names the import: one that was begun is not begun again. Waits a moment for its end.
    */
   readonly 'db.import': {
     readonly takes: { readonly id: string; readonly file: string; readonly replace?: boolean | undefined };
     readonly gives: ImportProgress;
   };
-  /** How far an import is; `cancel` ends it, and nothing was changed then. */
+  /** How far an import is; `wait`: at its end, or in a moment. `cancel` ends it, and nothing was changed then. */
   readonly 'db.import-state': {
-    readonly takes: { readonly id: string; readonly cancel?: boolean | undefined };
+    readonly takes: {
+      readonly id: string;
+      readonly wait?: boolean | undefined;
+      readonly cancel?: boolean | undefined;
+    };
     readonly gives: ImportProgress;
   };
   /** Names of migrations that were applied, and of those that the deployment has beyond them. */

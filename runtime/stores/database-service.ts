@@ -64,11 +64,18 @@ export interface DatabaseOwner {
    *
    * @param what.id names the import; without `file` it is only asked how far that is.
    * @param what.replace what is there goes first.
+   * @param what.waitMs how long the answer may wait for the end.
    * @throws {SqlRefusal} when too many run, and in a managed cloud.
    */
   import(
     place: DatabasePlace,
-    what: { readonly id: string; readonly file?: string; readonly replace?: boolean; readonly cancel?: boolean },
+    what: {
+      readonly id: string;
+      readonly file?: string;
+      readonly replace?: boolean;
+      readonly cancel?: boolean;
+      readonly waitMs?: number;
+    },
   ): Promise<ImportState>;
   /** Puts a backup in the place of the database. */
   restore(place: DatabasePlace, file: string): Promise<void>;

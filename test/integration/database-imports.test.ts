@@ -5,7 +5,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ops } from '#runtime/databases/protocol/frames.ts';
 import { ask, at, query, shareDatabases } from '#test/setup/databases.ts';
 import { importInto } from '#test/setup/imports.ts';
@@ -137,10 +136,7 @@ test('a statement that never ends is ended, and others are served meanwhile', as
     /another import of the project runs: one at a time/,
   );
   assert.deepEqual((await ask(client, ops.query, ['SELECT count(*) FROM here', []], place('busy')))['r'], [[0]]);
-  while (state.state === 'running') {
-    await sleep(20);
-    state = await client.import(place('busy'), { id: 'endless' });
-  }
+  while (state.state === 'running') state = await client.import(place('busy'), { id: 'endless', waitMs: 1000 });
   assert.equal(state.reason, 'a statement took longer than DB_STATEMENT_MS (1000)');
   assert.deepEqual(await rows(TABLES, place('busy')), [['here']]);
   assert.deepEqual((await client.import(at, { id: 'never' })).state, 'unknown');

@@ -1,11 +1,9 @@
 // Imports into the databases of a service under test: files that tests write, followed to their end.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { ImportState } from '#runtime/databases/protocol/frames.ts';
 import { at, type TestDatabases } from '#test/setup/databases.ts';
 
-const LOOK_MS = 20;
 let count = 0;
 
 /** Imports a file, or text that is written into one, and waits for its end. */
@@ -18,9 +16,6 @@ export async function importInto(
   const file = what.file ?? join(directory, id);
   if (what.text !== undefined) writeFileSync(file, what.text);
   let state = await client.import(place, { id, file, replace: what.replace === true });
-  while (state.state === 'running') {
-    await sleep(LOOK_MS);
-    state = await client.import(place, { id });
-  }
+  while (state.state === 'running') state = await client.import(place, { id, waitMs: 1000 });
   return state;
 }

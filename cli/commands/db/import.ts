@@ -15,8 +15,6 @@ const HEADER = 'SQLite format 3\0';
 /** Attempts of one piece, or of one question. */
 const ATTEMPTS_MAX = 5;
 const PAUSE_MS = 300;
-const LOOK_MS_MIN = 50;
-const LOOK_MS_MAX = 1000;
 
 /** What is imported, wherever it is. */
 interface Source {
@@ -103,7 +101,7 @@ async function imported(shell: Shell, found: FoundResource, source: Source, repl
     }
     const run = { query, body: { bytes: source.bytes, ...(replace && { replace }) } };
     let progress = await ask<Progress>(api, 'POST', `${at}/run`, run);
-    for (let pauseMs = LOOK_MS_MIN; progress.state === 'running'; pauseMs = Math.min(LOOK_MS_MAX, 2 * pauseMs)) {
+    while (progress.state === 'running') {
       goOn();
       const done = Math.floor(100 * progress.part);
       shell.progress(
@@ -111,7 +109,7 @@ async function imported(shell: Shell, found: FoundResource, source: Source, repl
           ? `Importing into ${binding}: ${done} %, ${progress.statements} statements`
           : `Importing into ${binding}: checking keys and indexes`,
       );
-      await sleep(pauseMs);
+      // It answers when there is something new, or in a second.
       progress = await again(() => ask<Progress>(api, 'GET', at, { query }));
     }
     if (progress.state === 'done') return progress;

@@ -3,6 +3,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
@@ -23,8 +24,12 @@ interface Import {
   child: ChildProcess | null;
   /** Why it is ended from here; null: it is not. */
   ending: string | null;
+  /** Settles when it is over. */
+  readonly over: PromiseWithResolvers<void>;
 }
 
+/** How long somebody who waits may wait for one answer. */
+const WAIT_MS_MAX = 5000;
 /** Ends that are remembered, for whoever asks later. */
 const ENDS_KEPT = 200;
 
@@ -40,20 +45,29 @@ export class Imports {
   }
 
   /**
-   * Begins an import, ends it, or says how far it is.
+   * Begins an import, ends it, or says how far it is; with `waitMs` when it is over, or that has passed.
    *
    * @param name of the database.
    * @throws {SqlRefusal} when too many run.
    */
-  ask(name: string, { id, file, replace, cancel }: Readonly<Record<string, unknown>>): ImportState {
+  async ask(
+    name: string,
+    { id, file, replace, cancel, waitMs }: Readonly<Record<string, unknown>>,
+  ): Promise<ImportState> {
     const key = `${name} ${String(id)}`;
-    const known = this.#imports.get(key);
-    if (known !== undefined) {
-      if (cancel === true) this.#end(known, 'it was cancelled');
-      return known.state;
+    let one = this.#imports.get(key);
+    if (one === undefined) {
+      if (typeof file !== 'string') return unknown;
+      one = this.#begin(name, key, file, replace === true);
+    } else if (cancel === true) this.#end(one, 'it was cancelled');
+    if (typeof waitMs === 'number' && one.state.state === 'running') {
+      const gone = new AbortController();
+      const passed = sleep(Math.min(waitMs, WAIT_MS_MAX), undefined, { signal: gone.signal, ref: false });
+      await Promise.race([one.over.promise, passed]);
+      gone.abort();
+      passed.catch(() => {});
     }
-    if (typeof file !== 'string') return unknown;
-    return this.#begin(name, key, file, replace === true).state;
+    return one.state;
   }
 
   #begin(name: string, key: string, file: string, replace: boolean): Import {
@@ -88,7 +102,7 @@ export class Imports {
       },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'],
     });
-    const one: Import = { state: { ...unknown, state: 'running' }, child, ending: null };
+    const one: Import = { state: { ...unknown, state: 'running' }, child, ending: null, over: Promise.withResolvers() };
     this.#imports.set(key, one);
     for (const [other, { child: its }] of this.#imports) {
       if (this.#imports.size <= ENDS_KEPT) break;
@@ -99,6 +113,7 @@ export class Imports {
     const timer = setTimeout(() => this.#end(one, tooLong(limits)), limits.importMs);
     child.on('message', (message: ImporterMessage) => {
       one.state = stateAfter(one.state, message);
+      if (one.state.state !== 'running') one.over.resolve();
     });
     child.on('error', (error) => report(`an import of ${name} failed: ${error.message}`));
     child.on('close', (code, signal) => {
@@ -107,6 +122,7 @@ export class Imports {
       if (one.state.state !== 'running') return;
       const reason = one.ending ?? whyEnded(note, limits) ?? `its process ended (${signal ?? `exit code ${code}`})`;
       one.state = { ...one.state, state: 'failed', reason };
+      one.over.resolve();
       report(`an import of ${name} ended: ${reason}`);
     });
     return one;

@@ -16,6 +16,8 @@ const ROWS_MAX = 1000;
 const TABLES_MAX = 1000;
 /** Of a value in a page of rows. */
 const CELL_CHARS_MAX = 1000;
+/** How long an answer waits for the end of an import. */
+const IMPORT_WAIT_MS = 1000;
 const TABLES = `SELECT name, type, sql FROM sqlite_master WHERE type IN ('table', 'view')
   AND name NOT LIKE 'sqlite@_%' ESCAPE '@' AND name NOT LIKE 'platform@_internal@_%' ESCAPE '@'`;
 
@@ -125,11 +127,14 @@ export const databaseOperations: OperationsOf<'db'> = {
     const { replace, file } = asked.args;
     if (typeof file !== 'string' || !isIn(asked.parts.folder, file))
       throw invalid('file must be a path in the data folder');
-    return databases.import(place, { id: toImportId(asked), file, replace: replace === true }).catch(refused);
+    const what = { id: toImportId(asked), file, replace: replace === true, waitMs: IMPORT_WAIT_MS };
+    return databases.import(place, what).catch(refused);
   },
   async 'db.import-state'(asked) {
     const { databases, place } = await database(asked);
-    return databases.import(place, { id: toImportId(asked), cancel: asked.args['cancel'] === true }).catch(refused);
+    const { wait, cancel } = asked.args;
+    const what = { id: toImportId(asked), cancel: cancel === true, ...(wait === true && { waitMs: IMPORT_WAIT_MS }) };
+    return databases.import(place, what).catch(refused);
   },
   async 'db.migrations'(asked) {
     const { databases, place, files } = await database(asked);

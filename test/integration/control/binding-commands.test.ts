@@ -1,7 +1,7 @@
 // What commands read and write of a deployment's bindings over the API: databases, state, files, queues, with real
 // stores.
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -57,37 +57,6 @@ test('a database is listed, asked, imported into, counted and copied', async () 
     [unknown.code, unknown.errors[0]],
     [2, 'error shop has no database "BD". Did you mean DB?\nIt has DB.'],
   );
-});
-
-test('an export is imported again, and a file takes the place of a database only when that is said', async () => {
-  await ok('db', 'export', 'whole.sqlite');
-  const refused = await call(['db', 'import', 'whole.sqlite', '--yes']);
-  assert.deepEqual(
-    [refused.code, refused.errors[0]],
-    [
-      1,
-      'error Nothing was imported: the database is not empty: a SQLite file takes the place of all that is there (SQLITE_MISUSE)\nWith --replace the file takes the place of what is there; `platform db export` keeps a copy of that.',
-    ],
-  );
-  await ok('db', 'query', 'DELETE FROM notes');
-  assert.match(
-    (await ok('db', 'import', 'whole.sqlite', '--replace', '--yes'))[0]!,
-    /^Imported whole\.sqlite into DB in \d+ ms$/,
-  );
-  assert.deepEqual(await ok('db', 'query', 'SELECT text FROM notes ORDER BY id'), ['bread', 'milk', 'salt', 'tea']);
-  assert.deepEqual(await ok('db', 'migrate'), ['DB has no pending migrations']);
-  const rows = Array.from({ length: 2500 }, (_, n) => `INSERT INTO notes (text) VALUES ('${'x'.repeat(5000)} ${n}');`);
-  file('large.sql', `PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\n${rows.join('\n')}\nCOMMIT;\n`);
-  assert.match((await ok('db', 'import', 'large.sql', '--yes'))[0]!, /^Ran 2500 statements on DB in \d+ ms$/);
-  file('wrong.sql', "INSERT INTO notes (text) VALUES ('lost');\nINSERT INTO nobody VALUES (1);\n");
-  assert.equal(
-    (await call(['db', 'import', 'wrong.sql', '--yes'])).errors[0],
-    'error Nothing was imported: no such table: nobody at offset 12 (SQLITE_ERROR, line 2: INSERT INTO nobody VALUES (1))',
-  );
-  assert.deepEqual(await ok('db', 'query', "SELECT count(*), count(*) FILTER (WHERE text = 'lost') FROM notes"), [
-    '2504\t0',
-  ]);
-  assert.deepEqual(readdirSync(path.join(user.all.platform.folder, 'exports', 'imports')), []);
 });
 
 test('state is written, read by the worker, listed and deleted', async () => {
