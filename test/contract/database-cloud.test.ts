@@ -1,8 +1,13 @@
 // The store of databases over a libSQL cloud, and what is the cloud's alone.
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { type DatabaseLimits, defaultLimits } from '#core/limits.ts';
 import { databaseOps as ops } from '#core/database-request.ts';
+import { startCloudService } from '#runtime/databases/service/cloud-service.ts';
+import { createDatabaseClient } from '#runtime/stores/database-service.ts';
 import { createDatabaseCloud, type DatabaseCloud } from '#runtime/stores/database-cloud.ts';
 import { cloudName, databaseCloudSettings } from '#runtime/stores/database-cloud-api.ts';
 import { cloudEnvironment, startDatabaseCloud, type TestDatabaseCloud } from '#test/setup/database-cloud.ts';
@@ -160,4 +165,39 @@ test('what the database service refuses is refused here too', async (t) => {
     assert.match(String(await query(store, sql)), /^SQLITE_AUTH,not authorized: /, sql);
   }
   assert.deepEqual(cloud.calls, []);
+});
+
+test('a dump is imported by one transaction, what is larger than one request is refused by its bound', async (t) => {
+  const { store } = await open(t);
+  const service = await startCloudService({ databases: store, limits: defaultLimits.database, report: assert.fail });
+  const client = createDatabaseClient({ socketPath: service.socketPath });
+  const folder = mkdtempSync(join(tmpdir(), 'platform-test-'));
+  t.after(async () => {
+    client.close();
+    await service.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const file = join(folder, 'dump.sql');
+  writeFileSync(
+    file,
+    `PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\nCREATE TABLE child (id INTEGER PRIMARY KEY, p INTEGER REFERENCES parent(id));
+INSERT INTO child VALUES(1,1);\nCREATE TABLE parent (id INTEGER PRIMARY KEY);\nINSERT INTO parent VALUES(1);\nCOMMIT;\n`,
+  );
+  assert.deepEqual(await client.import(at, { id: 'one', file }), {
+    state: 'done',
+    statements: 4,
+    part: 1,
+    reason: null,
+    leftOut: [],
+  });
+  assert.deepEqual(await query(store, 'SELECT c.id FROM child c JOIN parent p ON p.id = c.p'), [[1]]);
+  writeFileSync(file, 'CREATE TABLE lost (a);\nINSERT INTO nowhere VALUES (1);\n');
+  await assert.rejects(client.import(at, { id: 'two', file }), /no such table: nowhere/);
+  assert.deepEqual(await query(store, `SELECT name FROM sqlite_schema WHERE name = 'lost'`), []);
+  writeFileSync(file, `-- ${'x'.repeat(1_100_000)}\n`);
+  await assert.rejects(
+    client.import(at, { id: 'three', file }),
+    /files of up to DB_MAX_EXEC_BYTES \(1048576\) are imported/,
+  );
+  assert.equal((await client.import(at, { id: 'three' })).state, 'unknown');
 });

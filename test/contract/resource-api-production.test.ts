@@ -30,6 +30,8 @@ test('a change needs the permission to write, and leaves a row that has names an
   for (const [method, path, body] of [
     ['POST', '/databases/DB/query', { sql: 'SELECT 1' }],
     ['POST', '/databases/DB/copies', undefined],
+    ['POST', '/databases/DB/imports', undefined],
+    ['PUT', '/databases/DB/imports/00000000-0000-4000-8000-000000000000?offset=0', Buffer.from('SELECT 1')],
     ['POST', '/queues/JOBS/redrive', undefined],
     ['DELETE', '/state/KV/entry?key=x', undefined],
     ['POST', '/users', { email: 'a@example.org' }],

@@ -177,6 +177,42 @@ export function keepsToResourceApi(
     assert.equal((await ask('POST', '/databases/DB/copies/no-such/restore')).status, 404);
   });
 
+  test('a file is sent in pieces, whole before it is imported, and gone when that is over', async () => {
+    const begun = await ask('POST', '/databases/DB/imports');
+    assert.deepEqual([begun.status, begun.body.pieceBytesMax, begun.body.bytesMax], [201, 8_388_608, 20_000_000_000]);
+    const at = `/databases/DB/imports/${begun.body.id}`;
+    const [first, rest] = [Buffer.from('CREATE TABLE sent (a);\nINSERT INTO'), Buffer.from(' sent VALUES (7);\n')];
+    assert.deepEqual((await ask('PUT', `${at}?offset=0`, first)).body, { bytes: first.length });
+    const early = await ask('PUT', `${at}?offset=${first.length + 1}`, rest);
+    assert.deepEqual([early.status, early.body.message.includes(`begins at offset ${first.length}`)], [409, true]);
+    const bytes = first.length + rest.length;
+    const half = await ask('POST', `${at}/run`, { bytes });
+    assert.deepEqual(
+      [half.status, half.body.message.includes(`${first.length} of ${bytes} bytes are there`)],
+      [400, true],
+    );
+    // A piece whose answer was lost is sent again.
+    for (let time = 0; time < 2; time++)
+      assert.deepEqual((await ask('PUT', `${at}?offset=${first.length}`, rest)).body, { bytes });
+    let state = (await ask('POST', `${at}/run`, { bytes })).body;
+    while (state.state === 'running') state = await get(at);
+    assert.deepEqual(state, { state: 'done', statements: 2, part: 1, reason: null, leftOut: [] });
+    assert.deepEqual((await ask('POST', `${at}/run`, { bytes })).body, state, 'asked again it is not done again');
+    assert.equal((await ask('PUT', `${at}?offset=${bytes}`, rest)).status, 409);
+    assert.deepEqual((await get('/databases/DB/rows?table=sent')).rows, [[7]]);
+    assert.equal(
+      (await ask('POST', `/databases/DB/imports/${'0'.repeat(8)}-0000-4000-8000-${'0'.repeat(12)}/run`, { bytes: 0 }))
+        .status,
+      404,
+    );
+    assert.equal((await ask('POST', '/databases/DB/imports/..%2f..%2fsecrets/run', { bytes: 0 })).status, 400);
+    const open = [];
+    for (let count = 0; count < 4; count++) open.push((await ask('POST', '/databases/DB/imports')).body.id);
+    assert.equal((await ask('POST', '/databases/DB/imports')).status, 409);
+    for (const id of open) assert.equal((await ask('DELETE', `/databases/DB/imports/${id}`)).status, 204);
+    await ask('POST', '/databases/DB/query', { sql: 'DROP TABLE sent' });
+  });
+
   test('an entry of state is written over the version that was read, and over no other', async () => {
     const at = `/state/KV/entry?key=${encodeURIComponent('a/../b <i>')}`;
     assert.equal((await ask('PUT', at, { value: 'one', metadata: { by: 'me' }, version: null })).status, 204);

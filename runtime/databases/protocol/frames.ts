@@ -87,6 +87,9 @@ export interface ImportState {
   readonly leftOut: readonly string[];
 }
 
+/** Of an import that nobody knows. */
+export const unknownImport: ImportState = { state: 'unknown', statements: 0, part: 0, reason: null, leftOut: [] };
+
 const REQUEST_HEADER = 18;
 const ANSWER_HEADER = 13;
 

@@ -8,7 +8,8 @@ import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { isErrorCode } from '#core/errors.ts';
 import { isDatabaseName } from '../protocol/database-name.ts';
-import { answerFrame, FrameReader, kinds, ops, readRequest, type Verdict } from '../protocol/frames.ts';
+import { importByRequests } from '../import/import-by-requests.ts';
+import { answerFrame, FrameReader, kinds, ops, readRequest, unknownImport, type Verdict } from '../protocol/frames.ts';
 
 interface Place {
   readonly namespace: string;
@@ -67,6 +68,14 @@ export async function startCloudService({
     const [namespace, resource] = name.split('/') as [string, string];
     const place = { namespace, resource };
     if (op < ops.migrate) return databases.run(place, op, transaction, payload);
+    if (op === ops.import) {
+      const { file, replace } = JSON.parse(payload) as { file?: unknown; replace?: unknown };
+      // It is over when it is answered: nothing is remembered of it.
+      if (typeof file !== 'string') return JSON.stringify(unknownImport);
+      const run = (which: number, within: number, given: string): Promise<string | Uint8Array> =>
+        databases.run(place, which, within, given);
+      return JSON.stringify(await importByRequests(run, file, replace === true, limits));
+    }
     const args = JSON.parse(payload) as unknown[];
     switch (op) {
       case ops.migrate:

@@ -8,7 +8,7 @@ import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
 import type { ImporterMessage, ImporterOptions } from '../import/importer.ts';
-import type { ImportState } from '../protocol/frames.ts';
+import { unknownImport, type ImportState } from '../protocol/frames.ts';
 import { NOTE_FD, type ShardNote } from '../shard/running.ts';
 
 interface ImportsParts {
@@ -33,8 +33,6 @@ const WAIT_MS_MAX = 5000;
 /** Ends that are remembered, for whoever asks later. */
 const ENDS_KEPT = 200;
 
-const unknown: ImportState = { state: 'unknown', statements: 0, part: 0, reason: null, leftOut: [] };
-
 export class Imports {
   readonly #parts: ImportsParts;
   /** By database and id, the latest last. */
@@ -57,7 +55,7 @@ export class Imports {
     const key = `${name} ${String(id)}`;
     let one = this.#imports.get(key);
     if (one === undefined) {
-      if (typeof file !== 'string') return unknown;
+      if (typeof file !== 'string') return unknownImport;
       one = this.#begin(name, key, file, replace === true);
     } else if (cancel === true) this.#end(one, 'it was cancelled');
     if (typeof waitMs === 'number' && one.state.state === 'running') {
@@ -102,7 +100,12 @@ export class Imports {
       },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'],
     });
-    const one: Import = { state: { ...unknown, state: 'running' }, child, ending: null, over: Promise.withResolvers() };
+    const one: Import = {
+      state: { ...unknownImport, state: 'running' },
+      child,
+      ending: null,
+      over: Promise.withResolvers(),
+    };
     this.#imports.set(key, one);
     for (const [other, { child: its }] of this.#imports) {
       if (this.#imports.size <= ENDS_KEPT) break;
