@@ -20,7 +20,7 @@ const PIECE_BYTES_MAX = 8 * 1024 * 1024;
 /** Files of a project that were begun and not imported. */
 const OPEN_MAX = 4;
 /** After which a file that gets no more pieces goes. */
-const LIFE_MS = 24 * 3_600_000;
+const LIFE_MS = 2 * 3_600_000;
 
 const GONE = 'There is no such import, or it is over';
 
@@ -102,7 +102,8 @@ export const imports = platform<unknown, ResourceState>()
       const { state } = await resources.ask('db.import-state', questionOf(place));
       if (state !== 'unknown') throw resources.refuse('conflict', 'The import has begun: its file is whole');
       const { offset } = ctx.query;
-      return { bytes: await receive(ctx.req.body, fileOf(resources, place), offset, resources) };
+      const file = fileOf(resources, place);
+      return { bytes: await receive(ctx.req.body, file, offset, resources) };
     },
   )
   .post(
@@ -225,6 +226,17 @@ async function sizeOf(file: string, { refuse }: ResourceAccess): Promise<number>
   return found.size;
 }
 
+/** Bytes of the other files of its project. */
+async function sizeOfOthers(file: string): Promise<number> {
+  const [folder, own] = [path.dirname(file), path.basename(file)];
+  const mine = own.slice(0, own.indexOf('-') + 1);
+  const names = (await readdir(folder)).filter((name) => name.startsWith(mine) && name !== own);
+  const sizes = await Promise.all(
+    names.map(async (name) => (await stat(path.join(folder, name)).catch(() => null))?.size ?? 0),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
 /** Writes a piece behind those that are there; one that was sent before is written again. @returns the new size. */
 async function receive(
   body: AsyncIterable<Uint8Array> | null,
@@ -236,6 +248,8 @@ async function receive(
   const { importBytesMax, diskFreeBytesMin } = importLimits;
   const size = await sizeOf(file, access);
   if (offset > size) throw refuse('conflict', `${size} bytes are there: the next piece begins at offset ${size}`);
+  // All files of a project together are no larger than one may be.
+  const bytesMax = importBytesMax - (await sizeOfOthers(file));
   const { bavail, bsize } = await statfs(file);
   if (bavail * bsize < PIECE_BYTES_MAX + diskFreeBytesMin)
     throw refuse('conflict', 'The disk of the platform is too full for this file');
@@ -246,7 +260,7 @@ async function receive(
     for await (const chunk of body ?? []) {
       if (bytes + chunk.byteLength - offset > PIECE_BYTES_MAX)
         throw refuse('payload_too_large', String(PIECE_BYTES_MAX));
-      if (bytes + chunk.byteLength > importBytesMax) throw refuse('payload_too_large', String(importBytesMax));
+      if (bytes + chunk.byteLength > bytesMax) throw refuse('payload_too_large', String(importBytesMax));
       for (let at = 0; at < chunk.byteLength;)
         at += (await handle.write(chunk, at, chunk.byteLength - at, bytes + at)).bytesWritten;
       bytes += chunk.byteLength;

@@ -1,12 +1,13 @@
 // What is put into a database as a file: dumps as D1, the sqlite3 program and Python write them, and SQLite files; all
 // or nothing, whatever is in them.
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { ops } from '#runtime/databases/protocol/frames.ts';
 import { ask, at, query, shareDatabases } from '#test/setup/databases.ts';
+import { until } from '#test/setup/until.ts';
 import { importInto } from '#test/setup/imports.ts';
 
 const shared = shareDatabases({ statementMs: 1000 });
@@ -127,7 +128,7 @@ test('a statement that never ends is ended, and others are served meanwhile', as
   const file = join(directory, 'endless.sql');
   writeFileSync(
     file,
-    'CREATE TABLE t (a);\nINSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n;\n',
+    'CREATE TABLE t (a);\nWITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 90) INSERT INTO t SELECT randomblob(999999) FROM n;\nINSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n;\n',
   );
   let state = await client.import(place('busy'), { id: 'endless', file });
   assert.equal(state.state, 'running');
@@ -139,5 +140,8 @@ test('a statement that never ends is ended, and others are served meanwhile', as
   while (state.state === 'running') state = await client.import(place('busy'), { id: 'endless', waitMs: 1000 });
   assert.equal(state.reason, 'a statement took longer than DB_STATEMENT_MS (1000)');
   assert.deepEqual(await rows(TABLES, place('busy')), [['here']]);
+  // Nothing of what it wrote stays on the disk.
+  const log = join(directory, 'shop', 'busy.sqlite-wal');
+  await until(async () => (statSync(log, { throwIfNoEntry: false })?.size ?? 0) < 1_000_000);
   assert.deepEqual((await client.import(at, { id: 'never' })).state, 'unknown');
 });

@@ -114,9 +114,12 @@ async function imported(shell: Shell, found: FoundResource, source: Source, repl
     }
     if (progress.state === 'done') return progress;
     if (progress.state === 'unknown')
-      throw new CliError('The database service was started again meanwhile: whether the import was done is not known', {
-        advice: 'Look with `platform db insights`; it was done whole, or not at all.',
-      });
+      throw new CliError(
+        'The database service ended or was started again meanwhile: whether the import was done is not known',
+        {
+          advice: 'Look with `platform db insights`; it was done whole, or not at all.',
+        },
+      );
     throw refused(progress.reason ?? 'it is not known why');
   } catch (error) {
     await ask(api, 'DELETE', at, { query }).catch(() => {});

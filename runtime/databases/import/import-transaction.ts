@@ -294,24 +294,24 @@ export class ImportTransaction {
     this.#statements++;
   }
 
-  /**
-   * Checks all that only the whole can be checked for, and commits.
-   *
-   * @throws {SqlRefusal} then nothing was changed.
-   */
-  commit(): Imported {
+  /** Checks all that only the whole can be checked for. @throws {SqlRefusal} */
+  check(): void {
     if (this.#virtual.some(({ isCopied }) => isCopied)) {
       // Read again from its tables, not from what the module remembers of the empty one.
       this.#connection.ownScript('PRAGMA writable_schema=RESET');
-      for (const virtual of this.#virtual) if (virtual.isCopied) this.#watch(true, () => this.#check(virtual));
+      for (const virtual of this.#virtual) if (virtual.isCopied) this.#watch(true, () => this.#checkVirtual(virtual));
     }
     this.#watch(true, () => this.#checkKeys());
+  }
+
+  /** Commits what was checked. @throws {SqlRefusal} then nothing was changed. */
+  commit(): Imported {
     this.#watch(true, () => this.#connection.own('COMMIT'));
     return { statements: this.#statements, leftOut: [...this.#leftOut] };
   }
 
   /** What came as bytes must be what the module itself would write: whoever reads it later takes it as sound. */
-  #check({ name, module }: VirtualTable): void {
+  #checkVirtual({ name, module }: VirtualTable): void {
     const table = quoted(name);
     if (module !== 'fts5') {
       const found = this.#connection.own('SELECT rtreecheck(?, ?)', 'main', name)[0]?.[0];

@@ -19,8 +19,8 @@ import { attach, explained, isSqliteFile, takeFile } from './sqlite-file.ts';
 export interface ImporterOptions {
   /** Of the database. */
   readonly path: string;
-  /** What is imported. */
-  readonly file: string;
+  /** What is imported; null: nothing, it only takes away what an import that was ended has left in the log. */
+  readonly file: string | null;
   /** What is there goes first. */
   readonly replace: boolean;
   readonly limits: DatabaseLimits;
@@ -30,6 +30,8 @@ export interface ImporterOptions {
 /** What it tells its parent. */
 export type ImporterMessage =
   | { readonly type: 'progress'; readonly statements: number; readonly done: number; readonly total: number }
+  /** From here on it must not be ended: nobody could say what became of it. */
+  | { readonly type: 'committing' }
   | ({ readonly type: 'done' } & Imported)
   | {
       readonly type: 'failed';
@@ -72,44 +74,65 @@ const watch: Watch = (isLong, run) => {
   }
 };
 
-async function take(): Promise<Imported> {
-  const space = new FreeSpace(path.dirname(path.dirname(options.path)), limits.diskFreeBytesMin, statfsSync);
+async function run(): Promise<void> {
   mkdirSync(path.dirname(options.path), { recursive: true, mode: 0o700 });
   if (isDamaged(options.path))
     throw new SqlRefusal('SQLITE_CORRUPT', 'the database is damaged, and waits for a backup to be restored');
   const connection = new Connection({ ...options, isBulk: true });
   try {
-    const isFile = isSqliteFile(headOf(options.file));
-    if (isFile) attach(connection, options.file);
-    const before = inodeOf(options.path);
-    const transaction = new ImportTransaction(connection, watch);
-    if (options.replace) transaction.empty();
-    else if (isFile && !transaction.isEmpty)
-      throw new SqlRefusal(
-        'SQLITE_MISUSE',
-        'the database is not empty: a SQLite file takes the place of all that is there',
-      );
-    let toldAt = 0;
-    const progress = async (done: number, total: number): Promise<void> => {
-      connection.grows = !space.isLow;
-      if (performance.now() - toldAt < TELL_MS) return;
-      toldAt = performance.now();
-      await tell({ type: 'progress', statements: transaction.statements, done, total });
-    };
-    if (isFile)
-      await takeFile(connection, transaction, progress).catch((error: unknown) => Promise.reject(explained(error)));
-    else await takeText(transaction, progress);
-    const imported = transaction.commit();
-    if (inodeOf(options.path) !== before)
-      throw new SqlRefusal('SQLITE_ABORT', 'the database was replaced or removed while the import ran: import again');
-    return imported;
+    if (options.file !== null) await tell({ type: 'done', ...(await take(connection, options.file)) });
   } finally {
+    if (connection.inTransaction) connection.own('ROLLBACK');
+    settle(connection);
     connection.close();
   }
 }
 
+/** What was written goes from the log into the file, and the log is small again, unless somebody reads for too long. */
+function settle(connection: Connection): void {
+  try {
+    connection.own('PRAGMA wal_checkpoint(TRUNCATE)');
+  } catch (error) {
+    process.stderr.write(`databases: the log of an import stays as it is: ${(error as Error).message}\n`);
+  }
+}
+
+async function take(connection: Connection, file: string): Promise<Imported> {
+  const space = new FreeSpace(path.dirname(path.dirname(options.path)), limits.diskFreeBytesMin, statfsSync);
+  const isFile = isSqliteFile(headOf(file));
+  if (isFile) attach(connection, file);
+  const before = inodeOf(options.path);
+  const transaction = new ImportTransaction(connection, watch);
+  if (options.replace) transaction.empty();
+  else if (isFile && !transaction.isEmpty)
+    throw new SqlRefusal(
+      'SQLITE_MISUSE',
+      'the database is not empty: a SQLite file takes the place of all that is there',
+    );
+  let toldAt = 0;
+  const progress = async (done: number, total: number): Promise<void> => {
+    connection.grows = !space.isLow;
+    if (performance.now() - toldAt < TELL_MS) return;
+    toldAt = performance.now();
+    await tell({ type: 'progress', statements: transaction.statements, done, total });
+  };
+  try {
+    if (isFile) await takeFile(connection, transaction, progress);
+    else await takeText(transaction, file, progress);
+  } catch (error) {
+    throw isFile ? explained(error) : error;
+  }
+  transaction.check();
+  await tell({ type: 'committing' });
+  const imported = transaction.commit();
+  if (inodeOf(options.path) !== before)
+    throw new SqlRefusal('SQLITE_ABORT', 'the database was replaced or removed while the import ran: import again');
+  return imported;
+}
+
 async function takeText(
   transaction: ImportTransaction,
+  file: string,
   progress: (done: number, total: number) => Promise<void>,
 ): Promise<void> {
   const reader = new StatementReader(bulkStatementBytesMax(limits));
@@ -118,7 +141,7 @@ async function takeText(
     throw new SqlRefusal(code, message, place ?? [reader.line, '']);
   };
   try {
-    for await (const { text, bytes, total } of textOf(options.file)) {
+    for await (const { text, bytes, total } of textOf(file)) {
       for (const statement of reader.push(text)) transaction.take(statement);
       await progress(bytes, total);
     }
@@ -144,8 +167,7 @@ function inodeOf(file: string): number | null {
 
 setPriority(NICE);
 try {
-  const imported = await take();
-  await tell({ type: 'done', ...imported });
+  await run();
 } catch (error) {
   await tell(failureOf(error));
 }

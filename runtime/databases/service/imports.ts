@@ -1,11 +1,13 @@
 // The imports of a database service: each a process of its own, at low priority, which nothing a tenant sends can take
 // others down with. Called by service.ts. Runs no SQL and reads no file.
 import { fork, type ChildProcess } from 'node:child_process';
+import { statfsSync } from 'node:fs';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
+import { FreeSpace } from '#core/process/free-space.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
 import type { ImporterMessage, ImporterOptions } from '../import/importer.ts';
 import { unknownImport, type ImportState } from '../protocol/frames.ts';
@@ -24,10 +26,13 @@ interface Import {
   child: ChildProcess | null;
   /** Why it is ended from here; null: it is not. */
   ending: string | null;
+  isCommitting: boolean;
   /** Settles when it is over. */
   readonly over: PromiseWithResolvers<void>;
 }
 
+/** Pause between looks at the disk. */
+const LOOK_MS = 250;
 /** How long somebody who waits may wait for one answer. */
 const WAIT_MS_MAX = 5000;
 /** Ends that are remembered, for whoever asks later. */
@@ -37,9 +42,14 @@ export class Imports {
   readonly #parts: ImportsParts;
   /** By database and id, the latest last. */
   readonly #imports = new Map<string, Import>();
+  /** Processes that take away what ended ones have left. */
+  readonly #settling = new Set<ChildProcess>();
+  readonly #space: FreeSpace;
+  #closed = false;
 
   constructor(parts: ImportsParts) {
     this.#parts = parts;
+    this.#space = new FreeSpace(parts.directory, parts.limits.diskFreeBytesMin, statfsSync);
   }
 
   /**
@@ -86,24 +96,12 @@ export class Imports {
       limits,
       synchronous,
     };
-    const script = path.join(import.meta.dirname, `../import/importer${path.extname(import.meta.filename)}`);
-    const [program, ...before] = nodeCommand();
-    const child = fork(script, [JSON.stringify(options)], {
-      execPath: program,
-      execArgv: [...before, '--disable-warning=ExperimentalWarning'],
-      // Sorts lie on the disk of the databases: that of the system may be small, or memory.
-      env: {
-        PATH: process.env['PATH'] ?? '',
-        TZ: process.env['TZ'] ?? '',
-        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
-        SQLITE_TMPDIR: directory,
-      },
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'],
-    });
+    const child = this.#fork(options);
     const one: Import = {
       state: { ...unknownImport, state: 'running' },
       child,
       ending: null,
+      isCommitting: false,
       over: Promise.withResolvers(),
     };
     this.#imports.set(key, one);
@@ -114,15 +112,39 @@ export class Imports {
     let note = '';
     (child.stdio[NOTE_FD] as Readable).setEncoding('utf8').on('data', (text: string) => (note += text));
     const timer = setTimeout(() => this.#end(one, tooLong(limits)), limits.importMs);
+    // What a statement sorts lies on the disk, where nothing else bounds it.
+    const looking = setInterval(() => {
+      if (this.#space.isLow)
+        this.#end(one, `the disk has less than DB_DISK_FREE_BYTES_MIN (${limits.diskFreeBytesMin})`);
+    }, LOOK_MS);
     child.on('message', (message: ImporterMessage) => {
+      if (message.type === 'committing') {
+        one.isCommitting = true;
+        return;
+      }
       one.state = stateAfter(one.state, message);
       if (one.state.state !== 'running') one.over.resolve();
     });
-    child.on('error', (error) => report(`an import of ${name} failed: ${error.message}`));
+    child.on('error', (error) => {
+      report(`an import of ${name} failed: ${error.message}`);
+      // It never started.
+      if (child.pid !== undefined) return;
+      one.child = null;
+      one.state = { ...one.state, state: 'failed', reason: 'its process could not be started' };
+      one.over.resolve();
+    });
     child.on('close', (code, signal) => {
       clearTimeout(timer);
+      clearInterval(looking);
       one.child = null;
       if (one.state.state !== 'running') return;
+      if (!this.#closed) this.#settle(options);
+      if (one.isCommitting) {
+        one.state = unknownImport;
+        one.over.resolve();
+        report(`an import of ${name} ended while it was committed (${signal ?? `exit code ${code}`})`);
+        return;
+      }
       const reason = one.ending ?? whyEnded(note, limits) ?? `its process ended (${signal ?? `exit code ${code}`})`;
       one.state = { ...one.state, state: 'failed', reason };
       one.over.resolve();
@@ -131,26 +153,53 @@ export class Imports {
     return one;
   }
 
+  #fork(options: ImporterOptions): ChildProcess {
+    const script = path.join(import.meta.dirname, `../import/importer${path.extname(import.meta.filename)}`);
+    const [program, ...before] = nodeCommand();
+    return fork(script, [JSON.stringify(options)], {
+      execPath: program,
+      execArgv: [...before, '--disable-warning=ExperimentalWarning'],
+      // Sorts lie on the disk of the databases: that of the system may be small, or memory.
+      env: {
+        PATH: process.env['PATH'] ?? '',
+        TZ: process.env['TZ'] ?? '',
+        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+        SQLITE_TMPDIR: this.#parts.directory,
+      },
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'],
+    });
+  }
+
+  /** The log of an import that was ended is as long as what it wrote, until somebody cuts it. */
+  #settle(options: ImporterOptions): void {
+    const child = this.#fork({ ...options, file: null });
+    this.#settling.add(child);
+    child.on('error', (error) => this.#parts.report(`the log of an import was not cut: ${error.message}`));
+    child.on('close', () => this.#settling.delete(child));
+  }
+
   #end(one: Import, why: string): void {
-    if (one.child === null) return;
+    if (one.child === null || one.isCommitting) return;
     one.ending ??= why;
     one.child.kill('SIGKILL');
   }
 
   /** Ends all that run: nothing of them is left. */
   async close(): Promise<void> {
-    const ended = [...this.#imports.values()].flatMap((one) => {
-      if (one.child === null) return [];
-      const { promise, resolve } = Promise.withResolvers<void>();
-      one.child.once('close', () => resolve());
-      this.#end(one, 'the database service was stopped');
-      return [promise];
-    });
-    await Promise.all(ended);
+    this.#closed = true;
+    const running = [...this.#imports.values()].filter(({ child }) => child !== null);
+    const children = [...running.flatMap(({ child }) => child ?? []), ...this.#settling];
+    for (const one of running) {
+      if (one.state.state === 'running') this.#end(one, 'the database service was stopped');
+      // What is left of it is to cut the log, which the next one does as well.
+      else one.child?.kill('SIGKILL');
+    }
+    for (const child of this.#settling) child.kill('SIGKILL');
+    await Promise.all(children.map((child) => new Promise((resolve) => child.once('close', resolve))));
   }
 }
 
-function stateAfter(before: ImportState, message: ImporterMessage): ImportState {
+function stateAfter(before: ImportState, message: Exclude<ImporterMessage, { type: 'committing' }>): ImportState {
   if (message.type === 'progress') {
     const { statements, done, total } = message;
     return { ...before, statements, part: total > 0 ? Math.min(1, done / total) : 0 };

@@ -34,7 +34,8 @@ interface ConnectionOptions {
   readonly synchronous: 'normal' | 'full';
   /**
    * For one transaction of any size, in a process of its own: statements as long as the longest value written as hex,
-   * sorting on the disk, foreign keys unchecked until `PRAGMA foreign_key_check`, and one file attached beside.
+   * sorting on the disk, foreign keys unchecked until `PRAGMA foreign_key_check`, one file attached beside, and a log that grows until it is
+   * told otherwise.
    */
   readonly isBulk?: boolean;
 }
@@ -91,7 +92,7 @@ export class Connection {
       // Temporary b-trees stay in memory, which the watchdog bounds: no file beside the database's own. An index of
       // millions of rows is sorted in files that have no name.
       const memory = isBulk
-        ? 'PRAGMA temp_store=FILE; PRAGMA cache_size=-65536; '
+        ? 'PRAGMA temp_store=FILE; PRAGMA cache_size=-65536; PRAGMA wal_autocheckpoint=0; '
         : 'PRAGMA temp_store=MEMORY; PRAGMA cache_size=-2000; ';
       this.#db.exec(
         `PRAGMA journal_mode=WAL; PRAGMA synchronous=${synchronous}; ${memory}` +

@@ -18,6 +18,7 @@ import { findOutbox, outboxTable } from '#core/database-outbox.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { Connection } from './connection.ts';
+import { isBusy } from './sqlite-errors.ts';
 
 /** Pages copied at a time, between which others may write. */
 const PAGES_A_STEP = 2048;
@@ -162,7 +163,13 @@ function cloneTo(connection: Connection, file: string, target: string): boolean 
   rmSync(target, { force: true });
   connection.own('PRAGMA wal_checkpoint(TRUNCATE)');
   // The file is whole when its log is empty, and stays so while nobody may write.
-  connection.own('BEGIN IMMEDIATE');
+  try {
+    connection.own('BEGIN IMMEDIATE');
+  } catch (error) {
+    // An import writes, for as long as it takes: what was committed before it can be copied meanwhile.
+    if (isBusy(error)) return false;
+    throw error;
+  }
   try {
     if (sizeOf(`${file}-wal`) !== 0) return false;
     copyFileSync(file, target, constants.COPYFILE_FICLONE_FORCE | constants.COPYFILE_EXCL);

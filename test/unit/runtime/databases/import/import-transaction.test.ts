@@ -27,6 +27,7 @@ function database(t: TestContext): { take(text: string, replace?: boolean): Impo
         const reader = new StatementReader(1_000_000);
         for (const statement of reader.push(text)) transaction.take(statement);
         for (const statement of reader.end()) transaction.take(statement);
+        transaction.check();
         return transaction.commit();
       } finally {
         connection.close();
