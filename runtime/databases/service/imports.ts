@@ -31,6 +31,8 @@ interface Import {
   readonly over: PromiseWithResolvers<void>;
 }
 
+/** Of an importer: some of the longest statements. */
+const HEAP_MB_MAX = 192;
 /** Pause between looks at the disk. */
 const LOOK_MS = 250;
 /** How long somebody who waits may wait for one answer. */
@@ -158,7 +160,7 @@ export class Imports {
     const [program, ...before] = nodeCommand();
     return fork(script, [JSON.stringify(options)], {
       execPath: program,
-      execArgv: [...before, '--disable-warning=ExperimentalWarning'],
+      execArgv: [...before, '--disable-warning=ExperimentalWarning', `--max-old-space-size=${HEAP_MB_MAX}`],
       // Sorts lie on the disk of the databases: that of the system may be small, or memory.
       env: {
         PATH: process.env['PATH'] ?? '',

@@ -92,7 +92,7 @@ export class Connection {
       // Temporary b-trees stay in memory, which the watchdog bounds: no file beside the database's own. An index of
       // millions of rows is sorted in files that have no name.
       const memory = isBulk
-        ? 'PRAGMA temp_store=FILE; PRAGMA cache_size=-65536; PRAGMA wal_autocheckpoint=0; '
+        ? 'PRAGMA temp_store=FILE; PRAGMA cache_size=-32768; PRAGMA wal_autocheckpoint=0; '
         : 'PRAGMA temp_store=MEMORY; PRAGMA cache_size=-2000; ';
       this.#db.exec(
         `PRAGMA journal_mode=WAL; PRAGMA synchronous=${synchronous}; ${memory}` +

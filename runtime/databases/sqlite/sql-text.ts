@@ -118,6 +118,8 @@ export function statementEnd(
   sql: string,
   first: Token,
 ): { readonly end: number; readonly parameters: number; readonly complete: boolean } {
+  const plain = plainEnd(sql, first);
+  if (plain !== -1) return { end: plain, parameters: 0, complete: true };
   const isTrigger = beginsTrigger(sql, first);
   let parameters = 0;
   let lastEnd = first.start;
@@ -133,6 +135,32 @@ export function statementEnd(
     lastEnd = token.end;
   }
   return { end: lastEnd, parameters, complete: false };
+}
+
+// What a statement without parameters and triggers can hold beside plain text.
+const MARKED = /[;'"`[?:@$#]|--|\/\*/g;
+const NEEDS_TOKENS = /^(?:CREATE|EXPLAIN)/i;
+
+/**
+ * The end of a statement that can be seen without reading every token, as of the rows of a dump, a fifth of the work; -1:
+ * read the tokens.
+ */
+function plainEnd(sql: string, first: Token): number {
+  if (NEEDS_TOKENS.test(sql.slice(first.start, first.start + 7))) return -1;
+  for (let at = first.start; ;) {
+    MARKED.lastIndex = at;
+    const found = MARKED.exec(sql);
+    if (found === null) return -1;
+    const { index } = found;
+    const [mark] = found as unknown as [string];
+    if (mark === ';') {
+      let end = index;
+      while (spaces.has(sql[end - 1] as string)) end--;
+      return end;
+    }
+    if (mark === "'" || mark === '"' || mark === '`') at = quotedEnd(sql, index, mark);
+    else return -1;
+  }
 }
 
 function beginsTrigger(sql: string, first: Token): boolean {
