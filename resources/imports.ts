@@ -1,5 +1,5 @@
-// Files that are put into a database: sent in pieces into a file of the data folder, then taken by the database service.
-// What they hold is read there alone.
+// Files that are put into a database: sent in pieces into a file of the data folder, then taken by the database
+// service. What they hold is read there alone.
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, rm, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';

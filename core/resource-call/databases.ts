@@ -117,8 +117,8 @@ export interface DatabaseOperations {
     readonly gives: { readonly count: number; readonly durationMs: number };
   };
   /**
-   * Begins to put `file`, SQL or a SQLite file in the data folder, into the database, all or nothing; with `replace` what
-   * is there goes first. `id` names the import: one that was begun is not begun again. Waits a moment for its end.
+   * Begins to put `file`, SQL or a SQLite file in the data folder, into the database, all or nothing; with `replace`
+   * what is there goes first. `id` names the import: one that was begun is not begun again. Waits a moment for its end.
    */
   readonly 'db.import': {
     readonly takes: { readonly id: string; readonly file: string; readonly replace?: boolean | undefined };

@@ -1,5 +1,5 @@
-// Databases are moved in by the command line, over a supervisor with engines that are processes: dumps and SQLite files of
-// any size, and a round trip of 300,000 rows that is compared row by row.
+// Databases are moved in by the command line, over a supervisor with engines that are processes: dumps and SQLite files
+// of any size, and a round trip of 300,000 rows that is compared row by row.
 import '#test/setup/over-processes.ts';
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

@@ -1,5 +1,6 @@
-// A script over node:sqlite alone: makes databases to be moved, writes one as `wrangler d1 export` does, and compares two
-// row by row. Run by test/control/import-commands.test.ts; knows nothing of the platform but the names of its tables.
+// A script over node:sqlite alone: makes databases to be moved, writes one as `wrangler d1 export` does, and compares
+// two row by row. Run by test/control/import-commands.test.ts; knows nothing of the platform but what its tables are
+// called.
 import assert from 'node:assert/strict';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';

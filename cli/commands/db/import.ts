@@ -1,5 +1,5 @@
-// `platform db import <file>`: puts a file of SQL, or a SQLite file, into a database, all or nothing; sends it in pieces
-// and shows how far it is.
+// `platform db import <file>`: puts a file of SQL, or a SQLite file, into a database, all or nothing; sends it in
+// pieces and shows how far it is.
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

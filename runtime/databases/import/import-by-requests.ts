@@ -1,5 +1,5 @@
-// An import where there is no file to write to: the statements of a dump as one request, so of a bounded size. Called by
-// service/cloud-service.ts.
+// An import where there is no file to write to: the statements of a dump as one request, so of a bounded size. Called
+// by service/cloud-service.ts.
 import { open } from 'node:fs/promises';
 import type { DatabaseLimits } from '#core/limits.ts';
 import { databaseOps, SqlRefusal, type WireRefusal } from '#core/database-request.ts';

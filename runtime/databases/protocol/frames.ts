@@ -35,8 +35,9 @@ export const ops = {
   /** `{shard, key}` -> {@link Verdict}: why a shard ended. */
   verdict: 42,
   /**
-   * `{id, file?, replace?, cancel?, waitMs?}`, the database as name -> {@link ImportState}: puts a file of the host into it, in a
-   * process of its own; without `file` it only says how far that is, with `waitMs` when it is over or that has passed.
+   * `{id, file?, replace?, cancel?, waitMs?}`, the database as name -> {@link ImportState}: puts a file of the host
+   * into it, in a process of its own; without `file` it only says how far that is, with `waitMs` when it is over or
+   * that has passed.
    */
   import: 43,
 } as const;

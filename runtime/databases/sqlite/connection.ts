@@ -34,8 +34,8 @@ interface ConnectionOptions {
   readonly synchronous: 'normal' | 'full';
   /**
    * For one transaction of any size, in a process of its own: statements as long as the longest value written as hex,
-   * sorting on the disk, foreign keys unchecked until `PRAGMA foreign_key_check`, one file attached beside, and a log that grows until it is
-   * told otherwise.
+   * sorting on the disk, foreign keys unchecked until `PRAGMA foreign_key_check`, one file attached beside, and a log
+   * that grows until it is told otherwise.
    */
   readonly isBulk?: boolean;
 }

@@ -142,8 +142,8 @@ const MARKED = /[;'"`[?:@$#]|--|\/\*/g;
 const NEEDS_TOKENS = /^(?:CREATE|EXPLAIN)/i;
 
 /**
- * The end of a statement that can be seen without reading every token, as of the rows of a dump, a fifth of the work; -1:
- * read the tokens.
+ * The end of a statement that can be seen without reading every token, as of the rows of a dump, a fifth of the work;
+ * -1: read the tokens.
  */
 function plainEnd(sql: string, first: Token): number {
   if (NEEDS_TOKENS.test(sql.slice(first.start, first.start + 7))) return -1;

@@ -87,7 +87,7 @@ test('a full-text index comes as it was, and a damaged one is made again or refu
   assert.deepEqual(found('index'), [[5]]);
 });
 
-test('what belongs to the platform is kept apart: migrations count as applied, messages stay behind', (t) => {
+test('of the platform’s own tables migrations count as applied, and messages stay behind', (t) => {
   const { take, rows } = database(t);
   const hash = 'a'.repeat(64);
   const text = `CREATE TABLE platform_internal_db_migrations (filename TEXT PRIMARY KEY, executed_at TEXT NOT NULL, sha256 TEXT NOT NULL) WITHOUT ROWID;
