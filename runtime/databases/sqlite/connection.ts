@@ -98,6 +98,8 @@ export class Connection {
         `PRAGMA journal_mode=WAL; PRAGMA synchronous=${synchronous}; ${memory}` +
           `PRAGMA max_page_count=${this.#pagesMax}; PRAGMA journal_size_limit=16777216; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON`,
       );
+      // Whoever finds the file taken looks again later (database-file.ts): asleep here, it would keep others waiting.
+      if (!isBulk) this.#db.exec('PRAGMA busy_timeout=0');
       this.#db.setAuthorizer(this.#fence.authorize);
     } catch (error) {
       this.#db.close();

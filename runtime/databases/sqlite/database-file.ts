@@ -61,6 +61,8 @@ interface Waiting {
   readonly until: number;
 }
 
+/** Pause before somebody looks again whether another process still writes. */
+const [HELD_PAUSE_MS, HELD_PAUSE_MS_MAX] = [5, 100];
 const begun = '{}';
 const alone = new Set<number>([ops.batch, ops.exec, ops.begin, ops.migrate, ops.branch, ops.dequeue]);
 
@@ -75,6 +77,9 @@ export class DatabaseFile {
   readonly #ended = new Map<number, string>();
   #waiting: Waiting[] = [];
   #waitTimer: NodeJS.Timeout | null = null;
+  /** Another process writes to the file, an import: until this is over nobody tries to. */
+  #heldTimer: NodeJS.Timeout | null = null;
+  #heldPauseMs = HELD_PAUSE_MS;
   /** A copy is being made: the file must not be closed. */
   #copying = 0;
   /** Branches that are being made, by their paths. */
@@ -122,11 +127,16 @@ export class DatabaseFile {
       return;
     }
     this.#perform(job);
-    if (this.#waiting.length > 0 && this.#transaction === null) this.#drain();
+    if (this.#waiting.length > 0 && !this.#isTaken) this.#drain();
+  }
+
+  /** Somebody else writes: a transaction, or another process. */
+  get #isTaken(): boolean {
+    return this.#transaction !== null || this.#heldTimer !== null;
   }
 
   #mustWait(job: Job): boolean {
-    if (this.#transaction === null || job.transaction !== 0) return false;
+    if (!this.#isTaken || job.transaction !== 0) return false;
     if (alone.has(job.op)) return true;
     if (job.op !== ops.query) return false;
     // Compiling may take as long as running.
@@ -152,6 +162,17 @@ export class DatabaseFile {
     this.#waitTimer ??= setTimeout(() => this.#giveUp(), waitMs);
   }
 
+  /** The first of those that wait looks again in a moment; the others of this process are served meanwhile. */
+  #hold(first: Waiting): void {
+    this.#waiting.unshift(first);
+    this.#waitTimer ??= setTimeout(() => this.#giveUp(), this.#parts.limits.waitMs);
+    this.#heldTimer = setTimeout(() => {
+      this.#heldTimer = null;
+      this.#drain();
+    }, this.#heldPauseMs);
+    this.#heldPauseMs = Math.min(HELD_PAUSE_MS_MAX, 2 * this.#heldPauseMs);
+  }
+
   #giveUp(): void {
     this.#waitTimer = null;
     const now = performance.now();
@@ -164,15 +185,17 @@ export class DatabaseFile {
   }
 
   #drain(): void {
+    if (this.#isTaken) return;
     const turn = this.#waiting;
     this.#waiting = [];
     for (const [index, { job, until }] of turn.entries()) {
-      if (this.#transaction !== null) {
-        this.#waiting.unshift(...turn.slice(index));
+      if (this.#isTaken) {
+        this.#waiting.push(...turn.slice(index));
         break;
       }
       this.#perform(job, until);
     }
+    if (this.#heldTimer === null) this.#heldPauseMs = HELD_PAUSE_MS;
     if (this.#waiting.length === 0 && this.#waitTimer !== null) {
       clearTimeout(this.#waitTimer);
       this.#waitTimer = null;
@@ -188,9 +211,8 @@ export class DatabaseFile {
       if (payload instanceof Uint8Array) kind = kinds.bytes;
     } catch (error) {
       if (isBusy(error) && (until === undefined || performance.now() < until)) {
-        // Another process holds the file for a moment: it is being moved, or copied by hand.
-        this.#waiting.push({ job, until: until ?? performance.now() + this.#parts.limits.waitMs });
-        setTimeout(() => this.#drain(), 5);
+        // Another process holds the file: an import, or for a moment somebody who copies it by hand.
+        this.#hold({ job, until: until ?? performance.now() + this.#parts.limits.waitMs });
         return;
       }
       [kind, payload] = this.#failure(error);
@@ -379,6 +401,8 @@ export class DatabaseFile {
     if (this.#transaction !== null) this.#rollback('the database was closed');
     if (this.#waitTimer !== null) clearTimeout(this.#waitTimer);
     this.#waitTimer = null;
+    if (this.#heldTimer !== null) clearTimeout(this.#heldTimer);
+    this.#heldTimer = null;
     for (const { job } of this.#waiting)
       job.answer(kinds.json, new SqlRefusal('SQLITE_ABORT', 'the database was closed').toJson());
     this.#waiting = [];
