@@ -56,6 +56,16 @@ test('an export is imported again, and a file takes the place of a database only
     await ok('db', 'query', "SELECT count(*), count(*) FILTER (WHERE text = 'lost') FROM notes", '-d', 'DB'),
     ['2501\t0'],
   );
+  file('open.sqlite', 'SQLite format 3\0');
+  file('open.sqlite-wal', 'what was written last');
+  const isOpen = await call(['db', 'import', 'open.sqlite', '-d', 'DB', '--yes']);
+  assert.deepEqual(
+    [isOpen.code, isOpen.errors[0]],
+    [
+      2,
+      'error open.sqlite is not whole: open.sqlite-wal has what was written last\nEnd the program that has it open, or make a copy: sqlite3 open.sqlite ".backup copy.sqlite"',
+    ],
+  );
   assert.deepEqual(readdirSync(path.join(user.all.platform.folder, 'exports', 'imports')), []);
 });
 

@@ -1,5 +1,5 @@
-// A file that another process writes to, as an import does: reads go on, writes wait in their order, and are refused when
-// that takes too long.
+// A file that another process writes to, as an import does: reads go on, writes wait in their order, and are refused
+// when that takes too long.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
