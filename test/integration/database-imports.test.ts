@@ -128,7 +128,7 @@ test('a statement that never ends is ended, and others are served meanwhile', as
   const file = join(directory, 'endless.sql');
   writeFileSync(
     file,
-    'CREATE TABLE t (a);\nWITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 90) INSERT INTO t SELECT randomblob(999999) FROM n;\nINSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n;\n',
+    'CREATE TABLE t (a);\nWITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 45) INSERT INTO t SELECT randomblob(999999) FROM n;\nINSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n;\n',
   );
   let state = await client.import(place('busy'), { id: 'endless', file });
   assert.equal(state.state, 'running');
@@ -140,6 +140,11 @@ test('a statement that never ends is ended, and others are served meanwhile', as
   while (state.state === 'running') state = await client.import(place('busy'), { id: 'endless', waitMs: 1000 });
   assert.equal(state.reason, 'a statement took longer than DB_STATEMENT_MS (1000)');
   assert.deepEqual(await rows(TABLES, place('busy')), [['here']]);
+  await client.import(place('busy'), { id: 'cancelled', file });
+  let cancelled = await client.import(place('busy'), { id: 'cancelled', cancel: true });
+  while (cancelled.state === 'running')
+    cancelled = await client.import(place('busy'), { id: 'cancelled', waitMs: 1000 });
+  assert.deepEqual([cancelled.state, cancelled.reason], ['failed', 'it was cancelled']);
   // Nothing of what it wrote stays on the disk.
   const log = join(directory, 'shop', 'busy.sqlite-wal');
   await until(async () => (statSync(log, { throwIfNoEntry: false })?.size ?? 0) < 1_000_000);
