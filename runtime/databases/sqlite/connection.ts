@@ -269,7 +269,7 @@ export class Connection {
     const rows: unknown[][] = [];
     const bytesMax = this.#limits.resultBytesMax;
     let bytes = 0;
-    for (const found of statement.iterate(...values)) {
+    for (const found of ended(statement.iterate(...values))) {
       const row = found as unknown as unknown[];
       if (row.length !== columnCount) columnCount = describe(prepared);
       for (let index = 0; index < columnCount; index++) {
@@ -354,6 +354,18 @@ export class Connection {
 
   close(): void {
     this.#db.close();
+  }
+}
+
+/**
+ * The rows of a statement, which is over afterwards: one that fails on the way, for a lock, would stay open and let no
+ * transaction of its connection commit.
+ */
+function* ended<Row>(rows: Iterator<Row>): Generator<Row> {
+  try {
+    for (let next = rows.next(); next.done !== true; next = rows.next()) yield next.value;
+  } finally {
+    rows.return?.();
   }
 }
 

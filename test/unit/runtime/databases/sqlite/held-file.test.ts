@@ -11,14 +11,16 @@ test('writes wait for another process in their order, and reads do not', async (
   await query(client, 'CREATE TABLE seen (n)');
   const other = new DatabaseSync(join(directory, 'shop', 'main.sqlite'));
   other.exec('BEGIN IMMEDIATE; INSERT INTO seen VALUES (0)');
-  const writes = Array.from({ length: 50 }, (_, n) => query(client, `INSERT INTO seen VALUES (${n + 1})`));
+  const writes = Array.from({ length: 50 }, (_, n) =>
+    query(client, `INSERT INTO seen VALUES (${n + 1})${n % 2 === 0 ? ' RETURNING n' : ''}`),
+  );
   let isAnswered = false;
   void Promise.race(writes).then(() => (isAnswered = true));
   for (let look = 0; look < 20; look++) assert.deepEqual(await query(client, 'SELECT count(*) FROM seen'), [[0]]);
   assert.equal(isAnswered, false);
   other.exec('COMMIT');
   other.close();
-  await Promise.all(writes);
+  assert.deepEqual((await Promise.all(writes)).slice(0, 2), [[[1]], []]);
   assert.deepEqual(
     await query(client, 'SELECT n FROM seen ORDER BY rowid'),
     Array.from({ length: 51 }, (_, n) => [n]),
