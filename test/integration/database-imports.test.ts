@@ -57,12 +57,6 @@ y');\n\nINSERT INTO nowhere VALUES (1);\n`;
     'no such table: nowhere at offset 12 (SQLITE_ERROR, line 6: INSERT INTO nowhere VALUES (1))',
   );
   assert.deepEqual(await rows(TABLES, place('lines')), []);
-  const cut = await importInto(
-    databases(),
-    { text: 'CREATE TABLE made (a);\nROLLBACK; -- due to errors\n' },
-    place('lines'),
-  );
-  assert.match(cut.reason ?? '', /^the file ends in a ROLLBACK: .* is not whole \(SQLITE_ERROR, line 2: ROLLBACK\)$/);
 });
 
 test('a SQLite file takes the place of a database, whole', async () => {

@@ -3,6 +3,7 @@
 import { open } from 'node:fs/promises';
 import type { DatabaseLimits } from '#core/limits.ts';
 import { databaseOps, SqlRefusal, type WireRefusal } from '#core/database-request.ts';
+import { decodeText } from '#core/text-file.ts';
 import type { ImportState } from '../protocol/frames.ts';
 import { splitStatements } from '../sqlite/sql-text.ts';
 import { isFraming } from './import-transaction.ts';
@@ -26,7 +27,7 @@ export async function importByRequests(
       'a managed database cloud takes SQL alone, and replaces nothing: use its own tools',
     );
   const statements = tablesFirst(
-    splitStatements(bytes.toString('utf8'), limits.execStatementsMax)
+    splitStatements(textIn(bytes), limits.execStatementsMax)
       .map(({ sql }) => ({ sql, words: wordsOf(sql) }))
       .filter(({ words }) => !isFraming(words)),
   );
@@ -46,6 +47,15 @@ export async function importByRequests(
     throw error;
   }
   return { state: 'done', statements: statements.length, part: 1, reason: null, leftOut: [] };
+}
+
+/** @throws {SqlRefusal} for bytes that are no text. */
+function textIn(bytes: Buffer): string {
+  try {
+    return decodeText(bytes, 'the file');
+  } catch (error) {
+    throw new SqlRefusal('SQLITE_ERROR', (error as Error).message);
+  }
 }
 
 /** Keys are only put off there, not left unchecked: a row wants the table that it refers to. */

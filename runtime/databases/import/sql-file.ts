@@ -3,6 +3,7 @@
 import { open } from 'node:fs/promises';
 import { TextDecoder } from 'node:util';
 import { SqlRefusal } from '#core/database-request.ts';
+import { isUtf16 } from '#core/text-file.ts';
 import { nextToken, statementEnd, type StatementText } from '../sqlite/sql-text.ts';
 
 const PIECE_BYTES = 262_144;
@@ -47,8 +48,8 @@ export async function* textOf(file: string): AsyncGenerator<ReadSoFar & { readon
 }
 
 function encodingOf(beginning: Buffer): string {
-  if (beginning[0] === 0xff && beginning[1] === 0xfe) return 'utf-16le';
-  return beginning[0] === 0xfe && beginning[1] === 0xff ? 'utf-16be' : 'utf-8';
+  if (!isUtf16(beginning)) return 'utf-8';
+  return beginning[0] === 0xff ? 'utf-16le' : 'utf-16be';
 }
 
 /** Cuts text that comes in pieces into statements. */

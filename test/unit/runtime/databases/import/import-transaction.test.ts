@@ -115,6 +115,7 @@ test('what a worker may not do, a file may not', (t) => {
     [`INSERT INTO platform_internal_db_migrations SELECT 1, 2, 3`, /are taken from VALUES \(\.\.\.\) alone/],
     [`ATTACH '/etc/passwd' AS p`, /^not authorized: ATTACH/],
     [`VACUUM INTO '/tmp/copy'`, /^cannot VACUUM from within a transaction/],
+    [`CREATE TABLE cut (a); ROLLBACK; -- due to errors`, /^the file ends in a ROLLBACK: .* is not whole$/],
     [`SAVEPOINT a`, /^not authorized: the file is one transaction/],
     [`PRAGMA trusted_schema=ON`, /^not authorized: PRAGMA trusted_schema is not available/],
     [`CREATE TEMP TABLE x (a)`, /^not authorized: temporary tables/],
