@@ -29,7 +29,7 @@ export function workflowCases(fact: Fact): void {
       await run(stores, 'r', now());
       await until(async () => (await stores.workflow.history(orders, 'r'))!.steps.length === 2);
       await until(async () => (await stores.workflow.claims.members()).length === 0);
-      assert.equal(await statusOf(stores, 'r'), 'running');
+      assert.equal(await statusOf(stores, 'r'), 'pending');
       pass(86_400_000);
       await until(async () => (await statusOf(stores, 'r')) === 'completed');
       assert.equal((await stores.workflow.get(orders, 'r'))!.output, '{"user":7}');
