@@ -1,7 +1,9 @@
 // Backups that a whole platform makes by itself: on a schedule, when the API asks for one, and what its metrics say
 // when they fail. test/integration/backup-schedule.test.ts has the same of the schedule alone.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
@@ -56,12 +58,18 @@ test('without a schedule one is made when it is asked for; a failure is in the r
 
 test('a supervisor that runs nothing but backups makes them beside the others', async () => {
   const database = await createTestDatabase();
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
   const beside = mkdtempSync(path.join(tmpdir(), 'platform-backups-alone-'));
   const platform = await startPlatform(
     {},
     {
       PLATFORM_PARTS: 'backups',
       HANDLER_PROCESSES: '0',
+      HANDLER_PRIVATE_PORT: String(port),
       PRIVATE_PORT_TOKEN: '0123456789abcdef0123456789abcdef',
       DATABASE_URL: database.url,
       BACKUP_CRON: '* * * * * *',
@@ -72,6 +80,9 @@ test('a supervisor that runs nothing but backups makes them beside the others', 
     const run = await until(() => backupRuns(platform.folder).find(({ endedAt }) => endedAt !== null));
     assert.equal(run.error, null);
     assert.ok(readdirSync(beside).some((name) => name.endsWith('.tar')));
+    // What the container's health check asks.
+    const ready = await fetch(`http://127.0.0.1:${port}/_platform/health/ready`);
+    assert.equal(ready.status, 200, await ready.text());
   } finally {
     await platform.close();
     await database.close();
