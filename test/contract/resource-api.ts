@@ -324,7 +324,7 @@ export function keepsToResourceApi(
     assert.equal((await ask('POST', `/workflows/ORDER/run/pause?${run}`)).status, 409);
     assert.equal(await approve(), 409);
     assert.equal((await ask('POST', `/workflows/ORDER/run/restart?${run}`, { fromStep: 'approval' })).status, 204);
-    assert.equal((await reached(isWaiting)).status, 'running');
+    assert.equal((await reached(isWaiting)).status, 'pending');
     assert.equal((await ask('POST', `/workflows/ORDER/run/cancel?${run}`)).status, 204);
     assert.equal((await get(`/workflows/ORDER/run?${run}`)).status, 'cancelled');
     assert.equal((await get('/workflows/ORDER/runs?status=cancelled')).items[0].id, '../run');
