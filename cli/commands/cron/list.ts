@@ -1,19 +1,11 @@
 // `platform cron list`: the schedules of a project, when they run next, and how they ran last.
 import { defineCommand } from 'citty';
+import type { ScheduleStatus } from '#core/resource-call/timers.ts';
 import { needProject } from '../../api/project.ts';
 import { ask } from '../../api/requests.ts';
 import { resourceFlags } from '../../api/resource.ts';
 import type { Shell } from '../../terminal/shell.ts';
 import { print, printTable } from '../../terminal/table.ts';
-
-interface Schedule {
-  readonly name: string;
-  readonly schedule: string;
-  readonly timezone: string;
-  readonly nextAt: number;
-  readonly lastAt: number | null;
-  readonly lastOutcome: string | null;
-}
 
 export const command = defineCommand({
   meta: { name: 'list', description: 'List the schedules of this project' },
@@ -22,7 +14,7 @@ export const command = defineCommand({
     const shell = data as Shell;
     const { api, project } = await needProject(shell, args, 'platform cron list');
     const path = `/projects/${encodeURIComponent(project.id)}/schedules`;
-    const { items } = await ask<{ items: readonly Schedule[] }>(api, 'GET', path, { query: { branch: args.branch } });
+    const { items } = await ask<{ items: readonly ScheduleStatus[] }>(api, 'GET', path, { query: { branch: args.branch } });
     print(shell, args.json, { project: project.name, schedules: items }, () =>
       printTable(shell, {
         columns: ['name', 'schedule', 'zone', 'next', 'last', 'outcome'],
