@@ -77,6 +77,8 @@ export async function previewPromotion(
   const isOlder = live !== null && row!.created_at < live.created_at;
   const at = project.production_history.lastIndexOf(deploymentId);
   const way = live?.id === deploymentId ? 'none' : at >= 0 ? 'rollback' : 'promote';
+  /** What was production behind it, where it is gone back to. */
+  const left = project.production_history.slice(at + 1).concat(live?.id ?? []);
   const { migrations, risky } =
     way === 'promote' && objection === null
       ? await pending(parts, project.name, row!.artifact!)
@@ -87,16 +89,19 @@ export async function previewPromotion(
     objection,
     liveDeploymentId: live?.id ?? null,
     urls: [own!, ...domains.map((hostname) => `${addresses.protocol}://${hostname}`)],
-    commits: way === 'none' ? [] : await commitsBetween(parts, row!, live),
-    direction: isOlder ? 'remove' : 'add',
+    commits:
+      way === 'none'
+        ? []
+        : way === 'rollback'
+          ? await commitsSince(parts, project.production_history.slice(0, at + 1), left)
+          : await commitsBetween(parts, row!, live),
+    direction: way === 'rollback' || isOlder ? 'remove' : 'add',
     variables: withVariables && way !== 'none' ? await variableChanges(parts, row!, live) : null,
     migrations,
     risky,
     migrationsSince:
       way === 'rollback'
-        ? (await migrationsSince(parts, project, project.production_history.slice(at + 1).concat(live?.id ?? []))).map(
-            (one) => ({ ...one, files: [...one.files] }),
-          )
+        ? (await migrationsSince(parts, project, left)).map((one) => ({ ...one, files: [...one.files] }))
         : [],
   };
 }
@@ -107,11 +112,27 @@ async function readRow({ sql }: Parts, id: string): Promise<Row | null> {
   return row ?? null;
 }
 
+/** Commits that came with deployments that are left, and with none of those that stay. */
+async function commitsSince(
+  { sql }: Parts,
+  kept: readonly string[],
+  left: readonly string[],
+): Promise<PreviewedCommit[]> {
+  const commits = await sql<CommitRow[]>`
+    SELECT * FROM (
+      SELECT DISTINCT ON (commit_sha) id, commit_sha, commit_message, author, created_at FROM control.deployment
+      WHERE id = ANY(${[...left]}) AND commit_sha IS NOT NULL AND commit_sha NOT IN
+        (SELECT commit_sha FROM control.deployment WHERE id = ANY(${[...kept]}) AND commit_sha IS NOT NULL)
+      ORDER BY commit_sha, created_at DESC) AS found
+    ORDER BY created_at DESC LIMIT ${COMMITS_MAX}`;
+  return commits.map(toCommit);
+}
+
 /** Commits that were deployed of the candidate's branch, or of the live one's, between the two. */
 async function commitsBetween({ sql }: Parts, row: Row, live: Row | null): Promise<PreviewedCommit[]> {
   if (live === null) return [];
   const [older, newer] = row.created_at < live.created_at ? [row, live] : [live, row];
-  const commits = await sql<{ id: string; commit_sha: string; commit_message: string | null; author: string | null }[]>`
+  const commits = await sql<CommitRow[]>`
     SELECT * FROM (
       SELECT DISTINCT ON (commit_sha) id, commit_sha, commit_message, author, created_at FROM control.deployment
       WHERE project_id = ${row.project_id} AND branch = ${newer.branch} AND commit_sha IS NOT NULL AND NOT is_fork
@@ -119,12 +140,18 @@ async function commitsBetween({ sql }: Parts, row: Row, live: Row | null): Promi
         AND commit_sha IS DISTINCT FROM (SELECT commit_sha FROM control.deployment WHERE id = ${older.id})
       ORDER BY commit_sha, created_at DESC) AS found
     ORDER BY created_at DESC LIMIT ${COMMITS_MAX}`;
-  return commits.map(({ id, commit_sha: sha, commit_message: message, author }) => ({
-    deploymentId: id,
-    sha,
-    message: message?.split('\n')[0]?.slice(0, 200) ?? null,
-    author,
-  }));
+  return commits.map(toCommit);
+}
+
+interface CommitRow {
+  readonly id: string;
+  readonly commit_sha: string;
+  readonly commit_message: string | null;
+  readonly author: string | null;
+}
+
+function toCommit({ id, commit_sha: sha, commit_message: message, author }: CommitRow): PreviewedCommit {
+  return { deploymentId: id, sha, message: message?.split('\n')[0]?.slice(0, 200) ?? null, author };
 }
 
 /** What its worker would see in place of what the live one sees. */

@@ -144,6 +144,7 @@ test('promoting a preview applies its migrations to production, and asks where w
   const id = await all.project('promoted');
   const one = { '1.sql': 'CREATE TABLE t (a); INSERT INTO t VALUES (1);' };
   const main = await all.deploy(id, database(one));
+  const tried = await all.deploy(id, database(one), 'rename');
   const preview = await all.deploy(id, database({ ...one, '2.sql': 'ALTER TABLE t RENAME COLUMN a TO b;' }), 'rename');
   assert.equal(preview.status, 'success', `${preview.reason}: ${preview.error_message}`);
   assert.equal(await query('promoted--rename', 'SELECT b FROM t'), '[{"b":1}]');
@@ -171,7 +172,18 @@ test('promoting a preview applies its migrations to production, and asks where w
   assert.equal(done.status, 200, JSON.stringify(done.body));
   assert.deepEqual(done.body.migrations, [{ resource: 'orders', files: ['2.sql'] }]);
   assert.equal(await query('promoted', 'INSERT INTO t VALUES (2) RETURNING b'), '[{"b":2}]');
+  for (const [sha, { id: of }] of [
+    ['a'.repeat(40), main],
+    ['b'.repeat(40), tried],
+    ['c'.repeat(40), preview],
+  ] as const)
+    await all.control.sql`UPDATE control.deployment SET commit_sha = ${sha} WHERE id = ${of}`;
   const { body: way } = await all.control.call('GET', `/deployments/${main.id}/promotion`);
+  // What never was production is not lost by going back.
+  assert.deepEqual(
+    way.commits.map(({ sha }: { sha: string }) => sha),
+    ['c'.repeat(40)],
+  );
   assert.deepEqual([way.way, way.direction, way.variables.removed], ['rollback', 'remove', ['KEY']]);
   assert.deepEqual(way.migrationsSince, [{ deploymentId: preview.id, resource: 'orders', files: ['2.sql'] }]);
   const back = await all.control.call('POST', `/projects/${id}/rollback`, {});
