@@ -27,6 +27,9 @@ export interface StatementMeta {
   readonly changes: number;
 }
 
+/** What begins a statement of the dashboard's own, which is none that its app is slow by. */
+export const OWN_STATEMENT = '/* platform */ ';
+
 /** A statement that took long, with all its runs since the database was opened last. */
 export interface SlowStatement {
   readonly sql: string;

@@ -152,6 +152,15 @@ export function keepsToResourceApi(
     await ask('POST', '/databases/DB/query', { sql: slow });
     const [first] = (await get('/databases/DB/slow')).items;
     assert.deepEqual([first.sql, first.count, first.rowsRead], [slow, 1, 1]);
+    await ask('POST', '/databases/DB/query', { sql: `CREATE VIEW slow_one AS ${slow}` });
+    assert.equal((await get('/databases/DB/rows?table=slow_one')).total, 1);
+    await ask('POST', '/databases/DB/query', { sql: 'DROP VIEW slow_one' });
+    // What the page of rows asks is none of the app's.
+    const listed = (await get('/databases/DB/slow')).items.map(({ sql }: { sql: string }) => sql);
+    assert.deepEqual(
+      listed.filter((sql: string) => sql.includes('slow_one') && !/^(?:CREATE|DROP) VIEW/.test(sql)),
+      [],
+    );
     const many = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) SELECT i FROM n';
     const { body } = await ask('POST', '/databases/DB/query', { sql: many });
     assert.deepEqual([body.rows.length, body.truncated], [1000, true]);

@@ -1,6 +1,6 @@
 // Which statements of one database took long since it was opened: what an operator looks at when an app is slow. In
 // memory and bounded; database-file.ts answers with it. A statement that ended its process is not among them.
-import type { SlowStatement } from '#core/resource-call/databases.ts';
+import { OWN_STATEMENT, type SlowStatement } from '#core/resource-call/databases.ts';
 
 const KEPT_MAX = 100;
 const TEXT_CHARS_MAX = 2000;
@@ -17,7 +17,7 @@ export class SlowStatements {
 
   /** Notes a run, if it took long. Values that were bound are not part of its text. */
   note(text: string, ms: number, rowsRead: number): void {
-    if (ms < this.#leastMs) return;
+    if (ms < this.#leastMs || text.startsWith(OWN_STATEMENT)) return;
     const sql = text.slice(0, TEXT_CHARS_MAX);
     const found = this.#kept.get(sql);
     if (found === undefined) {

@@ -6,7 +6,7 @@ import { databaseOps, SqlRefusal, type WireRefusal, type WireResult } from '#cor
 import { PlatformError } from '#core/errors.ts';
 import type { DatabaseMigrations } from '#core/manifest.ts';
 import { copiesDatabases } from '#core/preview-settings.ts';
-import type { DescribedTable, TableColumn } from '#core/resource-call/databases.ts';
+import { OWN_STATEMENT, type DescribedTable, type TableColumn } from '#core/resource-call/databases.ts';
 import { invalid, toName, toWhole } from '../bindings/arguments.ts';
 import type { DatabasePlace } from '../bindings/scope.ts';
 import { bindingOf, namespaceOf, opened, renamedPlace, type Asked, type OperationsOf } from './asked.ts';
@@ -50,7 +50,7 @@ export const databaseOperations: OperationsOf<'db'> = {
     const given = search === null ? [] : [search];
     const from = ` FROM ${quoted(table.name)}${where}`;
     const ordered = order === null ? '' : ` ORDER BY ${quoted(order)}${args['descending'] === true ? ' DESC' : ''}`;
-    const counted = await query(asked, `SELECT count(*)${from}`, given);
+    const counted = await query(asked, `${OWN_STATEMENT}SELECT count(*)${from}`, given);
     const selected = [
       ...key.map(quoted),
       ...names.map((name) => shortened(quoted(name))),
@@ -58,7 +58,7 @@ export const databaseOperations: OperationsOf<'db'> = {
     ];
     const { r } = await query(
       asked,
-      `SELECT ${selected.join(', ')}${from}${ordered} LIMIT ${limit} OFFSET ${offset}`,
+      `${OWN_STATEMENT}SELECT ${selected.join(', ')}${from}${ordered} LIMIT ${limit} OFFSET ${offset}`,
       given,
     );
     const width = names.length;
@@ -85,7 +85,11 @@ export const databaseOperations: OperationsOf<'db'> = {
     if (!Array.isArray(key) || key.length === 0 || key.length !== names.length)
       throw invalid(`key must be the ${names.length} values of ${names.join(', ') || 'a key, which the table lacks'}`);
     const where = names.map((name, at) => `${quoted(name)} IS ?${at + 1}`).join(' AND ');
-    const { r } = await query(asked, `SELECT ${quoted(column)} FROM ${quoted(table.name)} WHERE ${where}`, key);
+    const { r } = await query(
+      asked,
+      `${OWN_STATEMENT}SELECT ${quoted(column)} FROM ${quoted(table.name)} WHERE ${where}`,
+      key,
+    );
     if (r.length === 0) throw new PlatformError('dashboard_not_found', { reason: 'There is no such row any more' });
     return { value: r[0]![0] };
   },
@@ -100,7 +104,11 @@ export const databaseOperations: OperationsOf<'db'> = {
     };
   },
   async 'db.explain'(asked) {
-    const { r } = await query(asked, `EXPLAIN QUERY PLAN ${toText(asked.args['sql'], 'sql')}`, toParams(asked));
+    const { r } = await query(
+      asked,
+      `${OWN_STATEMENT}EXPLAIN QUERY PLAN ${toText(asked.args['sql'], 'sql')}`,
+      toParams(asked),
+    );
     return {
       plan: r.map(([id, parent, , detail]) => ({ id: Number(id), parent: Number(parent), detail: String(detail) })),
     };
@@ -238,7 +246,7 @@ async function tables(asked: Asked, name: string | null = null): Promise<Describ
   const wanted = name === null ? '' : ' AND name = ?1';
   const { r } = await query(
     asked,
-    `SELECT t.name, t.type, t.sql, c.name, c.type, c."notnull", c.pk FROM (${TABLES}${wanted} ORDER BY name LIMIT ${TABLES_MAX}) t
+    `${OWN_STATEMENT}SELECT t.name, t.type, t.sql, c.name, c.type, c."notnull", c.pk FROM (${TABLES}${wanted} ORDER BY name LIMIT ${TABLES_MAX}) t
      JOIN pragma_table_info(t.name) c ORDER BY t.name, c.cid`,
     name === null ? [] : [name],
     TABLES_MAX * 100,
