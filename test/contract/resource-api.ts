@@ -333,7 +333,8 @@ export function keepsToResourceApi(
     assert.equal((await ask('POST', `/workflows/ORDER/run/pause?${run}`)).status, 409);
     assert.equal(await approve(), 409);
     assert.equal((await ask('POST', `/workflows/ORDER/run/restart?${run}`, { fromStep: 'approval' })).status, 204);
-    assert.equal((await reached(isWaiting)).status, 'pending');
+    // Its step waits before the invocation that said so has ended.
+    await reached((found) => isWaiting(found) && found.status === 'pending');
     assert.equal((await ask('POST', `/workflows/ORDER/run/cancel?${run}`)).status, 204);
     assert.equal((await get(`/workflows/ORDER/run?${run}`)).status, 'cancelled');
     assert.equal((await get('/workflows/ORDER/runs?status=cancelled')).items[0].id, '../run');
