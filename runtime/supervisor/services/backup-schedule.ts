@@ -2,7 +2,7 @@
 // (operations/backup/main.ts), which says in the log how it went. Used by main.ts; whoever holds the lock of the data
 // folder's databases does it, and nobody else.
 import { fork, type ChildProcess } from 'node:child_process';
-import { existsSync, rmSync, unwatchFile, watchFile } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { backupRequestFile, backupRuns, endCutOff, writeBackupPlan } from '#core/process/backup-runs.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
@@ -84,10 +84,11 @@ export function startBackupSchedule(environment: Environment, folder: string): B
   noteCutOff(folder);
   wait();
   rmSync(request, { force: true });
-  watchFile(request, { interval: LOOK_MS, persistent: false }, look);
+  // By a look of our own: `watchFile` tells of nothing that came before its first one.
+  const looking = setInterval(look, LOOK_MS).unref();
   return {
     stop() {
-      unwatchFile(request, look);
+      clearInterval(looking);
       if (timer !== null) clearTimeout(timer);
       child?.kill('SIGTERM');
     },
