@@ -14,7 +14,9 @@ export const command = defineCommand({
     const shell = data as Shell;
     const { api, project } = await needProject(shell, args, 'platform cron list');
     const path = `/projects/${encodeURIComponent(project.id)}/schedules`;
-    const { items } = await ask<{ items: readonly ScheduleStatus[] }>(api, 'GET', path, { query: { branch: args.branch } });
+    const { items } = await ask<{ items: readonly ScheduleStatus[] }>(api, 'GET', path, {
+      query: { branch: args.branch },
+    });
     print(shell, args.json, { project: project.name, schedules: items }, () =>
       printTable(shell, {
         columns: ['name', 'schedule', 'zone', 'next', 'last', 'outcome'],
