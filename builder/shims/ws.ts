@@ -60,6 +60,7 @@ export class WebSocket extends EventEmitter {
   binaryType = 'nodebuffer';
   readyState: number = CONNECTING;
   #socket: Socket | null = null;
+  #isTerminated = false;
   readonly #aborter = new AbortController();
   readonly #listeners = new Map<unknown, (...args: unknown[]) => void>();
   readonly #handlers = new Map<string, unknown>();
@@ -116,7 +117,10 @@ export class WebSocket extends EventEmitter {
       if (this.binaryType === 'arraybuffer' && isBinary) this.emit('message', data, true);
       else this.emit('message', this.#asWished(Buffer.from(data as string), isBinary), isBinary);
     });
-    socket.addEventListener('close', ({ code, reason }) => this.#ended(code, reason));
+    socket.addEventListener('close', ({ code, reason }) =>
+      // The other side may have answered the close of one that was not to wait for it.
+      this.#isTerminated ? this.#ended(ABNORMAL, '') : this.#ended(code, reason),
+    );
     socket.addEventListener('error', ({ error, message }) => this.emit('error', error ?? new Error(message)));
     socket.accept();
     this.readyState = OPEN;
@@ -174,6 +178,7 @@ export class WebSocket extends EventEmitter {
     if (this.readyState === CONNECTING) return this.close();
     if (this.readyState === OPEN) this.#socket!.close();
     this.readyState = CLOSING;
+    this.#isTerminated = true;
     setTimeout(() => this.#ended(ABNORMAL, ''), 0);
   }
 
