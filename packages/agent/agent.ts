@@ -4,7 +4,7 @@ import type { ExecutionContext, TimerEvent, WorkflowContext } from '@platform-ru
 import { createCommands } from './commands.ts';
 import type { AgentConfig, AgentContext, AgentEnv, IncomingMessage, Messenger, RunHandle } from './config-types.ts';
 import { isWaitedFor, newRunId, startRun, takeIn, TEXT_CHARS_MAX, type RunInput } from './inbox.ts';
-import { closeLine, openLine, serveLine } from './line.ts';
+import { closeRelay, openRelay, serveRelay } from './relay.ts';
 import { freeLost, lookAfter, watch, watchedBy } from './lost-runs.ts';
 import { createMcpEndpoint } from './mcp/serve/endpoint.ts';
 import { hasMessenger, MCP_PLATFORM, whatToWrite } from './messengers.ts';
@@ -56,7 +56,7 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
     env: Env,
     { userId, chatId, platform, text }: IncomingMessage,
     scheduled: boolean,
-    { isAdmitted = () => true, line }: { isAdmitted?: Admission; line?: string | undefined } = {},
+    { isAdmitted = () => true, relay }: { isAdmitted?: Admission; relay?: string | undefined } = {},
   ): Promise<RunHandle | null> {
     const state = env.PLATFORM_AGENT_STATE;
     const workflow = env.PLATFORM_AGENT_WORKFLOW;
@@ -70,7 +70,7 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
       platform,
       id: messageId,
       ...(scheduled && { scheduled }),
-      ...(line !== undefined && { line }),
+      ...(relay !== undefined && { relay }),
     };
     const runId = newRunId();
     type Taken = { workspace: Workspace | null; handle: RunHandle | null };
@@ -92,20 +92,20 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
     message: IncomingMessage,
     letGo: () => void,
   ): Promise<RunHandle> {
-    let line: string | undefined;
+    let relay: string | undefined;
     try {
-      line = await openLine(env, messenger);
-      const handle = (await receive(env, message, false, { line }))!;
-      const id = line;
+      relay = await openRelay(env, messenger);
+      const handle = (await receive(env, message, false, { relay }))!;
+      const id = relay;
       const waited = async (): Promise<boolean> =>
         isWaitedFor(await readWorkspace(env.PLATFORM_AGENT_STATE, message.userId), id);
-      serveLine(env, id, messenger, waited).then(letGo, (error: unknown) => {
+      serveRelay(env, id, messenger, waited).then(letGo, (error: unknown) => {
         console.error('The messenger of a message gets nothing more:', error);
         letGo();
       });
       return handle;
     } catch (error) {
-      if (line !== undefined) await closeLine(env, line).catch(() => {});
+      if (relay !== undefined) await closeRelay(env, relay).catch(() => {});
       letGo();
       throw error;
     }

@@ -10,8 +10,8 @@ export interface RunInput {
   readonly userId: string;
   readonly chatId: string;
   readonly platform: string;
-  /** To the messenger that came with the message (line.ts). */
-  readonly line?: string;
+  /** To the messenger that came with the message (relay.ts). */
+  readonly relay?: string;
 }
 
 export const TEXT_CHARS_MAX = 100_000;
@@ -34,14 +34,14 @@ export function nextRunId(runId: string): string {
 export function takeNext(workspace: Workspace, runId: string, isCompressed: boolean): string | null {
   workspace.activeRunId = null;
   workspace.approvals = [];
-  delete workspace.line;
+  delete workspace.relay;
   delete workspace.pendingSecrets;
   const next = workspace.queue.shift();
   if (next === undefined) return null;
   workspace.activeRunId = runId;
   workspace.chatId = next.chatId ?? workspace.chatId;
   workspace.platform = next.platform ?? workspace.platform;
-  if (next.line !== undefined) workspace.line = next.line;
+  if (next.relay !== undefined) workspace.relay = next.relay;
   workspace.messages.push({
     role: 'user',
     content: conceal(next.text, workspace.memory),
@@ -68,18 +68,18 @@ export function takeIn(
   return { runId, queued: workspace.queue.length > 0 };
 }
 
-/** Whether a run answers the message that came with this line, or will. */
-export function isWaitedFor(workspace: Workspace | null, line: string): boolean {
+/** Whether a run answers the message that came with this relay, or will. */
+export function isWaitedFor(workspace: Workspace | null, relay: string): boolean {
   if (workspace === null) return false;
-  if (workspace.queue.some((message) => message.line === line)) return true;
-  return workspace.line === line && workspace.activeRunId !== null;
+  if (workspace.queue.some((message) => message.relay === relay)) return true;
+  return workspace.relay === relay && workspace.activeRunId !== null;
 }
 
 /** Starts the run of a workspace; a second time does nothing. */
 export async function startRun(workflow: WorkflowBinding, workspace: Workspace): Promise<void> {
-  const { activeRunId, userId, chatId, platform, line } = workspace;
+  const { activeRunId, userId, chatId, platform, relay } = workspace;
   if (activeRunId === null) return;
-  const input: RunInput = { userId, chatId, platform, ...(line !== undefined && { line }) };
+  const input: RunInput = { userId, chatId, platform, ...(relay !== undefined && { relay }) };
   await workflow.trigger(input, { id: activeRunId });
 }
 

@@ -41,7 +41,7 @@ export async function freeLost<Env extends AgentEnv>(parts: Parts<Env>, env: Env
   const before = await readWorkspace(state, userId);
   const lost = before?.activeRunId ?? null;
   if (before === null || lost === null || !(await isOver(env.PLATFORM_AGENT_WORKFLOW, lost))) return;
-  const { chatId, platform, line } = before;
+  const { chatId, platform, relay } = before;
   const freed = await changeWorkspace<Workspace | null>(state, userId, (current) => {
     if (current?.activeRunId !== lost) return [undefined, null];
     const timestamp = Date.now();
@@ -51,7 +51,7 @@ export async function freeLost<Env extends AgentEnv>(parts: Parts<Env>, env: Env
   });
   if (freed === null) return;
   console.error(`The agent's run ${lost} ended without an answer, as when an operator cancels it`);
-  const messenger = messengerOf(parts.config, env, { platform, chatId, line });
+  const messenger = messengerOf(parts.config, env, { platform, chatId, relay });
   await messenger.sendMessage(chatId, FAILURE_TEXT, { idempotencyKey: `${lost}:error` }).catch(warn);
   await startRun(env.PLATFORM_AGENT_WORKFLOW, freed);
 }

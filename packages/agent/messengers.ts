@@ -2,7 +2,7 @@
 // there; else the one of `messengers` by platform; else none: the reply stands in the workspace then, and the log says
 // so.
 import type { AgentConfig, AgentEnv, Messenger } from './config-types.ts';
-import { lineMessenger } from './line.ts';
+import { relayMessenger } from './relay.ts';
 
 /** Of clients of the Model Context Protocol, who fetch their answers. */
 export const MCP_PLATFORM = 'mcp';
@@ -11,19 +11,19 @@ export const MCP_PLATFORM = 'mcp';
 export interface Chat {
   readonly platform: string;
   readonly chatId: string;
-  /** The line to the messenger that came with the message. */
-  readonly line?: string | undefined;
+  /** The relay to the messenger that came with the message. */
+  readonly relay?: string | undefined;
 }
 
 /** The messenger of a chat. */
 export function messengerOf<Env extends AgentEnv>(
   config: AgentConfig<Env>,
   env: Env,
-  { platform, chatId, line }: Chat,
+  { platform, chatId, relay }: Chat,
 ): Messenger {
   const make = hasMessenger(config, platform) ? config.messengers?.[platform] : undefined;
-  const registered = make?.(env, chatId) ?? nowhere(platform, line !== undefined);
-  return line === undefined ? registered : lineMessenger(env, line, registered);
+  const registered = make?.(env, chatId) ?? nowhere(platform, relay !== undefined);
+  return relay === undefined ? registered : relayMessenger(env, relay, registered);
 }
 
 /** Whether replies of a platform reach a chat whatever became of the request that the message came with. */

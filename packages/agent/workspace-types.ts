@@ -60,7 +60,7 @@ export interface QueuedMessage {
   scheduled?: boolean;
   id?: string;
   /** To the messenger that came with it. */
-  line?: string;
+  relay?: string;
 }
 
 /** Something the agent remembers of a user. */
@@ -135,7 +135,7 @@ export interface Workspace {
   scheduledTasks: ScheduledTask[];
   approvals: PendingApproval[];
   /** To the messenger that came with the message which the active run answers. */
-  line?: string;
+  relay?: string;
   /** When each task fired last: a timer that is delivered twice starts one run. */
   fired?: Record<string, number>;
   /** Values of `memory_set` calls under way, by `<step>:<call>`: the history of a run never has them. */

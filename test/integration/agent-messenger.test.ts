@@ -86,8 +86,8 @@ test('a failure is told through it, and nothing of it is left in the state', asy
   await say('/say-with', 'broken');
   await agent.came(() => agent.posted('broken').length === 1);
   assert.deepEqual(sent('broken'), [['given', 'Something went wrong. Please try again.']]);
-  // The run takes its line with it, right after its workspace is free.
-  await until(async () => (await agent.dev.fetch('/lines', { method: 'POST', body: '{}' })).text === '[]');
+  // The run takes its relay with it, right after its workspace is free.
+  await until(async () => (await agent.dev.fetch('/relays', { method: 'POST', body: '{}' })).text === '[]');
 });
 
 test('a reply that nobody could be given, as of a scheduled task, is an error in the log', async () => {

@@ -65,7 +65,7 @@ const agent = createAgent({
       case '/timer': { await env.PLATFORM_AGENT_SCHEDULER.set(body.id, body.at, { payload: body.payload }); return Response.json(null); }
       case '/move-mcp': { await agent.state.update('agent:workspace:' + body.userId, { $set: { 'mcpServers.0.url': body.url } }); return Response.json(null); }
       case '/get-timer': return Response.json(await env.PLATFORM_AGENT_SCHEDULER.get(body.id));
-      case '/lines': return Response.json((await env.PLATFORM_AGENT_STATE.list({ prefix: 'agent:line:' })).keys);
+      case '/relays': return Response.json((await env.PLATFORM_AGENT_STATE.list({ prefix: 'agent:relay:' })).keys);
       case '/cancel-run': { await env.PLATFORM_AGENT_WORKFLOW.cancel(body.runId); return Response.json(null); }
     }
     return new Response('nothing here', { status: 404 });

@@ -4,7 +4,7 @@ import type { WorkflowStep } from '@platform-run/types';
 import type { AgentEnv } from '../config-types.ts';
 import { capHistory } from '../history.ts';
 import { nextRunId, startRun, takeNext } from '../inbox.ts';
-import { closeLine } from '../line.ts';
+import { closeRelay } from '../relay.ts';
 import type { Parts } from '../parts.ts';
 import { conceal, reveal } from '../secrets.ts';
 import { changeOwn, ownWorkspace, type Scope } from '../tool-calls.ts';
@@ -108,7 +108,7 @@ export async function saveFailure<Env extends AgentEnv>(scope: Scope<Env>): Prom
 /** Frees the workspace, or gives it to the run of the next message, and starts that. Twice does nothing more. */
 export async function release<Env extends AgentEnv>(
   parts: Parts<Env>,
-  { env, userId, runId, line }: Scope<Env>,
+  { env, userId, runId, relay }: Scope<Env>,
 ): Promise<void> {
   const next = nextRunId(runId);
   const workspace = await changeWorkspace(env.PLATFORM_AGENT_STATE, userId, (current) => {
@@ -116,6 +116,6 @@ export async function release<Env extends AgentEnv>(
     takeNext(current, next, parts.isCompressed);
     return [current, current];
   });
-  if (line !== undefined) await closeLine(env, line);
+  if (relay !== undefined) await closeRelay(env, relay);
   if (workspace?.activeRunId === next) await startRun(env.PLATFORM_AGENT_WORKFLOW, workspace);
 }

@@ -78,7 +78,7 @@ export async function onRunLost<Env extends AgentEnv>(
 }
 
 function scopeOf<Env extends AgentEnv>(parts: Parts<Env>, env: Env, input: RunInput, runId: string): Scope<Env> {
-  const { userId, chatId, platform, line } = input;
-  const messenger = messengerOf(parts.config, env, { platform, chatId, line });
-  return { env, userId, chatId, platform, runId, messenger, line };
+  const { userId, chatId, platform, relay } = input;
+  const messenger = messengerOf(parts.config, env, { platform, chatId, relay });
+  return { env, userId, chatId, platform, runId, messenger, relay };
 }

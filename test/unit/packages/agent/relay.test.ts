@@ -1,11 +1,11 @@
-// The line between a run and the messenger that came with a message: what is said where nobody serves it any more. The
+// The relay between a run and the messenger that came with a message: what is said where nobody serves it any more. The
 // state is a map, with versions as the real one has them.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 
-interface LineTimes {
+interface RelayTimes {
   readonly heldMs: number;
   readonly lookMs: number;
   readonly takenMs: number;
@@ -26,24 +26,24 @@ interface Env {
 }
 
 /** Not by its types: they bring the globals of workers into all of the repository. */
-const { lineMessenger, openLine, serveLine } = (await import(
-  pathToFileURL(join(import.meta.dirname, '../../../../packages/agent/line.ts')).href
+const { relayMessenger, openRelay, serveRelay } = (await import(
+  pathToFileURL(join(import.meta.dirname, '../../../../packages/agent/relay.ts')).href
 )) as {
-  openLine(env: Env, messenger: Messenger): Promise<string>;
-  serveLine(
+  openRelay(env: Env, messenger: Messenger): Promise<string>;
+  serveRelay(
     env: Env,
-    line: string,
+    relay: string,
     messenger: Messenger,
     isWaitedFor: () => Promise<boolean>,
-    times: LineTimes,
+    times: RelayTimes,
   ): Promise<void>;
-  lineMessenger(env: Env, line: string, otherwise: Messenger, times: LineTimes): Messenger;
+  relayMessenger(env: Env, relay: string, otherwise: Messenger, times: RelayTimes): Messenger;
 };
 
 /** A side that is gone is given up at once, and one that is there never. */
-const GONE: LineTimes = { heldMs: 600_000, lookMs: 1, takenMs: 0, doneMs: 0 };
-const THERE: LineTimes = { heldMs: 600_000, lookMs: 600_000, takenMs: 600_000, doneMs: 600_000 };
-const OVER: LineTimes = { ...THERE, heldMs: 0 };
+const GONE: RelayTimes = { heldMs: 600_000, lookMs: 1, takenMs: 0, doneMs: 0 };
+const THERE: RelayTimes = { heldMs: 600_000, lookMs: 600_000, takenMs: 600_000, doneMs: 600_000 };
+const OVER: RelayTimes = { ...THERE, heldMs: 0 };
 
 function bindings(): { env: Env; values: Map<string, string>; files: Map<string, unknown> } {
   const values = new Map<string, string>();
@@ -91,8 +91,8 @@ const partial = (delta: string, text: string) => ({ key: 'k', text, delta, step:
 test('what is said to a request that died goes through the registered messenger, and nothing waits for it', async () => {
   const { env, values, files } = bindings();
   const [given, registered] = [recorder(), recorder()];
-  const line = await openLine(env, given.messenger);
-  const said = lineMessenger(env, line, registered.messenger, GONE);
+  const relay = await openRelay(env, given.messenger);
+  const said = relayMessenger(env, relay, registered.messenger, GONE);
   await said.sendMessage('chat', 'hello', { idempotencyKey: 'run:final' });
   await said.sendDocument('chat', 'a.txt', 'text');
   await said.sendTypingIndicator('chat');
@@ -102,36 +102,36 @@ test('what is said to a request that died goes through the registered messenger,
     ['typing', 'chat'],
   ]);
   assert.deepEqual([given.heard, files.size], [[], 0]);
-  assert.deepEqual((JSON.parse(values.get(`agent:line:${line}`)!) as { said: unknown[] }).said, []);
+  assert.deepEqual((JSON.parse(values.get(`agent:relay:${relay}`)!) as { said: unknown[] }).said, []);
 });
 
 test('a request that has been held for long enough leaves what is said to the registered messenger', async () => {
   const { env } = bindings();
   const [given, registered] = [recorder(), recorder()];
-  const line = await openLine(env, given.messenger);
-  await serveLine(env, line, given.messenger, async () => true, OVER);
+  const relay = await openRelay(env, given.messenger);
+  await serveRelay(env, relay, given.messenger, async () => true, OVER);
   // The run need not find out by waiting.
-  await lineMessenger(env, line, registered.messenger, THERE).sendMessage('chat', 'late');
+  await relayMessenger(env, relay, registered.messenger, THERE).sendMessage('chat', 'late');
   assert.deepEqual([given.heard, registered.heard], [[], [['message', 'chat', 'late']]]);
 });
 
 test('a request is let go when no run will say anything any more', async () => {
   const { env, values } = bindings();
   const { messenger } = recorder();
-  const line = await openLine(env, messenger);
-  await serveLine(env, line, messenger, async () => false, { ...THERE, lookMs: 1 });
+  const relay = await openRelay(env, messenger);
+  await serveRelay(env, relay, messenger, async () => false, { ...THERE, lookMs: 1 });
   assert.equal(values.size, 0);
 });
 
 test('a message that a run sends again after a crash is sent once', async () => {
   const { env } = bindings();
   const [given, registered] = [recorder(), recorder()];
-  const line = await openLine(env, given.messenger);
-  const served = serveLine(env, line, given.messenger, async () => true, THERE);
-  const said = lineMessenger(env, line, registered.messenger, THERE);
+  const relay = await openRelay(env, given.messenger);
+  const served = serveRelay(env, relay, given.messenger, async () => true, THERE);
+  const said = relayMessenger(env, relay, registered.messenger, THERE);
   await said.sendMessage('chat', 'hello', { idempotencyKey: 'run:final' });
   await said.sendMessage('chat', 'hello', { idempotencyKey: 'run:final' });
-  await env.PLATFORM_AGENT_STATE.delete(`agent:line:${line}`);
+  await env.PLATFORM_AGENT_STATE.delete(`agent:relay:${relay}`);
   await served;
   assert.deepEqual(given.heard, [['message', 'chat', 'hello', { idempotencyKey: 'run:final' }]]);
   assert.deepEqual(registered.heard, []);
@@ -140,18 +140,18 @@ test('a message that a run sends again after a crash is sent once', async () => 
 test('partial answers that wait become one, and none is written for a messenger that takes none', async () => {
   const { env, values } = bindings();
   const given = recorder();
-  const line = await openLine(env, given.messenger);
-  const said = lineMessenger(env, line, recorder().messenger, THERE);
+  const relay = await openRelay(env, given.messenger);
+  const said = relayMessenger(env, relay, recorder().messenger, THERE);
   await said.sendPartialMessage!('chat', partial('one ', 'one '));
   await said.sendPartialMessage!('chat', partial('two', 'one two'));
-  const served = serveLine(env, line, given.messenger, async () => true, THERE);
+  const served = serveRelay(env, relay, given.messenger, async () => true, THERE);
   await given.came;
-  await env.PLATFORM_AGENT_STATE.delete(`agent:line:${line}`);
+  await env.PLATFORM_AGENT_STATE.delete(`agent:relay:${relay}`);
   await served;
   assert.deepEqual(given.heard, [['partial', 'chat', partial('one two', 'one two')]]);
   const { sendPartialMessage: _, ...without } = given.messenger;
-  const other = await openLine(env, without);
-  const before = values.get(`agent:line:${other}`);
-  await lineMessenger(env, other, given.messenger, THERE).sendPartialMessage!('chat', partial('a', 'a'));
-  assert.equal(values.get(`agent:line:${other}`), before);
+  const other = await openRelay(env, without);
+  const before = values.get(`agent:relay:${other}`);
+  await relayMessenger(env, other, given.messenger, THERE).sendPartialMessage!('chat', partial('a', 'a'));
+  assert.equal(values.get(`agent:relay:${other}`), before);
 });

@@ -1,4 +1,4 @@
-// The line to a messenger that came with a message. That messenger works in the invocation which received the message
+// The relay to a messenger that came with a message. That messenger works in the invocation which received the message
 // alone, and the run is another one, perhaps on another machine: what the run says waits in the state, and the
 // invocation, which is held open meanwhile, hands it to the messenger. Called by agent.ts (opens, serves) and
 // messengers.ts (says).
@@ -15,7 +15,7 @@ interface Said {
 }
 
 /** What lies in the state. */
-interface Line {
+interface Relay {
   /** Not handed over yet, in its order. */
   said: Said[];
   /** Handed over, and not done yet. */
@@ -28,7 +28,7 @@ interface Line {
 }
 
 /** How long each side waits, in milliseconds. */
-export interface LineTimes {
+export interface RelayTimes {
   /** An invocation is held open no longer. A request may take five minutes. */
   readonly heldMs: number;
   /** Between two looks whether there is still a run to wait for. */
@@ -39,44 +39,44 @@ export interface LineTimes {
   readonly doneMs: number;
 }
 
-const TIMES: LineTimes = { heldMs: 240_000, lookMs: 5000, takenMs: 15_000, doneMs: 60_000 };
+const TIMES: RelayTimes = { heldMs: 240_000, lookMs: 5000, takenMs: 15_000, doneMs: 60_000 };
 const PAUSE_MS_LEAST = 25;
 const PAUSE_MS_MOST = 1000;
-/** A line that nobody removed, as after a crash. */
+/** A relay that nobody removed, as after a crash. */
 const KEPT_SECONDS = 3600;
 const ATTEMPTS_MAX = 100;
 
 type Bindings = Pick<AgentEnv, 'PLATFORM_AGENT_STATE' | 'PLATFORM_AGENT_FILES'>;
 
-const lineKey = (id: string): string => `agent:line:${id}`;
-const fileKey = (line: string, id: string): string => `agent-line:${line}/${id}`;
+const relayKey = (id: string): string => `agent:relay:${id}`;
+const fileKey = (relay: string, id: string): string => `agent-relay:${relay}/${id}`;
 
-/** Opens a line to a messenger. @returns its id, which goes with the message. */
-export async function openLine({ PLATFORM_AGENT_STATE: state }: Bindings, messenger: Messenger): Promise<string> {
+/** Opens a relay to a messenger. @returns its id, which goes with the message. */
+export async function openRelay({ PLATFORM_AGENT_STATE: state }: Bindings, messenger: Messenger): Promise<string> {
   const id = crypto.randomUUID();
-  const line: Line = {
+  const relay: Relay = {
     said: [],
     taken: [],
     done: {},
     isOver: false,
     hasPartials: messenger.sendPartialMessage !== undefined,
   };
-  await state.setJSON(lineKey(id), line, { expirationTtl: KEPT_SECONDS });
+  await state.setJSON(relayKey(id), relay, { expirationTtl: KEPT_SECONDS });
   return id;
 }
 
-/** Removes a line: who serves it ends. */
-export async function closeLine({ PLATFORM_AGENT_STATE: state }: Bindings, id: string): Promise<void> {
-  await state.delete(lineKey(id));
+/** Removes a relay: who serves it ends. */
+export async function closeRelay({ PLATFORM_AGENT_STATE: state }: Bindings, id: string): Promise<void> {
+  await state.delete(relayKey(id));
 }
 
-/** Hands over what is said until the line is closed, or nobody will say anything any more. */
-export async function serveLine(
+/** Hands over what is said until the relay is closed, or nobody will say anything any more. */
+export async function serveRelay(
   bindings: Bindings,
   id: string,
   messenger: Messenger,
   isWaitedFor: () => Promise<boolean>,
-  times: LineTimes = TIMES,
+  times: RelayTimes = TIMES,
 ): Promise<void> {
   const { PLATFORM_AGENT_STATE: state, PLATFORM_AGENT_FILES: files } = bindings;
   const until = Date.now() + times.heldMs;
@@ -87,13 +87,13 @@ export async function serveLine(
   let unawaited = 0;
   for (;;) {
     const isLate = Date.now() >= until;
-    const heard = await changeLine(state, id, (line) => {
-      if (line === null) return [undefined, null];
-      const { said } = line;
+    const heard = await changeRelay(state, id, (relay) => {
+      if (relay === null) return [undefined, null];
+      const { said } = relay;
       if (said.length === 0 && !isLate) return [undefined, said];
       // What comes in this moment is left to be said in another way.
-      if (isLate) return [{ ...line, isOver: true }, null];
-      return [{ ...line, said: [], taken: said.map((one) => one.id) }, said];
+      if (isLate) return [{ ...relay, isOver: true }, null];
+      return [{ ...relay, said: [], taken: said.map((one) => one.id) }, said];
     });
     if (heard === null) return;
     if (heard.length > 0) {
@@ -103,8 +103,8 @@ export async function serveLine(
         if (isAwaited(one.method)) done[one.id] = why;
         else if (why !== null) console.warn(`The agent goes on after an error: ${why}`);
       }
-      await changeLine(state, id, (line) =>
-        line === null ? [undefined, null] : [{ ...line, taken: [], done: { ...line.done, ...done } }, null],
+      await changeRelay(state, id, (relay) =>
+        relay === null ? [undefined, null] : [{ ...relay, taken: [], done: { ...relay.done, ...done } }, null],
       );
       heardAt = Date.now();
       continue;
@@ -112,7 +112,7 @@ export async function serveLine(
     if (Date.now() - lookedAt >= times.lookMs) {
       // Twice, since a run that was lost is told of after it has gone.
       unawaited = (await isWaitedFor()) ? 0 : unawaited + 1;
-      if (unawaited === 2) return closeLine(bindings, id);
+      if (unawaited === 2) return closeRelay(bindings, id);
       lookedAt = Date.now();
     }
     // An answer that came after ten seconds may be a second late.
@@ -124,7 +124,7 @@ export async function serveLine(
 /** @returns why it failed; null when it did not. */
 async function handOver(
   files: FileStorageBinding,
-  line: string,
+  relay: string,
   messenger: Messenger,
   { id, method, args, content }: Said,
   sent: Set<string>,
@@ -135,10 +135,10 @@ async function handOver(
     if (key !== undefined && sent.has(key)) return null;
     const given = [...args];
     if (content !== undefined) {
-      const file = await files.get(fileKey(line, id));
+      const file = await files.get(fileKey(relay, id));
       if (file === null) throw new Error('the content of the document is gone');
       given.push(content === 'text' ? await file.text() : await file.bytes());
-      await files.delete(fileKey(line, id));
+      await files.delete(fileKey(relay, id));
     }
     await (messenger[method] as ((...all: unknown[]) => Promise<void>) | undefined)?.apply(messenger, given);
     if (key !== undefined) sent.add(key);
@@ -153,16 +153,16 @@ function isAwaited(method: keyof Messenger): boolean {
   return method === 'sendMessage' || method === 'sendDocument';
 }
 
-/** What a run says over a line; `otherwise` where nobody serves it any more. */
-export function lineMessenger(
+/** What a run says over a relay; `otherwise` where nobody serves it any more. */
+export function relayMessenger(
   { PLATFORM_AGENT_STATE: state, PLATFORM_AGENT_FILES: files }: Bindings,
-  line: string,
+  relay: string,
   otherwise: Messenger,
-  times: LineTimes = TIMES,
+  times: RelayTimes = TIMES,
 ): Messenger {
   /** @returns whether the messenger has it; what nobody waits for counts as had. @throws what the messenger threw. */
   const say = async (said: Said): Promise<boolean> => {
-    const isLeft = await changeLine(state, line, (current) => {
+    const isLeft = await changeRelay(state, relay, (current) => {
       if (current === null || current.isOver) return [undefined, false];
       if (said.method === 'sendPartialMessage' && !current.hasPartials) return [undefined, true];
       return [{ ...current, said: appended(current.said, said) }, true];
@@ -173,7 +173,7 @@ export function lineMessenger(
   const settled = async (id: string): Promise<boolean> => {
     const from = Date.now();
     for (;;) {
-      const current = await state.getJSON<Line>(lineKey(line));
+      const current = await state.getJSON<Relay>(relayKey(relay));
       if (current === null) return false;
       if (Object.hasOwn(current.done, id)) {
         const why = current.done[id]!;
@@ -183,7 +183,7 @@ export function lineMessenger(
       const isTaken = current.taken.includes(id);
       const waited = Date.now() - from;
       if ((current.isOver && !isTaken) || waited > times.takenMs + (isTaken ? times.doneMs : 0)) {
-        const isOut = await changeLine(state, line, (now) => {
+        const isOut = await changeRelay(state, relay, (now) => {
           // Taken, or done, in the meantime.
           if (now === null) return [undefined, true];
           if (Object.hasOwn(now.done, id) || now.taken.includes(id) !== isTaken) return [undefined, false];
@@ -204,7 +204,7 @@ export function lineMessenger(
     },
     async sendDocument(chatId, filename, content) {
       const id = newId();
-      await files.put(fileKey(line, id), content);
+      await files.put(fileKey(relay, id), content);
       const said: Said = {
         id,
         method: 'sendDocument',
@@ -212,7 +212,7 @@ export function lineMessenger(
         content: typeof content === 'string' ? 'text' : 'bytes',
       };
       if (await say(said)) return;
-      await files.delete(fileKey(line, id));
+      await files.delete(fileKey(relay, id));
       await otherwise.sendDocument(chatId, filename, content);
     },
     async sendTypingIndicator(chatId) {
@@ -237,20 +237,20 @@ function appended(said: readonly Said[], next: Said): Said[] {
   return [...said.slice(0, -1), { ...next, args: [chatId, both] }];
 }
 
-/** Changes a line; the function may be called again when the other side changed it meanwhile. */
-async function changeLine<Result>(
+/** Changes a relay; the function may be called again when the other side changed it meanwhile. */
+async function changeRelay<Result>(
   state: StateBinding,
   id: string,
-  change: (line: Line | null) => readonly [Line | undefined, Result],
+  change: (relay: Relay | null) => readonly [Relay | undefined, Result],
 ): Promise<Result> {
-  const key = lineKey(id);
+  const key = relayKey(id);
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
     const { value, version } = await state.getWithMetadata(key);
-    const [line, result] = change(value === null ? null : (JSON.parse(value) as Line));
-    if (line === undefined) return result;
+    const [relay, result] = change(value === null ? null : (JSON.parse(value) as Relay));
+    if (relay === undefined) return result;
     const options = { expirationTtl: KEPT_SECONDS };
-    if (await state.compareAndSet(key, value === null ? null : version, JSON.stringify(line), options)) return result;
+    if (await state.compareAndSet(key, value === null ? null : version, JSON.stringify(relay), options)) return result;
     await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(attempt * 5, 100)));
   }
-  throw new Error('The line to the messenger is changed by others all the time');
+  throw new Error('The relay to the messenger is changed by others all the time');
 }
