@@ -126,7 +126,7 @@ export const imports = platform<unknown, ResourceState>()
       const { bytes, replace } = ctx.body;
       const found = await stat(file).catch(() => null);
       if (found === null) {
-        // It may be over, and whoever began it have missed that.
+        // The import may be over, and the client missed the answer.
         const known = await resources.ask('db.import-state', questionOf(place));
         if (known.state === 'unknown') throw resources.refuse('not_found', GONE);
         return followed(resources, place, known);

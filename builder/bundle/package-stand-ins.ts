@@ -22,7 +22,7 @@ export interface ImpossibleImport {
 export interface ImpossibleImports {
   /** Of modules that fail as soon as they are loaded: the build ends. */
   readonly refused: ImpossibleImport[];
-  /** Of packages that fail when they are used: the author is told. */
+  /** Of packages that fail at first use: the build warns. */
   readonly warned: ImpossibleImport[];
 }
 

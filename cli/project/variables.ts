@@ -22,7 +22,7 @@ export function readVariables(folder: string, warn?: Warn): Record<string, strin
 /**
  * The variables in one file; null where it does not exist.
  *
- * @param warn is told of each value that a `#` ends, where it may be meant as a part of it.
+ * @param warn gets a warning for each unquoted value that a `#` cuts.
  * @throws {CliError} for a file in an unknown encoding.
  */
 export function readVariableFile(file: string, warn?: Warn): Record<string, string> | null {

@@ -110,7 +110,7 @@ export async function serveRelay(
       continue;
     }
     if (Date.now() - lookedAt >= times.lookMs) {
-      // Twice, since a run that was lost is told of after it has gone.
+      // Twice: the notice about a lost run is sent after the run has ended.
       unawaited = (await isWaitedFor()) ? 0 : unawaited + 1;
       if (unawaited === 2) return closeRelay(bindings, id);
       lookedAt = Date.now();

@@ -50,7 +50,7 @@ const options: Readonly<Record<string, Readonly<Record<string, Case | 'no effect
     range: [`await FS.put('r', 'abc'); return (await FS.get('r', { range: { offset: 1, length: 1 } })).text()`, 'b'],
     ssecKey: [
       `return FS.get('x', { ssecKey: 'k' })`,
-      'TypeError: get does not take ssecKey here: files are encrypted by whoever keeps them',
+      'TypeError: get does not take ssecKey here: encryption at rest is up to the storage',
     ],
   },
   R2PutOptions: {
@@ -75,7 +75,7 @@ const options: Readonly<Record<string, Readonly<Record<string, Case | 'no effect
     ],
     ssecKey: [
       `return FS.put('x', '', { ssecKey: 'k' })`,
-      'TypeError: put does not take ssecKey here: files are encrypted by whoever keeps them',
+      'TypeError: put does not take ssecKey here: encryption at rest is up to the storage',
     ],
   },
   R2MultipartOptions: {
@@ -93,13 +93,13 @@ const options: Readonly<Record<string, Readonly<Record<string, Case | 'no effect
     ],
     ssecKey: [
       `return FS.createMultipartUpload('x', { ssecKey: 'k' })`,
-      'TypeError: createMultipartUpload does not take ssecKey here: files are encrypted by whoever keeps them',
+      'TypeError: createMultipartUpload does not take ssecKey here: encryption at rest is up to the storage',
     ],
   },
   R2UploadPartOptions: {
     ssecKey: [
       `const up = await FS.createMultipartUpload('us'); return up.uploadPart(1, 'x', { ssecKey: 'k' })`,
-      'TypeError: uploadPart does not take ssecKey here: files are encrypted by whoever keeps them',
+      'TypeError: uploadPart does not take ssecKey here: encryption at rest is up to the storage',
     ],
   },
   R2ListOptions: {
@@ -191,7 +191,7 @@ const options: Readonly<Record<string, Readonly<Record<string, Case | 'no effect
     params: [`const run = await W.create({ params: { say: 'it' } }); return outputOf(run)`, 'it'],
     retention: [
       `return W.create({ retention: { successRetention: '1 day' } })`,
-      'TypeError: create does not take retention here: runs are kept as the operator says (WORKFLOW_RETENTION_MS)',
+      'TypeError: create does not take retention here: WORKFLOW_RETENTION_MS of the platform sets how long runs are kept',
     ],
     locationHint: 'no effect',
   },

@@ -44,7 +44,7 @@ export const builtApps: Readonly<Record<string, BuiltApp>> = {
       await answers(fetch, script!, 200, /'from the page'/);
       await answers(fetch, '/icon.svg', 200, /<svg/);
       await answers(fetch, '/some/route', 200, /<div id="root">/, { headers: { accept: 'text/html' } });
-      // Sources are not there: whoever takes a page gets the shell.
+      // Sources are not published: a client that accepts HTML gets the shell.
       for (const source of ['/src/index.tsx', '/package.json', '/worker/index.ts']) {
         await answers(fetch, source, 200, /<div id="root">/);
         await answers(fetch, source, 404, /Not found/, { headers: { accept: 'application/json' } });

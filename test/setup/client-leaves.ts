@@ -218,7 +218,7 @@ export function testLeavings(left: () => Left, rounds: number): void {
     }
   });
 
-  test('a client leaves an open WebSocket: its worker is told', async () => {
+  test('a client leaves an open WebSocket: its worker gets the close event', async () => {
     for (const name of names('socket')) {
       await leaveAfter(left(), name, UPGRADE, '\r\n\r\n');
       await expectSaid(name, ['begins', 'close 1006', 'ends', 'waited']);

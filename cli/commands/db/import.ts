@@ -77,7 +77,7 @@ export const command = defineCommand({
   },
 });
 
-/** Sends it, has it imported, and follows that to its end; whoever stops the program stops the import. */
+/** Uploads the file, starts the import and follows it to its end. Stopping the program cancels the import. */
 async function imported(shell: Shell, found: FoundResource, source: Source, replace: boolean): Promise<Progress> {
   const { api, query, binding } = found;
   const imports = `${found.path}/imports`;

@@ -65,7 +65,7 @@ export async function fail<Env extends AgentEnv>(
   const { runId, chatId, messenger } = scope;
   const saved = await durable(step, 'save_error', async () => {
     const isOwn = await saveFailure(scope);
-    // Once: whoever takes the run over from here has the step.
+    // Once: a process that takes the run over finds the step done.
     if (isOwn) logFailure(runId, error);
     return isOwn;
   });

@@ -1,4 +1,4 @@
-// One import as one transaction: takes statements of a dump, whoever wrote it, or tables of an attached file, and
+// One import as one transaction: takes statements of a dump of any tool, or tables of an attached file, and
 // commits when all of it is sound. Called by importer.ts. Knows no processes and no files of SQL.
 import { migrationLedger } from '#core/database-migrations.ts';
 import { ownTablePrefix, SqlRefusal } from '#core/database-request.ts';
@@ -127,10 +127,7 @@ export class ImportTransaction {
     const { verb, name, on } = words;
     const key = name.toLowerCase();
     if (verb === 'ROLLBACK')
-      throw new SqlRefusal(
-        'SQLITE_ERROR',
-        'the file ends in a ROLLBACK: whoever wrote it met an error, and it is not whole',
-      );
+      throw new SqlRefusal('SQLITE_ERROR', 'the file ends in a ROLLBACK: its export failed, and the file is not whole');
     if (verb === 'SAVEPOINT' || verb === 'RELEASE')
       throw new SqlRefusal('SQLITE_AUTH', 'not authorized: the file is one transaction, and has no savepoints');
     if (key.startsWith(ownTablePrefix) || on.toLowerCase().startsWith(ownTablePrefix)) this.#takeOwn(statement, words);
@@ -310,7 +307,7 @@ export class ImportTransaction {
     return { statements: this.#statements, leftOut: [...this.#leftOut] };
   }
 
-  /** What came as bytes must be what the module itself would write: whoever reads it later takes it as sound. */
+  /** What came as bytes must be what the module itself would write: later readers trust it. */
   #checkVirtual({ name, module }: VirtualTable): void {
     const table = quoted(name);
     if (module !== 'fts5') {

@@ -41,7 +41,7 @@ export type ImporterMessage =
       readonly statement: string | null;
     };
 
-/** Lower than that of whoever answers requests. */
+/** Lower priority than the processes that answer requests. */
 const NICE = 10;
 const TELL_MS = 200;
 const HEAD_BYTES = 16;
@@ -136,10 +136,6 @@ async function takeText(
   progress: (done: number, total: number) => Promise<void>,
 ): Promise<void> {
   const reader = new StatementReader(bulkStatementBytesMax(limits));
-  const numbered = (error: unknown): never => {
-    const { code, message, place } = toRefusal(error);
-    throw new SqlRefusal(code, message, place ?? [reader.line, '']);
-  };
   try {
     for await (const { text, bytes, total } of textOf(file)) {
       for (const statement of reader.push(text)) transaction.take(statement);
@@ -147,7 +143,8 @@ async function takeText(
     }
     for (const statement of reader.end()) transaction.take(statement);
   } catch (error) {
-    numbered(error);
+    const { code, message, place } = toRefusal(error);
+    throw new SqlRefusal(code, message, place ?? [reader.line, '']);
   }
 }
 

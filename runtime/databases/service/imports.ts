@@ -35,9 +35,9 @@ interface Import {
 const HEAP_MB_MAX = 192;
 /** Pause between looks at the disk. */
 const LOOK_MS = 250;
-/** How long somebody who waits may wait for one answer. */
+/** The longest wait for one answer. */
 const WAIT_MS_MAX = 5000;
-/** Ends that are remembered, for whoever asks later. */
+/** Results of ended imports that are kept for later requests. */
 const ENDS_KEPT = 200;
 
 export class Imports {

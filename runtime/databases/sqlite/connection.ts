@@ -42,7 +42,7 @@ interface ConnectionOptions {
 
 /** Beside the values of one row, written as hex, in the longest statement of a file that is imported. */
 const BULK_SQL_BYTES = 1_048_576;
-/** How long whoever writes in a process of its own waits for a transaction of another. */
+/** How long a writer in a process of its own waits for a transaction of another process. */
 const BULK_BUSY_MS = 10_000;
 
 /** The longest statement of a file that is imported, in bytes. */
@@ -98,7 +98,7 @@ export class Connection {
         `PRAGMA journal_mode=WAL; PRAGMA synchronous=${synchronous}; ${memory}` +
           `PRAGMA max_page_count=${this.#pagesMax}; PRAGMA journal_size_limit=16777216; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON`,
       );
-      // Whoever finds the file taken looks again later (database-file.ts): asleep here, it would keep others waiting.
+      // A locked file is tried again later (database-file.ts): SQLite's own wait would block the other databases.
       if (!isBulk) this.#db.exec('PRAGMA busy_timeout=0');
       this.#db.setAuthorizer(this.#fence.authorize);
     } catch (error) {

@@ -30,6 +30,11 @@ export function pendingCalls(): number {
   return pending;
 }
 
+/** The refusal of an argument by the guest itself, as the host refuses one. */
+export function invalidArgument(message: string): TypeError {
+  return Object.assign(new TypeError(message), { code: 'invalid_argument' });
+}
+
 /** A host call whose result is all that matters. */
 export function callHost(name: HostCallName, args: unknown, parts?: readonly Part[]): Promise<HostReply> {
   return startCall(name, args, parts).reply;

@@ -13,7 +13,7 @@ import type * as polyfill from 'web-streams-polyfill';
 import { createIncomingResponse, Response, takeResponse } from './web/response.ts';
 import { host } from './host.ts';
 import type { EventHandler } from './dispatch.ts';
-import { callHost, dropCall, startCall } from './calls.ts';
+import { callHost, dropCall, invalidArgument, startCall } from './calls.ts';
 import { checkpoint, currentContext, runInContext } from './context.ts';
 import { currentInvocation } from './invocation.ts';
 import { noHandler } from './missing-handler.ts';
@@ -108,6 +108,7 @@ export const lazyParts = {
   fromUnits,
   host,
   inPieces,
+  invalidArgument,
   bodyToGuest,
   /** The module of a kind of binding, where `env` gave one out already. */
   givenBinding: (kind: string): BindingModule | undefined =>

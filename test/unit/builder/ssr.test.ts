@@ -50,7 +50,7 @@ test('what Next.js put together is the whole server, with its files served befor
   ]);
 });
 
-test('a server of Next.js that takes all packages along is told of standalone', async (t) => {
+test('the build of a Next.js server with all packages suggests standalone', async (t) => {
   const said: string[] = [];
   const files = { '.next/server/page.js': 'x'.repeat(2_100_000), 'node_modules/next/package.json': '{}' };
   const manifest = '{"dependencies":{"next":"16.0.0"},"scripts":{"start":"next start"}}';

@@ -32,19 +32,10 @@ const headerFields: Readonly<Record<string, string>> = {
 
 /** Options of R2 that a platform of one's own does not have. */
 const notHere: Readonly<Record<string, string>> = {
-  ssecKey: 'files are encrypted by whoever keeps them',
+  ssecKey: 'encryption at rest is up to the storage',
   storageClass: 'there is one class, Standard',
   cacheExpiry: 'say it in cacheControl, as max-age',
 };
-
-/** @throws {TypeError} `invalid_argument`, for an option that would be ignored. */
-function refuseOthers(call: string, options: unknown): void {
-  for (const [name, why] of Object.entries(notHere)) {
-    const value = (options as Fields | null | undefined)?.[name];
-    if (value === undefined || value === null || (name === 'storageClass' && value === 'Standard')) continue;
-    throw Object.assign(new TypeError(`${call} does not take ${name} here: ${why}`), { code: 'invalid_argument' });
-  }
-}
 
 const digestNames = ['md5', 'sha1', 'sha256', 'sha384', 'sha512'];
 
@@ -55,6 +46,7 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
     cancelPump,
     bodyToGuest,
     inPieces,
+    invalidArgument,
     newStreamId,
     openPump,
     freeAfterEntry,
@@ -62,6 +54,15 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
   } = parts;
   const { Headers, Response, createIncomingResponse, encodeUtf8, isBlob, isAnyArrayBuffer, toBytes, WHOLE_BYTES_MAX } =
     parts;
+
+  /** @throws {TypeError} `invalid_argument`, for an option that would be ignored. */
+  function refuseOthers(call: string, options: unknown): void {
+    for (const [name, why] of Object.entries(notHere)) {
+      const value = (options as Fields | null | undefined)?.[name];
+      if (value === undefined || value === null || (name === 'storageClass' && value === 'Standard')) continue;
+      throw invalidArgument(`${call} does not take ${name} here: ${why}`);
+    }
+  }
 
   const isHeaders = (value: unknown): value is InstanceType<typeof Headers> => value instanceof Headers;
 

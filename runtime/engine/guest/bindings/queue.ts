@@ -23,7 +23,7 @@ interface Encoded {
 }
 
 export default function createQueue(parts: LazyParts): BindingModule {
-  const { callHost, fromJson, toBytes, toJson, useModule } = parts;
+  const { callHost, fromJson, invalidArgument, toBytes, toJson, useModule } = parts;
 
   /**
    * A body as JSON, from which its consumer makes the value again (events/queue.ts).
@@ -65,8 +65,7 @@ export default function createQueue(parts: LazyParts): BindingModule {
   const encode = (payload: unknown, options: SendOptions | undefined): Encoded =>
     add({ messages: [], bodies: [] }, payload, options);
 
-  const noBatch = (): Error =>
-    Object.assign(new TypeError('sendBatch takes a list of messages: [{ body }, ...]'), { code: 'invalid_argument' });
+  const noBatch = (): Error => invalidArgument('sendBatch takes a list of messages: [{ body }, ...]');
 
   function encodeBatch(batch: Batch, options: SendOptions | undefined): Encoded {
     const encoded: Encoded = { messages: [], bodies: [] };

@@ -11,7 +11,9 @@ interface Execution {
   readonly startedAt: number | null;
 }
 
-export default function createWorkflow({ callHost, useModule }: LazyParts): { create(name: string): object } {
+export default function createWorkflow({ callHost, invalidArgument, useModule }: LazyParts): {
+  create(name: string): object;
+} {
   const { fromStored, toStored } = useModule('stored-values');
 
   /** A run with the values that its handler had. */
@@ -74,15 +76,15 @@ export default function createWorkflow({ callHost, useModule }: LazyParts): { cr
     /** As workers of other platforms start runs: an object that stands for the run. */
     async create(options?: { id?: string; params?: unknown; retention?: unknown } | null): Promise<object> {
       if (options?.retention != null)
-        throw invalid(
-          'create does not take retention here: runs are kept as the operator says (WORKFLOW_RETENTION_MS)',
+        throw invalidArgument(
+          'create does not take retention here: WORKFLOW_RETENTION_MS of the platform sets how long runs are kept',
         );
       const { executionId } = await this.trigger(options?.params, options?.id === undefined ? {} : { id: options.id });
       return this.#instance(executionId);
     }
 
     async createBatch(list: readonly { id?: string; params?: unknown }[]): Promise<object[]> {
-      if (!Array.isArray(list)) throw invalid('createBatch takes a list: [{ id, params }, ...]');
+      if (!Array.isArray(list)) throw invalidArgument('createBatch takes a list: [{ id, params }, ...]');
       return Promise.all(list.map((options) => this.create(options)));
     }
 
@@ -108,8 +110,8 @@ export default function createWorkflow({ callHost, useModule }: LazyParts): { cr
         restart: async (options?: { from?: { name?: string; count?: number; type?: string } } | null) => {
           const { name, count = 1, type = 'do' } = options?.from ?? {};
           if (count !== 1)
-            throw invalid('restart does not take from.count here: it goes on from the first step of a name');
-          if (type !== 'do') throw invalid(`restart goes on from a step of type do here, not ${String(type)}`);
+            throw invalidArgument('restart does not take from.count here: it goes on from the first step of a name');
+          if (type !== 'do') throw invalidArgument(`restart goes on from a step of type do here, not ${String(type)}`);
           await this.restart(id, name === undefined ? {} : { fromStep: name });
         },
         sendEvent: (event: { type: string; payload?: unknown }) => this.sendEvent(id, event),
@@ -118,10 +120,6 @@ export default function createWorkflow({ callHost, useModule }: LazyParts): { cr
   }
 
   return { create: (name) => new Workflow(name) };
-}
-
-function invalid(message: string): TypeError {
-  return Object.assign(new TypeError(message), { code: 'invalid_argument' });
 }
 
 /** What other platforms call a status. */

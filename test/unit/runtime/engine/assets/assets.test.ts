@@ -193,7 +193,7 @@ test('a single-page application answers navigations with its shell, and nothing 
   for (const accept of ['application/json', '*/*']) assert.equal((await get('/api/x', { accept })).body, 'worker');
 });
 
-test('without a worker the shell answers whoever takes any page, and no script that is gone', async (t) => {
+test('without a worker the shell answers clients that accept HTML, and no script that is gone', async (t) => {
   const { get } = await site(t, { notFoundHandling: 'single-page-application' });
   for (const headers of [{}, { accept: '*/*' }, { accept: 'text/html;q=0.8, image/png' }] as Record<string, string>[])
     assert.deepEqual(
