@@ -16,7 +16,7 @@ export interface Scope<Env extends AgentEnv> {
   readonly runId: string;
   readonly messenger: Messenger;
   /** To the messenger that came with the message. */
-  readonly line?: string | undefined;
+  readonly relay?: string | undefined;
 }
 
 const RESULT_CHARS_MAX = 64 * 1024;
