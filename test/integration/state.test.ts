@@ -168,3 +168,27 @@ test('strange keys are keys like any other', async () => {
     ['%', "'; DROP TABLE state; --", '../../etc/passwd', '__proto__', 'constructor'],
   );
 });
+
+test('a call that cannot be written down costs none of the calls that may be under way', async () => {
+  assert.deepEqual(
+    await run(`
+      await KV.put('kept', 'here');
+      const refused = [];
+      for (let at = 0; at < 10_001; at++) refused.push(KV.put('big', 'x', { metadata: { id: 1n } }).catch((error) => error.name));
+      const names = new Set(await Promise.all(refused));
+      return [[...names], await KV.get('kept')];`),
+    [['TypeError'], 'here'],
+  );
+});
+
+test('a call that is made while another is written down has an answer of its own', async () => {
+  assert.deepEqual(
+    await run(`
+      await KV.put('inner', 'of the inner');
+      let inner;
+      const metadata = { toJSON() { inner = KV.get('inner'); return { of: 'the outer' }; } };
+      await KV.put('outer', 'value', { metadata });
+      return [await inner, (await KV.getWithMetadata('outer')).metadata];`),
+    ['of the inner', { of: 'the outer' }],
+  );
+});

@@ -60,19 +60,12 @@ export function startCall(
     return { id: -1, reply: refused };
   }
   const owner = currentInvocation();
+  // Before a number is taken: a getter or a `toJSON` of the worker's may throw here, or make a call of its own.
+  const json = toJson(args) ?? 'null';
   const id = takeFree() ?? waiters.length;
   pending++;
   let record =
-    toHost.call +
-    FIELD +
-    id +
-    FIELD +
-    (owner === undefined ? 0 : owner.id) +
-    FIELD +
-    name +
-    FIELD +
-    (toJson(args) ?? 'null') +
-    FIELD;
+    toHost.call + FIELD + id + FIELD + (owner === undefined ? 0 : owner.id) + FIELD + name + FIELD + json + FIELD;
   for (let at = 0; at < parts.length; at++) record += records.part(parts[at]!) + FIELD;
   records.meta += record + RECORD;
   const reply = new Promise<HostReply>((resolve, reject) => {
