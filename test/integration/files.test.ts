@@ -167,6 +167,19 @@ test('an upload in parts is one file when it is complete', async () => {
   );
 });
 
+test('an upload that is given no list of its parts says what it takes', async () => {
+  assert.deepEqual(
+    await run(`
+      const upload = await FILES.createMultipartUpload('none');
+      const refused = (parts) => upload.complete(parts).catch(({ code, message }) => [code, message]);
+      return [await refused(), await refused([null])];`),
+    Array(2).fill([
+      'invalid_argument',
+      'complete takes the list of parts that uploadPart gave: [{ partNumber, etag }, ...]',
+    ]),
+  );
+});
+
 test('a list folds folders and goes on where it stopped', async () => {
   assert.deepEqual(
     await run(`

@@ -314,6 +314,8 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
     }
 
     async complete(uploaded: readonly { partNumber: number; etag: string }[]): Promise<object> {
+      if (!Array.isArray(uploaded) || uploaded.some((part) => typeof part !== 'object' || part === null))
+        throw invalidArgument('complete takes the list of parts that uploadPart gave: [{ partNumber, etag }, ...]');
       const named = Array.from(uploaded, ({ partNumber, etag }) => ({ part: partNumber, etag }));
       return new StoredObject((await this.#call('files.completeUpload', { parts: named })).value as Head);
     }
