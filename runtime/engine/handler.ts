@@ -126,6 +126,8 @@ export function createHandler(parts: HandlerParts): Handler {
   let closed = false;
 
   const engineCounters = parts.engine.counters;
+  // Of what goes to sandboxes, which no deployment answers.
+  const portsMemory = parts.engine.hostMemory.open('sandboxes/ports');
 
   const clientHeaders = createClientHeaders(parts.trustedProxies, parts.edgeToken);
   const aimRequest = createSkewProtection({
@@ -182,6 +184,7 @@ export function createHandler(parts: HandlerParts): Handler {
   function onExchange(exchange: Exchange): void {
     const lead = parts.findLead(exchange.host);
     if (lead === null) {
+      exchange.memory = portsMemory;
       if (parts.exposedPorts?.take(exchange) === true) return;
       engineCounters.unroutedRequests++;
       hostNotFound(exchange);

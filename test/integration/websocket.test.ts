@@ -304,4 +304,41 @@ describe('bounds of WebSockets', () => {
     assert.deepEqual(await end, [1012, 'Service restart']);
     await small.close();
   });
+
+  it(
+    'messages under way count in what their deployment may hold, inflated',
+    notOverUws('holds a message under way where nobody can see it'),
+    async () => {
+      const small = await startHandler({ echo }, { hostMemoryMb: 24 });
+      const half = Buffer.alloc(5 * 1024 * 1024);
+      const open = async (): Promise<WebSocket> => {
+        const socket = new WebSocket(`ws://127.0.0.1:${small.port}/`, { headers: { host: 'echo.localhost' } });
+        await once(socket, 'open');
+        return socket;
+      };
+      // A pong says that all before it was read: 10 KB that are 10 MB.
+      const begin = async (socket: WebSocket): Promise<number> => {
+        const ended = closed(socket).then(([code]) => code);
+        socket.send(half, { fin: false, compress: true });
+        socket.send(half, { fin: false, compress: true });
+        socket.ping();
+        return Promise.race([once(socket, 'pong').then(() => 0), ended]);
+      };
+      try {
+        const sockets = [await open(), await open(), await open()] as const;
+        const [one, two, three] = sockets;
+        assert.deepEqual([await begin(one), await begin(two), await begin(three)], [0, 0, 1013]);
+        await small.logged('echo', /^error A WebSocket message takes \d+ bytes outside of the isolate, where this/);
+        const whole = once(one, 'message') as Promise<[Buffer]>;
+        one.send('', { fin: true });
+        assert.equal((await whole)[0].length, 2 * half.length);
+        // What its peer has not taken is counted as of its last message.
+        assert.equal(await ask(one, 'small'), 'small');
+        assert.equal(await begin(await open()), 0, 'what was whole is not counted any more');
+        for (const socket of sockets) socket.terminate();
+      } finally {
+        await small.close();
+      }
+    },
+  );
 });

@@ -6,6 +6,7 @@ import type { WebSocket } from 'ws';
 import type { EgressPolicy } from '#core/egress.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { HostCall, HostFunction, HostReply, SyncHostFunction } from '../bridge/host-calls.ts';
+import type { HostMemory } from '../bridge/host-memory.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { withTrace } from './trace-headers.ts';
 import { check, FORBIDDEN, redirectTarget, REDIRECTS_MAX } from './fetch.ts';
@@ -19,7 +20,7 @@ interface WebSocketParts {
   readonly messageBytesMax: number;
   /** How a connection of `ws` becomes a wire of the bridge; loaded with the package when the first is opened. */
   readonly load: () => Promise<{
-    wireOf(socket: WebSocket, events: SocketEvents): SocketWire;
+    wireOf(socket: WebSocket, events: SocketEvents, memory: HostMemory | null): SocketWire;
     readonly deflateOptions: object;
     readonly closeOptions: object;
   }>;
@@ -158,7 +159,7 @@ async function handshake(
         socket.removeAllListeners('error');
         try {
           const bridged = call.isolate.openSocket(id, call.owner.id);
-          bridged.attach(wireOf(socket, bridged));
+          bridged.attach(wireOf(socket, bridged, call.isolate.memory));
           const { protocol, extensions } = socket;
           resolve({
             response: null,

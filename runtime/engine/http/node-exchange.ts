@@ -306,7 +306,7 @@ export class NodeExchange implements Exchange {
     this.#connection.upgraded = true;
     unwatchHandshake(socket);
     const upgrader = this.#listener.upgrader!;
-    const wire = upgrader.upgrade(this.headerBlock, socket, this.upgradeHead, head, events);
+    const wire = upgrader.upgrade(this.headerBlock, socket, this.upgradeHead, head, events, this.memory);
     if (wire === null) {
       queueMicrotask(() => events.closed(1006, '', false));
       return CLOSED_WIRE;

@@ -2,6 +2,7 @@
 // wire that the bridge uses. Loaded when the first handshake comes. Knows nothing of workers.
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
+import type { HostMemory } from '../bridge/host-memory.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { chosenProtocol, handshakeHeaders } from './handshake.ts';
 import type { ResponseHead } from './header-block.ts';
@@ -16,6 +17,8 @@ export interface WebSocketLimits {
 export const closeOptions: object = { closeTimeout: 5000 };
 /** What a queued message costs beside its bytes: bounds of bytes alone would let millions of empty ones pile up. */
 const QUEUED_MESSAGE_BYTES = 512;
+/** A message under way that holds less is part of what an open socket counts as. */
+const UNFINISHED_BYTES_MIN = 64 * 1024;
 
 /** Compression that a peer may ask for; no state is kept between messages, which would be 300 KB a socket. */
 export const deflateOptions = {
@@ -32,6 +35,7 @@ export interface Upgrader {
   /**
    * Sends 101 with the headers of a worker's response; the sub-protocol is the worker's choice among those offered.
    *
+   * @param memory where messages under way are counted.
    * @returns the wire; null when the handshake is refused after all, which has then been answered.
    */
   upgrade(
@@ -40,6 +44,7 @@ export interface Upgrader {
     first: Buffer,
     head: ResponseHead,
     events: SocketEvents,
+    memory: HostMemory | null,
   ): SocketWire | null;
   /** Closes every socket with a code: what does not answer in time is cut. */
   closeAll(code: number, reason: string): void;
@@ -87,13 +92,13 @@ export function createUpgrader(limits: WebSocketLimits): Upgrader {
     }
   }, limits.webSocketIdleMs ?? 30_000).unref();
   return {
-    upgrade(requestBlock, socket, first, head, events) {
+    upgrade(requestBlock, socket, first, head, events, memory) {
       let wire: SocketWire | null = null;
       const request: Handshake = { method: 'GET', headers: handshakeHeaders(requestBlock), head };
       server.handleUpgrade(request as never, socket, first, (opened) => {
         const heard = (): void => void silent.delete(opened);
         opened.on('pong', heard).on('ping', heard);
-        wire = wireOf(opened, events);
+        wire = wireOf(opened, events, memory);
       });
       return wire;
     },
@@ -104,8 +109,13 @@ export function createUpgrader(limits: WebSocketLimits): Upgrader {
   };
 }
 
-/** A connection of the package as the bridge uses it. */
-export function wireOf(socket: WebSocket, events: SocketEvents): SocketWire {
+/**
+ * A connection of the package as the bridge uses it.
+ *
+ * @param memory where messages under way are counted: one that there is no room for ends the connection.
+ */
+export function wireOf(socket: WebSocket, events: SocketEvents, memory: HostMemory | null): SocketWire {
+  if (memory !== null) countUnfinished(socket, memory, (error) => events.failed(error.message));
   let queued = 0;
   const onSent = (): void => void queued--;
   socket.on('message', (data: Buffer, isBinary) => events.message(isBinary ? ownBytes(data) : data.toString('utf8')));
@@ -128,6 +138,60 @@ export function wireOf(socket: WebSocket, events: SocketEvents): SocketWire {
       return socket.bufferedAmount + queued * QUEUED_MESSAGE_BYTES;
     },
   };
+}
+
+/** What the package reads messages with, as far as it is used here. */
+interface Receiver {
+  /** Bytes of the message under way, inflated. */
+  readonly _messageLength: number;
+  /** Bytes of the frame under way. */
+  readonly _bufferedBytes: number;
+  /** Takes bytes of the connection. */
+  _write(chunk: Buffer, encoding: string, done: () => void): void;
+  /** A frame of a message is whole. */
+  dataMessage(done: () => void): void;
+}
+
+/**
+ * Counts what a message takes before it is whole. No event tells of it, and 1 KB that a peer sends can inflate to 1 MB:
+ * so what the package reads with is watched.
+ */
+function countUnfinished(socket: WebSocket, memory: HostMemory, refused: (error: Error) => void): void {
+  const receiver = (socket as unknown as { readonly _receiver: Receiver })._receiver;
+  const { _write, dataMessage } = receiver;
+  let held = 0;
+  let isOver = false;
+  const count = (): void => {
+    if (isOver) return;
+    const { _messageLength: inflated, _bufferedBytes: raw } = receiver;
+    const bytes = inflated + raw < UNFINISHED_BYTES_MIN ? 0 : inflated + raw;
+    if (bytes <= held) {
+      memory.release(held - bytes);
+      held = bytes;
+      return;
+    }
+    try {
+      memory.reserve(bytes - held, 'A WebSocket message');
+      held = bytes;
+    } catch (error) {
+      isOver = true;
+      refused(error as Error);
+      socket.close(1013, 'Too much memory');
+      socket.terminate();
+    }
+  };
+  receiver._write = (chunk, encoding, done) => {
+    _write.call(receiver, chunk, encoding, done);
+    count();
+  };
+  receiver.dataMessage = (done) => {
+    dataMessage.call(receiver, done);
+    count();
+  };
+  socket.once('close', () => {
+    isOver = true;
+    memory.release(held);
+  });
 }
 
 // A view into a larger buffer would be copied into the isolate as a whole.

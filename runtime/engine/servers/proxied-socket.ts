@@ -132,7 +132,7 @@ export async function openProxiedSocket(
       over(() => events.failed(new Error('it answered 101 to what is no WebSocket handshake')));
       return;
     }
-    toServer = wireOf(inner, toVisitor);
+    toServer = wireOf(inner, toVisitor, exchange.memory ?? null);
     events.opened();
   });
   return {
