@@ -37,7 +37,7 @@ export const engineBounds = {
   hostMemoryMb: [
     'WORKER_HOST_MEMORY_MB',
     256,
-    'What an engine holds for one deployment outside of its isolates: compressors, streams, sockets, calls under way; events at most three quarters of it',
+    'What an engine holds for one deployment outside of its isolates: compressors, streams, sockets and their unfinished messages, calls under way; events at most three quarters of it',
   ],
   isolatesMax: ['WORKER_ISOLATES_MAX', 1000, 'Live isolates in one engine, at most 3072'],
   startupCpuMs: ['WORKER_STARTUP_CPU_LIMIT_MS', 5000, "CPU of a worker's top level; 0 turns it off", 0],
@@ -88,7 +88,11 @@ export const engineBounds = {
     1024,
     'What it holds so for all of them; above it, by a quarter at most, each project has its share',
   ],
-  engineMemoryMb: ['ENGINE_MEMORY_MB', 4096, 'Resident memory of an engine above which idle isolates go'],
+  engineMemoryMb: [
+    'ENGINE_MEMORY_MB',
+    4096,
+    "Resident memory of an engine above which idle isolates go; never more than half of the machine's or the container's, shared by its engines",
+  ],
   engineRequestsMax: [
     'ENGINE_REQUESTS_MAX',
     10_000,

@@ -46,7 +46,9 @@ let platform: ComposePlatform;
 
 before(
   async () => {
-    platform = await startComposePlatform(['compose.split.yaml', 'compose.handlers.yaml']);
+    platform = await startComposePlatform(['compose.split.yaml', 'compose.handlers.yaml'], {
+      COMPOSE_PROFILES: 'servers',
+    });
     for (const name of PROJECTS) {
       const folder = path.join(platform.folder, name);
       mkdirSync(path.join(folder, 'src'), { recursive: true });

@@ -23,7 +23,7 @@ const IMAGES = [
   'platform-sandbox-service',
   'platform-edge',
 ];
-const PROFILES = ['redis', 'https', 'operator', 'migrator', 'sandbox', 'legacy-libsql'].flatMap((name) => [
+const PROFILES = ['redis', 'https', 'operator', 'migrator', 'sandbox', 'servers', 'legacy-libsql'].flatMap((name) => [
   '--profile',
   name,
 ]);
@@ -163,6 +163,20 @@ test('the sandbox service alone has the socket of the engine, and with the overl
       .toSorted(),
     ['/dev/null:/run/container-engine:ro', 'sandboxes:/data/sandboxes'],
   );
+});
+
+test('bounds on memory of what starts without a profile add up to 4 GB; servers for Node have a profile', async () => {
+  for (const files of FILES.slice(0, 2)) {
+    const { services } = parse(await compose(files, ...PROFILES, 'config')) as Json;
+    const usual = Object.values<Json>(services).filter(({ profiles = [] }) => profiles.length === 0);
+    const bytes = usual.map((service) => Number(service.mem_limit));
+    assert.equal(
+      bytes.reduce((sum, each) => sum + each, 0),
+      4 * 1024 ** 3,
+      files.join(),
+    );
+    assert.deepEqual(services.servers.profiles, ['servers']);
+  }
 });
 
 test('a libSQL server of before is started by its profile alone', async () => {

@@ -15,7 +15,11 @@ let platform: ComposePlatform;
 
 before(
   async () => {
-    platform = await startComposePlatform(['compose.yaml'], {}, { SSR_MEMORY_MB: String(MEMORY_MB) });
+    platform = await startComposePlatform(
+      ['compose.yaml'],
+      { COMPOSE_PROFILES: 'servers' },
+      { SSR_MEMORY_MB: String(MEMORY_MB) },
+    );
     const folder = path.join(platform.folder, 'app');
     const files = { ...runningApp(), 'platform.yaml': 'name: app\nkind: ssr\nbuild: "true"\ncache:\n  KV: pages\n' };
     for (const [file, text] of Object.entries(files)) {

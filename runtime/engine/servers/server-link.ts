@@ -94,7 +94,7 @@ export class ServerLink {
       if (this.#closed || performance.now() > until) {
         this.#connection = null;
         throw unavailable(
-          'the process that runs servers does not start: its log says why; in containers it is the service `servers`',
+          'the process that runs servers does not start: its log says why; in containers it is the service `servers`, which `--profile servers` starts',
         );
       }
       this.#parts.want();

@@ -21,6 +21,20 @@ export interface SupervisorConfig {
   readonly limits: Limits;
 }
 
+/** The part of a machine's or a container's memory that its engines keep to together. */
+const ENGINES_MEMORY_PART = 0.5;
+
+/**
+ * Resident memory, in megabytes, above which an engine lets idle isolates go.
+ *
+ * @param mb `ENGINE_MEMORY_MB`. @param machineBytes what the machine has, or the container may have.
+ * @param engines that share it, 1 or more.
+ * @example engineMemoryMb(4096, 4 * 1024 ** 3, 2) // 1024
+ */
+export function engineMemoryMb(mb: number, machineBytes: number, engines: number): number {
+  return Math.min(mb, Math.max(1, Math.floor((machineBytes * ENGINES_MEMORY_PART) / engines / 1024 ** 2)));
+}
+
 /** @throws {Error} naming the variable, its value and what it takes. */
 export function supervisorConfig(environment: Readonly<Record<string, string | undefined>>): SupervisorConfig {
   const get = (name: string): string => environment[name]?.trim() ?? '';
