@@ -58,19 +58,19 @@ test('the public port, the private port, the API and the web process close idle 
 });
 
 test('through a proxy that gives connections up sooner, no request with a body is lost', async (t) => {
-  // A tenth of the times that are documented: the listener 500 ms, the proxy 300 ms.
+  // The times that are documented: what lies between them is what a busy machine may be late by.
   const listener = await openNodeListener({
     port: 0,
     host: '127.0.0.1',
-    limits: { ...defaultLimits, idleMs: 500 },
+    limits: { ...defaultLimits, idleMs: 5000 },
     onExchange: (exchange) => exchange.readBody({ chunk: () => true, end: () => exchange.send(200, '', 'taken') }),
   });
   t.after(() => listener.close());
   const outcomes = await Promise.all(
     Array.from({ length: 24 }, async (_, client) => {
-      const own = new Agent({ keepAliveTimeout: 300, keepAliveMaxTimeout: 300, connections: 1 });
+      const own = new Agent({ keepAliveTimeout: 3000, keepAliveMaxTimeout: 3000, connections: 1 });
       const answers: number[] = [];
-      for (let i = 0; i < 6; i++) {
+      for (let i = 0; i < 3; i++) {
         const { statusCode, body } = await request(`http://127.0.0.1:${listener.port}/`, {
           dispatcher: own,
           method: 'POST',
@@ -79,12 +79,12 @@ test('through a proxy that gives connections up sooner, no request with a body i
         await body.dump();
         answers.push(statusCode);
         // Around both idle times.
-        await new Promise((resolve) => setTimeout(resolve, 280 + ((client * 6 + i) % 12) * 20));
+        if (i < 2) await new Promise((resolve) => setTimeout(resolve, 2800 + ((client * 2 + i) % 12) * 200));
       }
       await own.close();
       return answers;
     }),
   );
   assert.deepEqual([...new Set(outcomes.flat())], [200]);
-  assert.equal(outcomes.flat().length, 144);
+  assert.equal(outcomes.flat().length, 72);
 });
