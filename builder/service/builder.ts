@@ -96,7 +96,8 @@ export async function startBuilder(options: BuilderOptions): Promise<Builder> {
   async function claimAll(): Promise<void> {
     while (!stopping.signal.aborted && attempts.size < concurrency) {
       const lease = `${owner}.${randomBytes(9).toString('base64url')}`;
-      const job = await claimBuild(sql, lease, leaseMs, [...attempts.keys()]);
+      const isLastPlace = attempts.size === concurrency - 1;
+      const job = await claimBuild(sql, { lease, leaseMs, own: [...attempts.keys()], isLastPlace });
       if (job === null) break;
       start(job);
     }

@@ -37,34 +37,50 @@ export interface BuildEnd {
 /** Any number will do that nobody else locks: claims take turns, so that no two are made of one branch. */
 const CLAIM_LOCK = 7_528_341_002;
 
+/** What a claim goes by. */
+export interface Claim {
+  /** Of this claim. */
+  readonly lease: string;
+  readonly leaseMs: number;
+  /** Leases of builds that this builder has under way: while Postgres was away they may have lapsed. */
+  readonly own: readonly string[];
+  /** The builder has no other free place: it is none for an organization that it builds for already. */
+  readonly isLastPlace: boolean;
+}
+
 /**
- * Claims the next build: of the project with the fewest under way, the one that has waited longest. One build a branch
- * runs at a time. A build that was canceled, or interrupted too often, ends here.
+ * Claims the next build. Places are given by organization: first to the one with the fewest builds under way, of those
+ * to the one whose builds took least of the last hour; then by project, and by how long a build has waited. The last
+ * place of a builder goes to none that has another one of it, unless no other organization has a project. One build a
+ * branch runs at a time. A build that was canceled, or interrupted too often, ends here.
  *
- * @param lease of this claim.
- * @param own leases of builds that this builder has under way: while Postgres was away they may have lapsed.
  * @returns null when nothing is due.
  */
-export async function claimBuild(
-  sql: Sql,
-  lease: string,
-  leaseMs: number,
-  own: readonly string[],
-): Promise<BuildJob | null> {
+export async function claimBuild(sql: Sql, { lease, leaseMs, own, isLastPlace }: Claim): Promise<BuildJob | null> {
   for (;;) {
     const claimed = await sql.begin(async (tx) => {
       await tx`SELECT pg_advisory_xact_lock(${CLAIM_LOCK}::bigint)`;
       const [next] = await tx<{ id: number; deployment_id: string }[]>`
+        WITH running AS MATERIALIZED (
+          SELECT r.id, r.project_id, r.branch, d.organization_id, coalesce(r.lease = ANY(${own as string[]}), false) AS is_own
+          FROM control.job r JOIN control.deployment d ON d.id = r.deployment_id
+          WHERE r.kind = 'build' AND (r.lease_until >= clock_timestamp() OR r.lease = ANY(${own as string[]}))
+        )
         SELECT j.id, j.deployment_id FROM control.job j JOIN control.deployment d ON d.id = j.deployment_id
         WHERE j.kind = 'build' AND j.due_at <= clock_timestamp()
           AND (j.lease IS NULL OR (j.lease_until < clock_timestamp() AND j.lease <> ALL(${own as string[]})))
           AND (NOT d.is_fork OR d.approved_by IS NOT NULL OR j.cancel_reason IS NOT NULL)
           AND NOT EXISTS (
-            SELECT 1 FROM control.job o WHERE o.kind = 'build' AND o.project_id = j.project_id AND o.branch = j.branch
-              AND o.id <> j.id AND (o.lease_until >= clock_timestamp() OR o.lease = ANY(${own as string[]})))
-        ORDER BY (j.cancel_reason IS NULL), (
-          SELECT count(*) FROM control.job r
-          WHERE r.kind = 'build' AND r.project_id = j.project_id AND r.lease_until >= clock_timestamp()), j.due_at, j.id
+            SELECT 1 FROM running r WHERE r.project_id = j.project_id AND r.branch = j.branch AND r.id <> j.id)
+          AND (NOT ${isLastPlace}::boolean OR j.cancel_reason IS NOT NULL
+            OR NOT EXISTS (SELECT 1 FROM running r WHERE r.organization_id = d.organization_id AND r.is_own)
+            OR NOT EXISTS (SELECT 1 FROM control.project p WHERE p.organization_id <> d.organization_id))
+        ORDER BY (j.cancel_reason IS NULL),
+          (SELECT count(*) FROM running r WHERE r.organization_id = d.organization_id),
+          (SELECT coalesce(sum(u.build_ms), 0) FROM control.deployment u
+            WHERE u.organization_id = d.organization_id AND u.created_at > clock_timestamp() - interval '1 day'
+              AND u.updated_at > clock_timestamp() - interval '1 hour'),
+          (SELECT count(*) FROM running r WHERE r.project_id = j.project_id), j.due_at, j.id
         LIMIT 1`;
       if (next === undefined) return null;
       await lockDeployment(tx, next.deployment_id);

@@ -185,23 +185,25 @@ test('the builder is asked for when a build is made, and while one waits', async
 });
 
 test('branches are built side by side, a branch one after the other', async () => {
-  const project = await builds.project('parallel');
-  const gate = path.join(builds.folder, 'gate-parallel');
+  const builder = await other.start({ concurrency: 3 });
+  const project = await other.project('parallel');
+  const gate = path.join(other.folder, 'gate-parallel');
   writeFileSync(gate, '');
   const build = { 'build.sh': `${waits(gate)}${page}` };
   const one = await project.push(build, 'one');
   const two = await project.push(build, 'two');
-  await builds.logged(one.id, 'waiting');
-  await builds.logged(two.id, 'waiting');
+  await other.logged(one.id, 'waiting');
+  await other.logged(two.id, 'waiting');
   const three = await project.push(build, 'three');
-  assert.equal((await builds.deployment(three.id)).status, 'queued');
-  await builds.sql`UPDATE control.job SET cancel_reason = 'canceled' WHERE deployment_id = ${one.id}`;
-  await builds.sql`SELECT pg_notify('control_job', 'build')`;
-  assert.equal((await builds.ended(one.id)).reason, 'canceled');
-  await builds.logged(three.id, 'waiting');
+  assert.equal((await other.deployment(three.id)).status, 'queued');
+  await other.sql`UPDATE control.job SET cancel_reason = 'canceled' WHERE deployment_id = ${one.id}`;
+  await other.sql`SELECT pg_notify('control_job', 'build')`;
+  assert.equal((await other.ended(one.id)).reason, 'canceled');
+  await other.logged(three.id, 'waiting');
   rmSync(gate);
-  assert.equal((await builds.ended(two.id)).reason, null);
-  assert.equal((await builds.ended(three.id)).reason, null);
+  assert.equal((await other.ended(two.id)).reason, null);
+  assert.equal((await other.ended(three.id)).reason, null);
+  await builder.close();
 });
 
 test('where nothing can be confined, only the first organization builds, and no forks', async () => {
