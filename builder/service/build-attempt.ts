@@ -25,6 +25,7 @@ import {
 import { findSource, refuseUnscoped, type FindRemote } from './jobs/source.ts';
 import { untilBack } from './jobs/trouble.ts';
 import { openBuildLog, type BuildLog } from './log/build-log.ts';
+import { plainLines } from './log/lines.ts';
 import { createMasks } from './log/masks.ts';
 import { spaceFailure } from './machine/disk-space.ts';
 import type { ProcessGuard } from './machine/process-guard.ts';
@@ -333,16 +334,27 @@ async function finish(
   const end: BuildEnd = {
     status: failure?.status ?? 'failure',
     reason: failure?.reason ?? 'internal_error',
-    message: failure?.message ?? 'The platform could not finish the build: its log says why. Deploy again',
+    message: storedMessage(
+      failure?.message ?? 'The platform could not finish the build: its log says why. Deploy again',
+      log,
+    ),
     buildMs,
   };
   log?.line('build', end.status === 'canceled' ? 'warn' : 'error', end.message ?? end.reason);
   await log?.flush();
   const ended = await untilBack(() => endBuild(sql, job, end));
   const { status, reason } = end;
-  if (ended) parts.log.info({ deployment: job.deploymentId, status, reason, ms: buildMs }, 'Build ended');
+  const why = failure?.cause instanceof Error ? { why: failure.cause.message } : {};
+  if (ended) parts.log.info({ deployment: job.deploymentId, status, reason, ms: buildMs, ...why }, 'Build ended');
 }
 
+/** It has the end of what a command wrote, which members read, and the Git host where it is told. */
+function storedMessage(message: string, log: BuildLog | null): string {
+  const shown = log === null ? plainLines(message) : log.shown(message);
+  return shown.slice(0, MESSAGE_CHARS_MAX).toWellFormed();
+}
+
+const MESSAGE_CHARS_MAX = 20_000;
 const FAREWELL_MS_MAX = 1000;
 
 function pauseFor(ms: number): Promise<void> {

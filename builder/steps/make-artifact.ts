@@ -23,11 +23,11 @@ export interface BuildProgram {
 const REPORT_BYTES_MAX = 1024 * 1024;
 
 /** Reasons for what builder/build.ts says; everything else is a failure of the build. */
-const reasons: Readonly<Record<string, string>> = {
-  too_large: 'artifact_too_large',
-  write_failed: 'disk_full',
-  not_supported: 'not_supported',
-};
+const reasons: ReadonlyMap<string, string> = new Map([
+  ['too_large', 'artifact_too_large'],
+  ['write_failed', 'disk_full'],
+  ['not_supported', 'not_supported'],
+]);
 
 /** Runs the build command and the bundler in a process of the build's user. @returns the artifact's id, unverified. */
 export async function makeArtifact(
@@ -108,7 +108,7 @@ function failureOf(
     return new BuildFailure('artifact_too_many_files', message);
   if (code === 'platform' && /ENOSPC|EFBIG/.test(message))
     return new BuildFailure('disk_full', `The build has written too much (${limits.diskBytesMax} bytes are allowed)`);
-  return new BuildFailure(reasons[code] ?? 'build_failed', message);
+  return new BuildFailure(reasons.get(code) ?? 'build_failed', message);
 }
 
 function isFramework({ name, build, out }: LibraryFramework): boolean {

@@ -231,7 +231,7 @@ async function end(parts: Parts, job: ReleaseJob, row: Row, reason: ReleaseEnd):
     await checkLease(tx, job);
     await tx`
       UPDATE control.deployment SET status = ${reason.status}, reason = ${reason.reason},
-        error_message = ${reason.message.slice(0, 4000)}, updated_at = now()
+        error_message = ${reason.message.slice(0, 4000).replaceAll('\0', '').toWellFormed()}, updated_at = now()
       WHERE id = ${row.id}`;
     await revokeAiTokens(tx, row.id);
     await touchRoute(tx, row.project_id);

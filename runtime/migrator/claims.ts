@@ -84,7 +84,7 @@ export async function renewRuns(sql: Sql, member: string, ids: readonly string[]
 export async function endRun(sql: Sql, { id, lease }: ClaimedRun, { status, error, databases }: RunEnd): Promise<void> {
   await sql.begin(async (tx) => {
     await tx`
-      UPDATE control.migration_run SET status = ${status}, error_message = ${error}, lease = NULL, lease_until = NULL,
+      UPDATE control.migration_run SET status = ${status}, error_message = ${error && error.replaceAll('\0', '')}, lease = NULL, lease_until = NULL,
         databases = ${tx.json(databases as never)}, finished_at = now()
       WHERE id = ${id} AND lease = ${lease} AND status = 'running'`;
     await tx`SELECT pg_notify(${CHANNEL}, ${id})`;

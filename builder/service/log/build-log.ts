@@ -3,7 +3,7 @@
 import type { Sql } from '#postgres/sql.ts';
 import type { BuildStep, LineLevel } from '../../steps/types.ts';
 import { isAway } from '../jobs/trouble.ts';
-import { createLineReader, plainText, type LineReader } from './lines.ts';
+import { createLineReader, plainLines, type LineReader } from './lines.ts';
 import type { Masks } from './masks.ts';
 
 /** A log being written. */
@@ -12,6 +12,8 @@ export interface BuildLog {
   line(step: BuildStep, level: LineLevel, text: string): void;
   /** What a command writes. */
   output(step: BuildStep, level: LineLevel, chunk: Uint8Array): void;
+  /** A text as its lines would be in the log: without secrets, and without what no column takes. */
+  shown(text: string): string;
   /** Gives what was left without an end of its line. */
   end(): void;
   /** Resolves when all that came before is written, or never will be: the lease is lost, or it was closed. */
@@ -172,13 +174,19 @@ export function openBuildLog(options: BuildLogOptions): BuildLog {
     }
   }
 
+  function shown(text: string): string {
+    // Masked again where control characters stood inside of a secret.
+    return masks.apply(plainLines(masks.apply(text)));
+  }
+
   return {
     line(step, level, text) {
-      for (const line of masks.apply(text).split(/\r?\n/)) {
+      for (const line of shown(text).split('\n')) {
         if (++ownLines > OWN_LINES_MAX) return;
-        add(step, level, plainText(line).slice(0, lineCharsMax).toWellFormed());
+        add(step, level, line.slice(0, lineCharsMax).toWellFormed());
       }
     },
+    shown,
     output(step, level, chunk) {
       if (isTruncated || isClosed) return;
       const name = `${step} ${level}`;

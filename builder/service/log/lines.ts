@@ -118,6 +118,11 @@ function coloured(written: string, plain: string, cut: string): string {
   return kept + cut.slice(keptChars) + (last === RESET ? '' : RESET);
 }
 
+/** The same of each of its lines: what a column of a database takes, whatever a command wrote. */
+export function plainLines(text: string): string {
+  return text.split(/\r?\n/).map(plainText).join('\n').toWellFormed();
+}
+
 /** Without colours, cursor movements and other control characters. */
 export function plainText(text: string): string {
   return stripVTControlCharacters(text).replaceAll(/[^\P{Cc}\t]|[\u2028-\u202e\u2066-\u2069]/gu, '');

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
+import { runBuild } from '#builder/steps/run-build.ts';
 import { watchBuilds } from '#control/deployments/want-builder.ts';
 import { approveDeployment } from '#control/git-host/approval.ts';
 import { openBuilds, type TestBuilds } from '#test/setup/builds.ts';
@@ -117,6 +118,20 @@ test('secrets are masked in all that a build writes', async () => {
   await builds.ended(id);
   const texts = (await builds.log(id)).filter(({ step }) => step === 'build').map(({ text }) => text);
   assert.deepEqual(texts.slice(0, -1).toSorted(), ['***', '***', '***', 'key: ***']);
+});
+
+test('what a failed command wrote last is told without secrets and control characters, and its exit code with it', async () => {
+  const builder = await other.start({ runBuild });
+  const project = await other.project('last-words');
+  await project.variable('production', 'API_KEY', 'correct horse battery');
+  const { id } = await project.push({
+    'platform.yaml': 'kind: static\nbuild: sh build.sh\nout: out\n',
+    'build.sh': `printf 'no\\0 luck\\033[2J with %s\\nat all\\0' "$API_KEY"; exit 3\n`,
+  });
+  const { status, reason, error_message: message } = await other.ended(id);
+  assert.deepEqual([status, reason], ['failure', 'build_failed']);
+  assert.equal(message, 'The build command "sh build.sh" ended with exit code 3:\nno luck with ***\nat all');
+  await builder.close();
 });
 
 test('a newer commit ends the build of an older one of its branch, and its processes', async () => {

@@ -1,0 +1,35 @@
+// What a build's own process reports, which strangers' code may write too.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { makeArtifact } from '#builder/steps/make-artifact.ts';
+import type { Sandbox, SandboxCommand } from '#builder/steps/sandbox.ts';
+import type { BuildRequest } from '#builder/steps/types.ts';
+
+const plan = { root: '/work', workspace: '/work', config: { build: null } } as never;
+const tools = { env: {}, readable: [], cache: null };
+const program = { node: ['node'], script: 'child.ts', env: {} };
+const request = { limits: { diskBytesMax: 1000 }, variables: {}, onLine() {}, onStep() {}, onOutput() {} };
+
+/** The end of a build whose process reports these lines. */
+function reported(...lines: readonly object[]): Promise<string> {
+  const sandbox = {
+    folders: { artifact: '/artifact' },
+    run(command: SandboxCommand) {
+      for (const line of lines) command.onReport?.(Buffer.from(`${JSON.stringify(line)}\n`));
+      return Promise.resolve({ code: 1, signal: null, stdout: '', stderr: '' });
+    },
+  };
+  return makeArtifact(request as unknown as BuildRequest, plan, sandbox as unknown as Sandbox, { tools, program });
+}
+
+test('a failure has a reason of ours, whatever its code', async () => {
+  const reasons = {
+    too_large: 'artifact_too_large',
+    not_supported: 'not_supported',
+    assets: 'build_failed',
+    constructor: 'build_failed',
+    ['__proto__']: 'build_failed',
+  };
+  for (const [code, reason] of Object.entries(reasons))
+    await assert.rejects(reported({ what: 'failed', code, message: 'no luck' }), { reason, message: 'no luck' });
+});
