@@ -21,6 +21,8 @@ test('our own takes no word that it does not know, and says in a line what it ca
     ['--unshare-pid', '--ro-bind', '/no/such/folder', '/x', '--', 'true'],
     ['--unshare-pid'],
     ['--', 'true'],
+    ['--no-userns', 'true'],
+    ['--no-userns', '--'],
     [],
   ];
   for (const words of wrong) {

@@ -23,7 +23,7 @@ export interface CommandBounds {
   readonly fileBytesMax: number;
   /** File descriptor on which the fence says what it made. */
   readonly infoFd?: number;
-  /** In namespaces: a network of its own that leads nowhere. */
+  /** In namespaces: a network of its own that leads nowhere, where one can be made. */
   readonly isOffline?: boolean;
   /** Of the name of the machine, in namespaces. */
   readonly hostname?: string;
@@ -63,6 +63,9 @@ const SYSTEM = [
 /** Made first: a folder that a fence makes by itself may be closed to the build's user. */
 const SYSTEM_PARENTS = ['/etc', '/etc/pki', '/etc/pki/tls', '/etc/ssl', '/nix'] as const;
 
+/** Where the program that refuses user namespaces is seen in namespaces. */
+const FILTER_INSIDE = '/etc/platform-fence';
+
 /** Politeness towards what serves requests on the same processors. */
 const NICE = '5';
 
@@ -80,9 +83,10 @@ export function confinedCommand(
   const uid = uidOf(confinement, bounds.slot);
   const words = [
     ...(bounds.groups.length === 0 ? [] : groupWords(bounds.groups)),
-    ...(confinement.fence == null ? [] : namespaceWords(confinement.fence, confinement.mayNest === true, uid, bounds)),
+    ...(confinement.fence == null ? [] : namespaceWords(confinement.fence, confinement, uid, bounds)),
     ...(uid === null ? [] : userWords(uid)),
     ...(process.platform === 'linux' ? limitWords(countsAlone(confinement), bounds) : []),
+    ...(confinement.filter === undefined ? [] : filterWords(confinement, confinement.filter)),
     // Only now: as the user that may enter it.
     'sh',
     '-c',
@@ -121,10 +125,20 @@ function limitWords(isCounted: boolean, { processesMax, fileBytesMax, isServing 
   return [...nice, 'prlimit', '--core=0:0', `--fsize=${fileBytesMax}:${fileBytesMax}`, ...processes, '--'];
 }
 
-function namespaceWords(fence: string, mayNest: boolean, uid: number | null, bounds: CommandBounds): string[] {
+/** The last of ours before what is strangers' own. */
+function filterWords({ fence }: Confinement, filter: string): string[] {
+  return [fence == null ? filter : FILTER_INSIDE, '--no-userns', '--'];
+}
+
+function namespaceWords(
+  fence: string,
+  { mayNest = false, filter, sharesNetwork = false }: Confinement,
+  uid: number | null,
+  bounds: CommandBounds,
+): string[] {
   const words = [fence, '--die-with-parent', '--unshare-pid', '--unshare-ipc', '--unshare-uts'];
   words.push('--hostname', bounds.hostname ?? 'build', '--unshare-cgroup-try', '--new-session');
-  if (bounds.isOffline === true) words.push('--unshare-net');
+  if (bounds.isOffline === true && !sharesNetwork) words.push('--unshare-net');
   if (bounds.infoFd !== undefined) words.push('--info-fd', String(bounds.infoFd));
   // As root the user is changed inside, by setpriv; the fence takes every other right away.
   words.push('--cap-drop', 'ALL');
@@ -132,6 +146,7 @@ function namespaceWords(fence: string, mayNest: boolean, uid: number | null, bou
   else words.push('--cap-add', 'CAP_SETUID', '--cap-add', 'CAP_SETGID', '--cap-add', 'CAP_SETPCAP');
   for (const path of SYSTEM_PARENTS) words.push('--perms', '0755', '--dir', path);
   for (const path of SYSTEM) words.push('--ro-bind-try', path, path);
+  if (filter !== undefined) words.push('--ro-bind', filter, FILTER_INSIDE);
   // Settings of the machine: without a user id of its own a program has the right to change them where we are root.
   words.push('--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys', '--dev', '/dev');
   // A folder of the build, so that what it writes there is counted.

@@ -40,6 +40,8 @@ interface ProbeOptions {
   readonly needs: string;
   /** They get a network of their own. */
   readonly isOffline?: boolean;
+  /** Where none can be made they have the machine's, in namespaces all the same. */
+  readonly mayShareNetwork?: boolean;
   /** Ways that are tried; default: all. For tests, and for operators who know better. */
   readonly ways?: readonly ('uid' | 'namespaces' | 'groups')[];
   readonly environment?: Readonly<Record<string, string | undefined>>;
@@ -66,24 +68,31 @@ export async function confinementOf(options: ProbeOptions): Promise<Confinement>
   if (!isRoot && ways.includes('uid'))
     reasons.push('The platform does not run as root, so that builds cannot have a user id of their own');
   const firstUid = ways.includes('uid') && isRoot ? await usableUid(options.workFolders, environment, reasons) : null;
+  const filter = await usableFilter();
   const withoutGroups = !ways.includes('groups');
   const reason = (): string | null => (reasons.length === 0 ? null : reasons.join('. '));
   const problems: string[] = [];
   for (const fence of fences) {
-    const spaces: Confinement = { kind: 'namespaces', reason: null, firstUid, fence, withoutGroups };
-    const problem = await probe(spaces, options);
+    let spaces: Confinement = { kind: 'namespaces', reason: null, firstUid, fence, withoutGroups, ...filter };
+    let problem = await probe(spaces, options);
+    if (problem?.includes('disable-userns') === true) {
+      spaces = { ...spaces, mayNest: true };
+      problem = await probe(spaces, options);
+    }
     if (problem === null) return { ...spaces, reason: reason() };
-    const older = { ...spaces, mayNest: true };
-    if (problem.includes('disable-userns') && (await probe(older, options)) === null)
-      return { ...older, reason: reason() };
+    if (options.mayShareNetwork === true && (await probe({ ...spaces, sharesNetwork: true }, options)) === null) {
+      reasons.push(`No network of their own can be made: ${problem}`);
+      return { ...spaces, sharesNetwork: true, reason: reason() };
+    }
     problems.push(problem);
   }
   if (problems.length > 0) reasons.unshift(`Namespaces do not work here: ${problems.join('; ')}`);
   if (ways.includes('namespaces') && !fences.some((fence) => basename(fence) === BUBBLEWRAP))
     reasons.unshift('bubblewrap is not installed (Debian, Ubuntu: apt-get install bubblewrap)');
   if (firstUid !== null) {
-    const problem = await probe({ kind: 'user', reason: null, firstUid }, options);
-    if (problem === null) return { kind: 'user', reason: reason(), firstUid, withoutGroups };
+    const user: Confinement = { kind: 'user', reason: null, firstUid, withoutGroups, ...filter };
+    const problem = await probe(user, options);
+    if (problem === null) return { ...user, reason: reason() };
     reasons.push(`User ids of their own (from ${firstUid}) do not work: ${problem}`);
   }
   return { kind: 'none', reason: reason(), withoutGroups };
@@ -97,6 +106,17 @@ export function describeConfinement({ kind, reason, firstUid }: Confinement): st
     none: "Builds are not confined: only the first admin's organization can build",
   }[kind];
   return reason === null ? what : `${what}. ${reason}`;
+}
+
+/** What keeps them from making user namespaces; nothing where there is no program of it, or no filter in the kernel. */
+async function usableFilter(): Promise<Pick<Confinement, 'filter'>> {
+  const filter = await ownFence();
+  if (filter === null) return {};
+  const works = await promisify(execFile)(filter, ['--no-userns', '--', 'true'], { timeout: PROBE_MS }).then(
+    () => true,
+    () => false,
+  );
+  return works ? { filter } : {};
 }
 
 /** Programs that make namespaces, the one to be tried first before the other. */

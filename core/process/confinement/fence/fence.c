@@ -2,18 +2,22 @@
 // ../command-line.ts writes, does what bwrap does for them, and refuses all others. Of root it keeps the capabilities
 // that are asked for; of another user it takes a user namespace. All of what is shown inside is cloned, with the
 // attributes that it gets, before the root changes: afterwards no path leads to the machine's files. Ends as the
-// program does, and nothing in its namespace outlives it. Nothing of a C library is linked: one file runs under every
+// program does, and nothing in its namespace outlives it. By the one word --no-userns it makes nothing, and runs a program
+// that can make no user namespace, in whatever fence it is. Nothing of a C library is linked: one file runs under every
 // Linux.
 #include <asm/ioctls.h>
 #include <asm/unistd.h>
+#include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/errno.h>
 #include <linux/fcntl.h>
+#include <linux/filter.h>
 #include <linux/if.h>
 #include <linux/mount.h>
 #include <linux/poll.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
+#include <linux/seccomp.h>
 #include <linux/signal.h>
 #include <linux/sockios.h>
 #include <linux/stat.h>
@@ -468,6 +472,55 @@ static void inside(char** words, unsigned long uid, unsigned long gid, int paren
   leave(endOf(child));
 }
 
+// System calls that are refused.
+
+#if defined(__x86_64__)
+#define OWN AUDIT_ARCH_X86_64
+#define OTHER AUDIT_ARCH_I386
+#define OTHER_UNSHARE 310
+/** Of x32, whose calls are those of x86-64 with this bit. */
+#define NUMBERS_END 0x40000000
+#else
+#define OWN AUDIT_ARCH_AARCH64
+#define OTHER AUDIT_ARCH_ARM
+#define OTHER_UNSHARE 337
+#define NUMBERS_END 0x10000000
+#endif
+#define OTHER_CLONE 120
+#define LOAD(offset) {BPF_LD | BPF_W | BPF_ABS, 0, 0, offset}
+/** Jumps over so many of those that follow. */
+#define IF_EQUAL(value, then, otherwise) {BPF_JMP | BPF_JEQ | BPF_K, then, otherwise, value}
+#define END(action) {BPF_RET | BPF_K, 0, 0, action}
+
+/**
+ * For this program and all that it starts: clone and unshare make no user namespace. What clone3 is asked for lies in
+ * memory, where no filter looks: it is not there, and C libraries take clone instead.
+ */
+static void refuseUserNamespaces(void) {
+  static struct sock_filter filter[] = {
+      /* 0 */ LOAD(__builtin_offsetof(struct seccomp_data, arch)),
+      /* 1 */ IF_EQUAL(OWN, 0, 5),
+      /* 2 */ LOAD(__builtin_offsetof(struct seccomp_data, nr)),
+      /* 3 */ {BPF_JMP | BPF_JGE | BPF_K, 12, 0, NUMBERS_END},
+      /* 4 */ IF_EQUAL(__NR_clone3, 11, 0),
+      /* 5 */ IF_EQUAL(__NR_clone, 6, 0),
+      /* 6 */ IF_EQUAL(__NR_unshare, 5, 7),
+      /* 7 */ IF_EQUAL(OTHER, 0, 8),
+      /* 8 */ LOAD(__builtin_offsetof(struct seccomp_data, nr)),
+      /* 9 */ IF_EQUAL(__NR_clone3, 6, 0),
+      /* 10 */ IF_EQUAL(OTHER_CLONE, 1, 0),
+      /* 11 */ IF_EQUAL(OTHER_UNSHARE, 0, 2),
+      /* 12 */ LOAD(__builtin_offsetof(struct seccomp_data, args[0])),
+      /* 13 */ {BPF_JMP | BPF_JSET | BPF_K, 1, 0, CLONE_NEWUSER},
+      /* 14 */ END(SECCOMP_RET_ALLOW),
+      /* 15 */ END(SECCOMP_RET_ERRNO | EPERM),
+      /* 16 */ END(SECCOMP_RET_ERRNO | ENOSYS),
+  };
+  struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+  must(call(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "cannot refuse new privileges", 0);
+  must(call(__NR_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0), "cannot refuse user namespaces", 0);
+}
+
 /** The word behind an option. */
 static char* next(char*** at) {
   char* word = *++*at;
@@ -487,6 +540,11 @@ __attribute__((used)) void begin(long* stack) {
   char **words = (char**)(stack + 1), **at = words + 1;
   const char *mode = 0, *size = 0;
   environment = words + count + 1;
+  if (*at != 0 && isSame(*at, "--no-userns")) {
+    if (at[1] == 0 || !isSame(at[1], "--") || at[2] == 0) fail("it takes a program behind --no-userns --", 0, 0);
+    refuseUserNamespaces();
+    become(at + 2);
+  }
   for (; *at != 0 && !isSame(*at, "--"); at++) {
     const char *word = *at, *unshared = behind("--unshare-", word);
     if (unshared != 0) {
