@@ -8,6 +8,7 @@ import type { Logger } from 'pino';
 import type { SandboxExecutor } from '#core/build-executor.ts';
 import { openLog } from '#core/log/log.ts';
 import { tellFigures } from '#core/process/figures.ts';
+import { closeInherited } from '#core/process/inherited-descriptors.ts';
 import { openSandboxClient } from '#core/sandbox/service-client.ts';
 import { cloneSource, CloneRefused, type CloneParts } from '#git/clone-source.ts';
 import { gitConfigurationFrom } from '#git/configuration.ts';
@@ -72,6 +73,7 @@ function sandboxBuilds(executor: SandboxExecutor | null): SandboxBuilds | null {
 }
 
 async function start(logger: Logger): Promise<void> {
+  closeInherited();
   const config = builderConfig(process.env, await machineMemory());
   const git = gitConfigurationFrom(process.env);
   const [workFolder, confinement] = await placeOfWork(config.folder, config.workFolder);

@@ -9,6 +9,7 @@ import { limitsFrom } from '#core/limits.ts';
 import { openLog } from '#core/log/log.ts';
 import { confinementOf } from '#core/process/confinement/confinement.ts';
 import { tellFigures } from '#core/process/figures.ts';
+import { closeInherited } from '#core/process/inherited-descriptors.ts';
 import { nodeFolders } from '#core/process/confinement/command-line.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
 import { CALLS_PREFIX, readLines, type FromEngine, type ToEngine } from '#core/ssr/protocol.ts';
@@ -34,6 +35,7 @@ await start().catch((error: unknown) => {
 });
 
 async function start(): Promise<void> {
+  closeInherited();
   const environment = process.env;
   const data = path.resolve(environment['FS_PATH'] ?? '');
   const sockets = environment['SSR_SOCKETS'] ?? '';

@@ -31,6 +31,29 @@ before(async () => {
 });
 after(() => processes.close());
 
+test('what is open in the shell that started the platform is open in no build', async () => {
+  const secret = path.join(builds.folder, 'of-the-shell');
+  writeFileSync(secret, 'of the shell');
+  // One that Node does not look at by itself: it stops at the first number that is free.
+  const child = await processes.start({}, ['bash', '-c', 'exec 63<"$0" && exec "$@"', secret]);
+  const project = await builds.project('descriptors');
+  const build =
+    'cat <&63; for each in /proc/self/fd/*; do echo "open ${each##*/}"; done; mkdir -p out; echo x > out/index.html';
+  const { id } = await project.push({
+    'platform.yaml': 'kind: static\nout: out\nbuild: bash build.sh\n',
+    'build.sh': build,
+  });
+  assert.equal((await builds.ended(id)).reason, null);
+  const texts = (await builds.log(id)).filter(({ step }) => step === 'build').map(({ text }) => text);
+  // Bash itself reads its script from 255, and the list from 3.
+  assert.deepEqual(
+    texts.filter((text) => text.startsWith('open')),
+    ['open 0', 'open 1', 'open 2', 'open 255', 'open 3'],
+  );
+  assert.ok(!texts.includes('of the shell'));
+  await end(child, 'SIGTERM');
+});
+
 test(
   'a builder that is killed while its builds run in sandboxes loses none, and leaves nothing that runs',
   { timeout: 120_000 + ROUNDS * 60_000 },

@@ -16,8 +16,8 @@ export const ROUNDS = Number(process.env['BUILDER_KILL_ROUNDS'] ?? 1);
 /** What it builds, and the starting of it. */
 export interface BuilderProcesses {
   readonly builds: TestBuilds;
-  /** Starts the process; resolves when it is ready. */
-  start(variables?: Readonly<Record<string, string>>): Promise<ChildProcess>;
+  /** Starts the process; resolves when it is ready. @param around words that stand before its command */
+  start(variables?: Readonly<Record<string, string>>, around?: readonly string[]): Promise<ChildProcess>;
   /** @returns exit code and signal. */
   end(child: ChildProcess, signal: NodeJS.Signals): Promise<unknown[]>;
   close(): Promise<void>;
@@ -28,8 +28,8 @@ export async function openBuilderProcesses(): Promise<BuilderProcesses> {
   let last: ChildProcess | null = null;
   return {
     builds,
-    async start(variables = {}) {
-      const [program, ...words] = nodeCommand();
+    async start(variables = {}, around = []) {
+      const [program, ...words] = [...around, ...nodeCommand()] as [string, ...string[]];
       const child = fork(MAIN, {
         execPath: program,
         execArgv: [...words, '--disable-warning=ExperimentalWarning'],
