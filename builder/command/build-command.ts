@@ -24,16 +24,17 @@ const managers: ReadonlyMap<string, string> = new Map([
 /** What a command has to end in once it is asked to. */
 const KILL_MS = 2000;
 
-/** How long output is waited for behind the end of a command that left something running. */
+/** How long output is waited for behind the end of a command that left something running, and how much is read. */
 const LAST_OUTPUT_MS = 300;
+const LAST_OUTPUT_CHARS_MAX = 1024 * 1024;
 
 /** Output kept for the error message. */
 const TAIL_CHARS_MAX = 4000;
 
 /** What a build command gets besides its folder. */
 export interface CommandOptions {
-  /** Gets what it writes to stdout and stderr, as it comes. */
-  readonly onOutput?: ((text: string) => void) | undefined;
+  /** Gets what it writes to stdout and stderr, as it comes. While a promise that it returns is open, nothing is read. */
+  readonly onOutput?: ((text: string) => unknown) | undefined;
   /** Variables of the caller, of which a build sees a few; default: those of this process. */
   readonly inherited?: NodeJS.ProcessEnv | undefined;
   /** Variables of the project, added to the small set every build gets. */
@@ -55,6 +56,8 @@ export async function runBuildCommand(
   { onOutput, inherited, environment, workspace, signal: ending }: CommandOptions,
 ): Promise<void> {
   let tail = '';
+  /** What is still read of it. */
+  let left = Infinity;
   const child = spawn('sh', ['-c', command], {
     cwd: folder,
     env: buildEnvironment(folder, workspace ?? folder, inherited ?? process.env, environment),
@@ -78,8 +81,14 @@ export async function runBuildCommand(
   ending?.addEventListener('abort', end);
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
+      left -= text.length;
+      if (left < 0) return void stream.destroy();
       tail = (tail + text).slice(-TAIL_CHARS_MAX);
-      onOutput?.(text);
+      const taking = onOutput?.(text);
+      if (!(taking instanceof Promise) || left !== Infinity) return;
+      stream.pause();
+      const goOn = (): void => void stream.resume();
+      void taking.then(goOn, goOn);
     });
   }
   const closed = once(child, 'close').catch(() => {});
@@ -90,6 +99,10 @@ export async function runBuildCommand(
   })) as [number | null, string | null];
   ending?.removeEventListener('abort', end);
   clearTimeout(late);
+  // What is in its pipes is read at once from here on.
+  left = LAST_OUTPUT_CHARS_MAX;
+  child.stdout.resume();
+  child.stderr.resume();
   await atMost(LAST_OUTPUT_MS, closed);
   // What it left running in the background writes to nobody.
   child.stdout.destroy();

@@ -1,6 +1,7 @@
 // The process of a build that runs as the build's own user: it runs the build command and makes the artifact, or asks
 // the detection library. What it needs comes over standard input, what it found goes to file descriptor 3, and its
 // parent believes none of that: the artifact is checked again (take-artifact.ts). Started by run-build.ts.
+import { once } from 'node:events';
 import { writeSync } from 'node:fs';
 import { build } from '../build.ts';
 import { BuildError, formatBuildError } from '../build-error.ts';
@@ -37,7 +38,8 @@ const FRAMEWORKS_MAX = 5;
 export interface JobProcess {
   /** What the build command inherits. */
   readonly environment: NodeJS.ProcessEnv;
-  write(text: string): void;
+  /** @returns a promise where it is more than is taken now. */
+  write(text: string): void | Promise<unknown>;
   report(line: ChildReport): void;
 }
 
@@ -48,7 +50,7 @@ async function main(): Promise<void> {
   for await (const chunk of process.stdin.setEncoding('utf8')) text += String(chunk);
   process.exitCode = await runJob(JSON.parse(text) as ChildJob, {
     environment: process.env,
-    write: (output) => void process.stdout.write(output),
+    write: (output) => (process.stdout.write(output) ? undefined : once(process.stdout, 'drain')),
     report: (line) => void writeSync(REPORT_FD, `${JSON.stringify(line)}\n`),
   });
 }

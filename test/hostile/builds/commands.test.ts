@@ -9,6 +9,9 @@ import { residentBytes } from '#test/setup/resident-bytes.ts';
 
 const MB = 1024 * 1024;
 
+/** What a command wrote last. */
+let last = '';
+
 for (const { name, confinement, isWhole } of await possibleWays())
   describe(`a build command, confined by ${name}`, () => {
     test('sees nothing of the platform: environment, processes, folders', async (t) => {
@@ -128,6 +131,21 @@ for (const { name, confinement, isWhole } of await possibleWays())
       assert.ok(bytes >= printed);
       const grown = residentBytes(process.pid) - before;
       assert.ok(grown < Math.max(90 * MB, printed / 4), `grew by ${grown}`);
+    });
+
+    test('prints faster than it is read, and waits', async (t) => {
+      const place = openBuildPlace(t);
+      // The parent of the command is the build's own process, which passes on what it reads.
+      place.commit(workerWith('head -c 300000000 /dev/zero | tr "\\0" "x"; echo; grep VmHWM /proc/$PPID/status'));
+      const { result, log } = await buildIn(place, confinement, {
+        onOutput: (_step, _level, chunk) => {
+          last = (last + Buffer.from(chunk).toString()).slice(-500);
+          Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
+        },
+      });
+      assert.equal(result?.kind, 'dynamic', log);
+      const [, kilobytes] = /VmHWM:\s+(\d+) kB/.exec(last) ?? [];
+      assert.ok(Number(kilobytes) < 200_000, `it took ${kilobytes} kB`);
     });
 
     test('writes into the repository of the platform, or to another artifact', async (t) => {
