@@ -2,7 +2,7 @@
 // out, and which registry serves packages. Pure. Called by the steps.
 import { dirname } from 'node:path';
 import { nodeCommand } from '#core/process/node-command.ts';
-import type { BuildFolders } from './sandbox.ts';
+import type { BuildFolders } from './build-folders.ts';
 
 type Variables = Readonly<Record<string, string | undefined>>;
 

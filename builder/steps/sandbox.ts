@@ -11,6 +11,8 @@ import { promisify } from 'node:util';
 import { confinedCommand, uidOf } from '#core/process/confinement/command-line.ts';
 import { unconfined } from '#core/process/confinement/confinement.ts';
 import { machineMemory, openControlGroups } from '#core/process/confinement/control-groups.ts';
+import { refuseLinks, foldersIn, removeFolders, type BuildFolders } from './build-folders.ts';
+import { keepOutput } from './command-output.ts';
 import { leftBehind, watchDisk } from './disk-watch.ts';
 import {
   processesInNamespace,
@@ -22,17 +24,6 @@ import type { Confinement } from '#core/process/confinement/types.ts';
 import { fencedVariables } from './environment.ts';
 import { ownFolders } from './own-folders.ts';
 import { BuildFailure, type BuildRequest } from './types.ts';
-
-/** Folders of a build; all below its work folder. */
-export interface BuildFolders {
-  readonly git: string;
-  readonly source: string;
-  readonly home: string;
-  readonly tmp: string;
-  /** Downloads of package managers. */
-  readonly cache: string;
-  readonly artifact: string;
-}
 
 /** One command. */
 export interface SandboxCommand {
@@ -88,8 +79,6 @@ export type OpenSandbox = (request: BuildRequest) => Promise<Sandbox>;
 const WATCH_MS = 200;
 /** Looks at processes that no group counts are dearer. */
 const PROCESS_LOOK_MS = 500;
-/** Output kept of a command that nobody listens to. */
-const KEPT_BYTES_MAX = 1024 * 1024;
 /** What a killed build has to be gone in. */
 const GONE_MS = 5000;
 /** Folders that everybody may write to: cleared of a build's files where it sees them. */
@@ -182,6 +171,7 @@ export async function openSandbox(request: BuildRequest): Promise<Sandbox> {
       // The kernel may have ended the build before anybody looked.
       if (ending === null && code !== 0) ending = await breach(0, false);
       if (ending !== null) throw ending;
+      await refuseLinks([...Object.values(folders), passwd]);
       return { code, signal: killedBy, ...kept.texts() };
     } finally {
       watching.stop();
@@ -290,19 +280,6 @@ export async function openSandbox(request: BuildRequest): Promise<Sandbox> {
   };
 }
 
-/** The folders of a build below one of its own. */
-export function foldersIn(workFolder: string): BuildFolders {
-  const of = (name: string): string => join(workFolder, name);
-  return {
-    git: of('git'),
-    source: of('source'),
-    home: of('home'),
-    tmp: of('tmp'),
-    cache: of('cache'),
-    artifact: of('artifact'),
-  };
-}
-
 /** Number of the process namespace that the fence made; null: none. */
 async function namespaceOf(child: ChildProcess): Promise<number | null> {
   const stream = child.stdio[INFO_FD] as Readable | null;
@@ -324,14 +301,6 @@ async function endUser(uid: number): Promise<void> {
   await promisify(execFile)('setpriv', words).catch(() => {});
 }
 
-/** Trees of any depth, with folders that are closed to their owner: `rm` and `chmod` take both. */
-async function removeFolders(folders: readonly string[]): Promise<void> {
-  await promisify(execFile)('rm', ['-rf', '--', ...folders]).catch(async () => {
-    await promisify(execFile)('chmod', ['-R', 'u+rwX', '--', ...folders]).catch(() => {});
-    await promisify(execFile)('rm', ['-rf', '--', ...folders]).catch(() => {});
-  });
-}
-
 function killGroup(group: number): void {
   if (group > 1) kill(-group);
 }
@@ -342,37 +311,6 @@ function kill(id: number): void {
   } catch {
     // Gone already.
   }
-}
-
-/** Reads what a command writes, to its end; as much of it as anybody wants. */
-function keepOutput(
-  child: ChildProcess,
-  { onOutput, onReport, read }: SandboxCommand,
-): { readonly done: Promise<unknown>; texts(): { stdout: string; stderr: string } } {
-  const chunks: Record<'stdout' | 'stderr', Buffer[]> = { stdout: [], stderr: [] };
-  const bytes = { stdout: 0, stderr: 0 };
-  const take = (name: 'stdout' | 'stderr', chunk: Buffer): void => {
-    if (onOutput !== undefined) onOutput(chunk, name === 'stderr');
-    else if (bytes[name] < KEPT_BYTES_MAX) {
-      bytes[name] += chunk.length;
-      chunks[name].push(chunk);
-    }
-  };
-  const ends: Promise<unknown>[] = [];
-  const listen = (stream: Readable, onChunk: (chunk: Buffer) => void): void => {
-    ends.push(once(stream, 'close').catch(() => {}));
-    stream.on('data', onChunk);
-  };
-  if (read === undefined) listen(child.stdout!, (chunk) => take('stdout', chunk));
-  listen(child.stderr!, (chunk) => take('stderr', chunk));
-  if (onReport !== undefined) listen(child.stdio[3] as Readable, onReport);
-  return {
-    done: Promise.all(ends),
-    texts: () => ({
-      stdout: Buffer.concat(chunks.stdout).toString('utf8'),
-      stderr: Buffer.concat(chunks.stderr).toString('utf8'),
-    }),
-  };
 }
 
 function tooMuchMemory(bytesMax: number): BuildFailure {

@@ -9,13 +9,8 @@ import { buffer } from 'node:stream/consumers';
 import type { Readable } from 'node:stream';
 import { runJob, type ChildJob } from '#builder/steps/child.ts';
 import { CHILD } from '#builder/steps/own-folders.ts';
-import {
-  foldersIn,
-  type OpenSandbox,
-  type Sandbox,
-  type SandboxCommand,
-  type SandboxExit,
-} from '#builder/steps/sandbox.ts';
+import { foldersIn } from '#builder/steps/build-folders.ts';
+import type { OpenSandbox, Sandbox, SandboxCommand, SandboxExit } from '#builder/steps/sandbox.ts';
 import { unconfined } from '#core/process/confinement/confinement.ts';
 import type { BuildCase } from './build-cases.ts';
 import { buildIn, openBuildPlace } from './confined-builds.ts';

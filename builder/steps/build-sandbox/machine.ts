@@ -7,7 +7,8 @@ import { PlatformError } from '#core/errors.ts';
 import { SANDBOX_BOUNDS } from '#core/sandbox/operations.ts';
 import { folderVariables, registryVariables } from '../environment.ts';
 import type { BuildProgram } from '../make-artifact.ts';
-import { foldersIn, type Sandbox, type SandboxCommand, type SandboxExit } from '../sandbox.ts';
+import { foldersIn } from '../build-folders.ts';
+import type { Sandbox, SandboxCommand, SandboxExit } from '../sandbox.ts';
 import { BuildFailure, type BuildRequest, type BuildSandbox } from '../types.ts';
 import { buildProgram } from './program.ts';
 

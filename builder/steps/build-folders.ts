@@ -1,0 +1,50 @@
+// The folders of one build on this machine. Made by sandbox.ts; their names are those of builds in sandboxes too.
+import { execFile } from 'node:child_process';
+import { lstat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
+import { BuildFailure } from './types.ts';
+
+/** Folders of a build; all below its work folder. */
+export interface BuildFolders {
+  readonly git: string;
+  readonly source: string;
+  readonly home: string;
+  readonly tmp: string;
+  /** Downloads of package managers. */
+  readonly cache: string;
+  readonly artifact: string;
+}
+
+/** The folders of a build below one of its own. */
+export function foldersIn(workFolder: string): BuildFolders {
+  const of = (name: string): string => join(workFolder, name);
+  return {
+    git: of('git'),
+    source: of('source'),
+    home: of('home'),
+    tmp: of('tmp'),
+    cache: of('cache'),
+    artifact: of('artifact'),
+  };
+}
+
+/** Trees of any depth, with folders that are closed to their owner: `rm` and `chmod` take both. */
+export async function removeFolders(folders: readonly string[]): Promise<void> {
+  await promisify(execFile)('rm', ['-rf', '--', ...folders]).catch(async () => {
+    await promisify(execFile)('chmod', ['-R', 'u+rwX', '--', ...folders]).catch(() => {});
+    await promisify(execFile)('rm', ['-rf', '--', ...folders]).catch(() => {});
+  });
+}
+
+/**
+ * Where a build has the platform's own user, it may put links in the place of its folders, which the next command is
+ * shown and this process reads. @throws {BuildFailure} Only while no command runs.
+ */
+export async function refuseLinks(paths: readonly string[]): Promise<void> {
+  for (const path of paths) {
+    const info = await lstat(path).catch(() => null);
+    if (info?.isSymbolicLink() === true)
+      throw new BuildFailure('build_failed', `The build has put a link in the place of its folder ${basename(path)}`);
+  }
+}

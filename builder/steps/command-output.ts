@@ -1,0 +1,39 @@
+// What a command of a build writes, read to its end. Called by sandbox.ts.
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import type { SandboxCommand } from './sandbox.ts';
+
+/** Output kept of a command that nobody listens to. */
+const KEPT_BYTES_MAX = 1024 * 1024;
+
+/** Reads what a command writes, to its end; as much of it as anybody wants. */
+export function keepOutput(
+  child: ChildProcess,
+  { onOutput, onReport, read }: SandboxCommand,
+): { readonly done: Promise<unknown>; texts(): { stdout: string; stderr: string } } {
+  const chunks: Record<'stdout' | 'stderr', Buffer[]> = { stdout: [], stderr: [] };
+  const bytes = { stdout: 0, stderr: 0 };
+  const take = (name: 'stdout' | 'stderr', chunk: Buffer): void => {
+    if (onOutput !== undefined) onOutput(chunk, name === 'stderr');
+    else if (bytes[name] < KEPT_BYTES_MAX) {
+      bytes[name] += chunk.length;
+      chunks[name].push(chunk);
+    }
+  };
+  const ends: Promise<unknown>[] = [];
+  const listen = (stream: Readable, onChunk: (chunk: Buffer) => void): void => {
+    ends.push(once(stream, 'close').catch(() => {}));
+    stream.on('data', onChunk);
+  };
+  if (read === undefined) listen(child.stdout!, (chunk) => take('stdout', chunk));
+  listen(child.stderr!, (chunk) => take('stderr', chunk));
+  if (onReport !== undefined) listen(child.stdio[3] as Readable, onReport);
+  return {
+    done: Promise.all(ends),
+    texts: () => ({
+      stdout: Buffer.concat(chunks.stdout).toString('utf8'),
+      stderr: Buffer.concat(chunks.stderr).toString('utf8'),
+    }),
+  };
+}
