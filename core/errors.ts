@@ -128,7 +128,7 @@ export const errorTable = {
   disk_full: {
     status: 507,
     blame: 'platform',
-    message: 'The disk has {free} bytes free, and nothing is written below {limit}',
+    message: 'The disk of the platform is nearly full: nothing is written until its operator makes room',
   },
   quota_exceeded: { status: 500, blame: 'worker', message: '{what} would exceed {limit}' },
   conflict: { status: 409, blame: 'worker', message: '{reason}' },

@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process';
 import { lstat, readdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { BuildFailure } from './types.ts';
 
 /** What is watched. */
 interface DiskBounds {
@@ -12,7 +13,14 @@ interface DiskBounds {
   readonly shared: readonly string[];
   readonly uid: number | null;
   readonly bytesMax: number;
+  readonly filesMax: number;
   readonly freeBytesMin: number;
+}
+
+/** What lies in the folders. */
+interface Amount {
+  readonly bytes: number;
+  readonly files: number;
 }
 
 /** Without any sign of growth the folder is added up this often. */
@@ -23,29 +31,43 @@ const LEAST_LOOK_MS = 1000;
 const FREE_ENTRIES_MIN = 0.02;
 
 /** What is wrong, in words for the author of the build; null: nothing. */
-export type DiskLook = () => Promise<string | null>;
+export type DiskLook = () => Promise<BuildFailure | null>;
 
 /** @returns looks once; to be called several times a second. */
 export async function watchDisk(bounds: DiskBounds): Promise<DiskLook> {
-  const freeAtStart = await freeBytes(bounds.folder);
-  let usedAtLook = 0;
-  let freeAtLook = freeAtStart;
+  const { folder, bytesMax, filesMax, freeBytesMin } = bounds;
+  let used: Amount = { bytes: 0, files: 0 };
+  let freeAtLook = await freeOf(folder);
   let lookedAt = performance.now();
   return async () => {
-    const { bavail, bsize, files, ffree } = await statfs(bounds.folder);
-    const free = bavail * bsize;
-    if (free < bounds.freeBytesMin)
-      return `The disk of the platform is nearly full: ${free} bytes are free, ${bounds.freeBytesMin} stay free (DISK_FREE_BYTES_MIN)`;
-    if (files > 0 && ffree < files * FREE_ENTRIES_MIN) return 'The disk of the platform has hardly room for more files';
+    const free = await freeOf(folder);
+    if (free.bytes < freeBytesMin || free.files < free.filesMin)
+      return noRoom(`${free.bytes} bytes and ${free.files} file entries are free at ${folder}`);
     const since = performance.now() - lookedAt;
-    const mayHave = usedAtLook + Math.max(0, freeAtLook - free);
-    if (since < LEAST_LOOK_MS || (since < FULL_LOOK_MS && mayHave <= bounds.bytesMax)) return null;
-    usedAtLook = await usedBytes(bounds);
+    const mayHave = (of: keyof Amount): number => used[of] + Math.max(0, freeAtLook[of] - free[of]);
+    if (since < LEAST_LOOK_MS) return null;
+    if (since < FULL_LOOK_MS && mayHave('bytes') <= bytesMax && mayHave('files') <= filesMax) return null;
+    used = await amountOf(bounds);
     freeAtLook = free;
     lookedAt = performance.now();
-    if (usedAtLook <= bounds.bytesMax) return null;
-    return `The build has written ${usedAtLook} bytes; ${bounds.bytesMax} are allowed (BUILD_DISK_MAX_BYTES)`;
+    if (used.bytes > bytesMax)
+      return new BuildFailure(
+        'disk_full',
+        `The build has written ${used.bytes} bytes; ${bytesMax} are allowed (BUILD_DISK_MAX_BYTES)`,
+      );
+    if (used.files > filesMax)
+      return new BuildFailure(
+        'too_many_files',
+        `The build has made ${used.files} files and folders; ${filesMax} are allowed at a time (BUILD_FILES_MAX)`,
+      );
+    return null;
   };
+}
+
+/** The disk of the platform is full. @param why for its operator's log: strangers are told nothing of the machine. */
+export function noRoom(why: string): BuildFailure {
+  const message = 'The disk of the platform has no room for this build: deploy again when its operator has made some';
+  return new BuildFailure('disk_full', message, { cause: new Error(why) });
 }
 
 /** Top-level entries that a user left in folders that everybody may write to. */
@@ -60,20 +82,28 @@ export async function leftBehind(folders: readonly string[], uid: number): Promi
   return found;
 }
 
-async function usedBytes({ folder, shared, uid }: DiskBounds): Promise<number> {
+async function amountOf({ folder, shared, uid }: DiskBounds): Promise<Amount> {
   const others = uid === null ? [] : await leftBehind(shared, uid);
-  // One walk of its own process: some folders have 100,000 files.
-  const words = ['-skx', '--', folder, ...others];
+  const [kilobytes, files] = await Promise.all([
+    sumOf(['-skx', '--', folder, ...others]),
+    sumOf(['-sx', '--inodes', '--', folder, ...others]),
+  ]);
+  return { bytes: kilobytes * 1024, files };
+}
+
+/** What `du` counts. It walks in a process of its own: some folders have 100,000 files. */
+async function sumOf(words: readonly string[]): Promise<number> {
   const { stdout } = await promisify(execFile)('du', words, { maxBuffer: 2 ** 20 }).catch(
     // It complains of files that go while it looks, and has counted the others.
     (error: { stdout?: string }) => ({ stdout: error.stdout ?? '' }),
   );
-  let bytes = 0;
-  for (const [, kilobytes] of stdout.matchAll(/^(\d+)\t/gm)) bytes += Number(kilobytes) * 1024;
-  return bytes;
+  let sum = 0;
+  for (const [, count] of stdout.matchAll(/^(\d+)\t/gm)) sum += Number(count);
+  return sum;
 }
 
-async function freeBytes(folder: string): Promise<number> {
-  const { bavail, bsize } = await statfs(folder);
-  return bavail * bsize;
+/** A file system that makes entries as it needs them has none to give: then looks alone find out. */
+async function freeOf(folder: string): Promise<Amount & { readonly filesMin: number }> {
+  const { bavail, bsize, files, ffree } = await statfs(folder);
+  return { bytes: bavail * bsize, files: ffree, filesMin: files * FREE_ENTRIES_MIN };
 }

@@ -63,7 +63,7 @@ export interface Sandbox {
   /**
    * Runs a command to its end. Nothing of it is left when this returns or throws.
    *
-   * @throws {BuildFailure} `out_of_memory`, `too_many_processes`, `disk_full`; the reason of the build's signal.
+   * @throws {BuildFailure} `out_of_memory`, `too_many_processes`, `too_many_files`, `disk_full`; the reason of the build's signal.
    */
   run(command: SandboxCommand): Promise<SandboxExit>;
   /** Gives a folder and what is in it to the build's user. Only while no command runs. */
@@ -119,6 +119,7 @@ export async function openSandbox(request: BuildRequest): Promise<Sandbox> {
     shared: isShared ? SHARED : [],
     uid,
     bytesMax: limits.diskBytesMax,
+    filesMax: limits.filesMax,
     freeBytesMin: limits.diskFreeBytesMin,
   });
 
@@ -128,7 +129,7 @@ export async function openSandbox(request: BuildRequest): Promise<Sandbox> {
     if (hit === 'memory') return tooMuchMemory(memoryBytesMax);
     if (hit === 'processes') return tooManyProcesses(limits.processesMax);
     const disk = await lookAtDisk();
-    if (disk !== null) return new BuildFailure('disk_full', disk);
+    if (disk !== null) return disk;
     if (!looksAtProcesses || (groups.hasMemory && groups.hasProcesses)) return null;
     const own = processesOf(await readProcesses(), root, uid);
     const sum = (of: 'bytes' | 'threads'): number => own.reduce((total, entry) => total + entry[of], 0);

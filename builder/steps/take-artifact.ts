@@ -10,6 +10,7 @@ import { ArchiveError } from '#deployments/archive/archive-error.ts';
 import { checkManifest, checkMigrations, filesOf } from '#deployments/archive/manifest-check.ts';
 import { writeArtifact, type Artifact } from '../artifact.ts';
 import { BuildError } from '../build-error.ts';
+import { noRoom } from './disk-watch.ts';
 import { BuildFailure, type BuildRunLimits } from './types.ts';
 
 /** Bytes of manifest.json and of migrations.json. */
@@ -70,8 +71,7 @@ export async function takeArtifact(
     );
   } catch (error) {
     if (error instanceof ArchiveError) throw invalid(error.message);
-    if (error instanceof BuildError && error.code === 'write_failed')
-      throw new BuildFailure('disk_full', error.message, { cause: error });
+    if (error instanceof BuildError && error.code === 'write_failed') throw noRoom(error.message);
     if (error instanceof BuildError) throw invalid(error.message);
     // Closed to this process, or longer than any path: the build's own doing.
     const { code = '' } = error as NodeJS.ErrnoException;

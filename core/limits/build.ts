@@ -19,6 +19,11 @@ export const buildBounds = {
     10 * KB * MB,
     'Checkout, packages and output of one build together on the disk',
   ],
+  filesMax: [
+    'BUILD_FILES_MAX',
+    500_000,
+    'Files and folders of one build at a time: checkout, packages and output; names of one file count once',
+  ],
   processorsMax: [
     'BUILD_SANDBOX_CPUS',
     2,

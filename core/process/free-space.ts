@@ -41,7 +41,7 @@ export class FreeSpace {
 
   /** @throws {PlatformError} `disk_full`. */
   check(): void {
-    if (this.isLow) throw new PlatformError('disk_full', { free: this.#bytes, limit: this.#bytesMin });
+    if (this.isLow) throw new PlatformError('disk_full');
   }
 }
 

@@ -2,17 +2,15 @@
 // What a build takes while it runs is watched by its steps.
 import { execFile } from 'node:child_process';
 import { statfs } from 'node:fs/promises';
-import { BuildFailure } from '../../steps/types.ts';
+import { noRoom } from '../../steps/disk-watch.ts';
+import type { BuildFailure } from '../../steps/types.ts';
 
 /** Why nothing may be written to the folder's disk now; null where there is room. */
 export async function spaceFailure(folder: string, freeBytesMin: number): Promise<BuildFailure | null> {
   if (freeBytesMin === 0) return null;
   const { bavail, bsize } = await statfs(folder).catch(() => ({ bavail: Infinity, bsize: 1 }));
   if (bavail * bsize >= freeBytesMin) return null;
-  return new BuildFailure(
-    'disk_full',
-    `The disk of the platform has ${bavail * bsize} bytes free, and ${freeBytesMin} stay free (DISK_FREE_BYTES_MIN): nothing is built until there is room`,
-  );
+  return noRoom(`${bavail * bsize} bytes are free at ${folder}, and ${freeBytesMin} stay free (DISK_FREE_BYTES_MIN)`);
 }
 
 /** Blocks that the folder takes; 0 where they cannot be counted. Counted by a program: a checkout has many files. */

@@ -8,6 +8,7 @@ import { ArchiveError } from '#deployments/archive/archive-error.ts';
 import { readArchive } from '#deployments/archive/read-archive.ts';
 import { BLOCK_BYTES } from '#deployments/archive/tar-header.ts';
 import { writeNew } from '#deployments/archive/write-new.ts';
+import { noRoom } from '../disk-watch.ts';
 import { BuildFailure, type BuildRunLimits } from '../types.ts';
 import type { BuildMachine } from './machine.ts';
 
@@ -52,7 +53,7 @@ export async function fetchArtifact(
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE')
       throw new PlatformError('sandbox_lost', { reason: code }, { cause: error });
-    if (code === 'ENOSPC') throw new BuildFailure('disk_full', 'The disk of the builder has no room for the artifact');
+    if (code === 'ENOSPC') throw noRoom('The archive of a sandbox does not fit');
     if (code === 'EEXIST' || code === 'ENAMETOOLONG' || code === 'ENOTDIR')
       throw new BuildFailure('artifact_invalid', unusable(`a file of it cannot be written (${code})`));
     throw error;
@@ -73,7 +74,7 @@ async function* plain(
     if (bytes === 0 && chunk[0] === 0x1f) throw new ArchiveError('archive_invalid', 'its archive is no tar file');
     bytes += chunk.byteLength;
     if (bytes > bytesMax) throw new ArchiveError('artifact_too_large', `its archive has more than ${bytesMax} bytes`);
-    if (bytes > room) throw new BuildFailure('disk_full', 'The disk of the builder has no room for the artifact');
+    if (bytes > room) throw noRoom('The archive of a sandbox does not fit');
     yield chunk;
   }
 }

@@ -106,6 +106,20 @@ for (const { name, confinement, isWhole } of await possibleWays())
       assert.deepEqual(place.leftOver(), []);
     });
 
+    test('makes files without end', async (t) => {
+      const place = openBuildPlace(t);
+      place.commit(
+        workerWith('i=0; while :; do mkdir d$i && (cd d$i && seq 500 | xargs touch) || exit 3; i=$((i+1)); done'),
+      );
+      const { failure } = await buildIn(place, confinement, { limits: { filesMax: 3000 } });
+      assert.equal(failure?.reason, 'too_many_files', failure?.message);
+      assert.match(
+        failure.message,
+        /^The build has made \d+ files and folders; 3000 are allowed at a time \(BUILD_FILES_MAX\)$/,
+      );
+      assert.deepEqual(place.leftOver(), []);
+    });
+
     test('fills /tmp and /dev/shm', async (t) => {
       const place = openBuildPlace(t);
       place.commit(

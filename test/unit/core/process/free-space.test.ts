@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FreeSpace, whereThereIsSpace } from '#core/process/free-space.ts';
 
-test('below the bound writes are refused with both figures, and the disk is looked at once a second', () => {
+test('below the bound writes are refused, which says nothing of the machine, and the disk is looked at once a second', () => {
   let [free, now, looks] = [500, 0, 0];
   const statfs = (folder: string): { bavail: number; bsize: number } => {
     assert.equal(folder, '/data');
@@ -19,7 +19,7 @@ test('below the bound writes are refused with both figures, and the disk is look
   now = 1000;
   assert.throws(() => space.check(), {
     code: 'disk_full',
-    message: 'The disk has 3000 bytes free, and nothing is written below 4000',
+    message: 'The disk of the platform is nearly full: nothing is written until its operator makes room',
   });
   free = 400;
   now = 2000;
