@@ -33,7 +33,7 @@ const TAIL_CHARS_MAX = 4000;
 
 /** What a build command gets besides its folder. */
 export interface CommandOptions {
-  /** Gets what it writes to stdout and stderr, as it comes. While a promise that it returns is open, nothing is read. */
+  /** Gets what it writes, as it comes. While a promise that it returns is open, no more is read. */
   readonly onOutput?: ((text: string) => unknown) | undefined;
   /** Variables of the caller, of which a build sees a few; default: those of this process. */
   readonly inherited?: NodeJS.ProcessEnv | undefined;

@@ -12,6 +12,7 @@ import { OPTIONS_HEADER, type MachineSize } from '#core/sandbox/options.ts';
 import type { SandboxServiceClient } from '#core/sandbox/service-client.ts';
 import { buildPlace } from '../steps/build-sandbox/place.ts';
 import { BuildFailure, type BuildResult, type BuildSandbox, type RunBuild } from '../steps/types.ts';
+import type { BuildWayOut } from '../steps/way-out/reach.ts';
 import { readBuildInput, type BuildInput, type PublicAddress } from './jobs/build-input.ts';
 import {
   canceled,
@@ -42,6 +43,7 @@ export interface AttemptParts {
   readonly address: PublicAddress;
   readonly limits: Limits;
   readonly confinement: Confinement;
+  readonly wayOut: BuildWayOut;
   readonly guard: ProcessGuard;
   readonly runBuild: RunBuild;
   readonly findRemote: FindRemote;
@@ -241,6 +243,7 @@ async function runSteps(
       artifactsFolder: made,
       limits: { ...limits.build, ...limits },
       confinement: parts.confinement,
+      wayOut: parts.wayOut,
       sandbox,
       slot,
       isFork: input.isFork,

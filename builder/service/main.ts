@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { SandboxExecutor } from '#core/build-executor.ts';
+import { createOwnAddresses } from '#core/egress.ts';
 import { openLog } from '#core/log/log.ts';
 import { tellFigures } from '#core/process/figures.ts';
 import { closeInherited } from '#core/process/inherited-descriptors.ts';
@@ -16,8 +17,10 @@ import { GitHostError } from '#git/host/connection.ts';
 import { openSql } from '#postgres/sql.ts';
 import { confinementOf, describeConfinement } from '#core/process/confinement/confinement.ts';
 import { machineMemory } from '#core/process/confinement/control-groups.ts';
+import { guardedLookup } from '#runtime/engine/bindings/host-names.ts';
 import { CHILD, ownFolders } from '../steps/own-folders.ts';
 import { runBuild } from '../steps/run-build.ts';
+import { buildWayOut } from '../steps/way-out/reach.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
 import { BuildFailure } from '../steps/types.ts';
 import type { SandboxBuilds } from './build-attempt.ts';
@@ -54,7 +57,14 @@ function remotes(parts: CloneParts): FindRemote {
 async function placeOfWork(folder: string, asked: string | null): Promise<[string, Confinement]> {
   const probe = async (work: string): Promise<Confinement> => {
     mkdirSync(work, { recursive: true, mode: 0o711 });
-    return confinementOf({ workFolders: work, privateFolders: [folder], readable: ownFolders(), needs: CHILD });
+    return confinementOf({
+      workFolders: work,
+      privateFolders: [folder],
+      readable: ownFolders(),
+      needs: CHILD,
+      isOffline: true,
+      mayShareNetwork: true,
+    });
   };
   // Of this data folder alone, whatever its path: what is in it at the start is removed.
   const own = `platform-builds-${statSync(folder).ino}`;
@@ -83,6 +93,9 @@ async function start(logger: Logger): Promise<void> {
     name: 'platform builder',
     connectionsMax: 2 + 2 * config.concurrency,
   });
+  const allowed = (process.env['WORKER_EGRESS_ALLOW'] ?? '').split(',').map((word) => word.trim());
+  const policy = { loopback: false, private: allowed.includes('private'), isOwn: createOwnAddresses() };
+  const wayOut = buildWayOut({ policy, lookup: guardedLookup(policy) }, process.env);
   const findRemote = remotes({ ...git, sql, keys: config.keys, folder: config.folder });
   const sandboxes = sandboxBuilds(config.sandboxes);
   builder = await startBuilder({
@@ -90,6 +103,7 @@ async function start(logger: Logger): Promise<void> {
     sql,
     log: logger,
     confinement,
+    wayOut,
     workFolder,
     runBuild,
     findRemote,

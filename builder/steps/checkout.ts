@@ -116,6 +116,7 @@ function gitOf(request: BuildRequest, sandbox: Sandbox): Git {
           : await fetchEnvironment(source, folders.home, sandbox),
         fileBytesMax: limits.sourceBytesMax,
         isOwn,
+        ...(!isLocal && { network: 'machine' as const }),
         ...(read !== undefined && { read }),
         ...(input !== undefined && { input }),
       });

@@ -9,6 +9,7 @@ import { runBuild } from '../command/build-step.ts';
 import type { BuildConfig } from '../project.ts';
 import type { LibraryFramework } from './library.ts';
 import type { BuildRunLimits } from './types.ts';
+import { startWayOut, type InsideWayOut } from './way-out/inside.ts';
 
 /** What to do. */
 export type ChildJob =
@@ -21,6 +22,8 @@ export type ChildJob =
       readonly artifacts: string;
       readonly variables: Readonly<Record<string, string>>;
       readonly limits: Pick<BuildRunLimits, 'artifactBytesMax' | 'artifactFilesMax' | 'bundleBytesMax'>;
+      /** Of the build command. */
+      readonly wayOut: InsideWayOut | null;
     };
 
 /** A line on file descriptor 3, as JSON. */
@@ -73,7 +76,8 @@ async function buildArtifact(
   job: Extract<ChildJob, { what: 'build' }>,
   { environment, write, report }: JobProcess,
 ): Promise<void> {
-  const { root, workspace, config, artifacts, variables, limits } = job;
+  const { root, workspace, config, artifacts, variables, limits, wayOut } = job;
+  if (wayOut !== null) await startWayOut(wayOut);
   const made = await runBuild(root, config, {
     onOutput: write,
     inherited: environment,

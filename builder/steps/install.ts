@@ -9,6 +9,7 @@ import { openPackageCache, type PackageCache } from './package-cache.ts';
 import { readBounded, type BuildPlan } from './plan.ts';
 import type { Sandbox } from './sandbox.ts';
 import { BuildFailure, type BuildRequest } from './types.ts';
+import { WAY_OUT_VARIABLES, withWayOut } from './way-out/inside.ts';
 
 /** What commands of the build run with from here on. */
 export interface ToolEnvironment {
@@ -55,10 +56,10 @@ export async function runInstall(
   request.onLine('install', 'info', `$ ${command}`);
   let tail = '';
   const ended = await sandbox.run({
-    words: ['sh', '-c', command],
+    ...withWayOut(sandbox.wayOut, ['sh', '-c', command], env),
     cwd,
-    env,
     readable,
+    network: 'way out',
     onOutput(chunk) {
       request.onOutput('install', 'info', chunk);
       tail = (tail + chunk.toString('utf8')).slice(-TAIL_CHARS_MAX);
@@ -71,7 +72,12 @@ export async function runInstall(
 
 /** Variables of every command, the project's own over them, and the platform's over both. */
 function variablesOf(request: BuildRequest, sandbox: Sandbox, folders: readonly string[]): Record<string, string> {
-  return { ...baseVariables(sandbox.folders, folders), ...request.variables, ...request.platformVariables };
+  return {
+    ...baseVariables(sandbox.folders, folders),
+    ...(sandbox.wayOut !== null && WAY_OUT_VARIABLES),
+    ...request.variables,
+    ...request.platformVariables,
+  };
 }
 
 /** Where pnpm keeps packages; npm complains of settings that are not its own. */

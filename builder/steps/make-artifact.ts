@@ -45,6 +45,7 @@ export async function makeArtifact(
     artifacts: sandbox.folders.artifact,
     variables: commandVariables(request, tools),
     limits: { artifactBytesMax, artifactFilesMax, bundleBytesMax },
+    wayOut: sandbox.wayOut,
   };
   if (plan.config.build !== null) request.onLine('build', 'info', `$ ${plan.config.build}`);
   const reader = reportReader((report) => {
@@ -57,6 +58,7 @@ export async function makeArtifact(
     env: { ...program.env, PATH: tools.env['PATH'] ?? '' },
     readable: tools.readable,
     input: JSON.stringify(job),
+    network: 'way out',
     onOutput: (chunk) => request.onOutput('build', 'info', chunk),
     onReport: (chunk) => reader.take(chunk),
   });

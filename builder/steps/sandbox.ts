@@ -24,6 +24,8 @@ import type { Confinement } from '#core/process/confinement/types.ts';
 import { fencedVariables } from './environment.ts';
 import { ownFolders } from './own-folders.ts';
 import { BuildFailure, type BuildRequest } from './types.ts';
+import { openDoor } from './way-out/door.ts';
+import { DOOR_INSIDE, SOCKET, type InsideWayOut } from './way-out/inside.ts';
 
 /** One command. */
 export interface SandboxCommand {
@@ -42,6 +44,11 @@ export interface SandboxCommand {
   readonly fileBytesMax?: number;
   /** It is no stranger's, and runs as the platform itself. */
   readonly isOwn?: boolean;
+  /**
+   * What it reaches where builds have a network of their own; default: nothing. `machine`: what the machine does, for a
+   * fetch. `way out`: what {@link Sandbox.wayOut} leads to.
+   */
+  readonly network?: 'machine' | 'way out';
   /** Read-only folders besides those of the system. */
   readonly readable?: readonly (readonly [from: string, to: string])[];
 }
@@ -60,10 +67,13 @@ export interface Sandbox {
   readonly folders: BuildFolders;
   /** User id of the build; null: the platform's own. */
   readonly uid: number | null;
+  /** How commands of it get out of their network; null: they have that of the machine they run on. */
+  readonly wayOut: InsideWayOut | null;
   /**
    * Runs a command to its end. Nothing of it is left when this returns or throws.
    *
-   * @throws {BuildFailure} `out_of_memory`, `too_many_processes`, `too_many_files`, `disk_full`; the reason of the build's signal.
+   * @throws {BuildFailure} `out_of_memory`, `too_many_processes`, `too_many_files`, `disk_full`; the reason of the
+   *   build's signal.
    */
   run(command: SandboxCommand): Promise<SandboxExit>;
   /** Gives a folder and what is in it to the build's user. Only while no command runs. */
@@ -114,6 +124,8 @@ export async function openSandbox(request: BuildRequest): Promise<Sandbox> {
   const bounds = { memoryBytesMax, processesMax: limits.processesMax, processorsMax };
   const groups = await openControlGroups(confinement.withoutGroups === true ? null : bounds);
   const isShared = confinement.kind === 'user';
+  const isParted = confinement.fence !== undefined && confinement.sharesNetwork !== true && request.sandbox === null;
+  const door = isParted ? await openDoor(join(workFolder, 'door'), uid, request.wayOut) : null;
   const lookAtDisk = await watchDisk({
     folder: workFolder,
     shared: isShared ? SHARED : [],
@@ -172,7 +184,7 @@ export async function openSandbox(request: BuildRequest): Promise<Sandbox> {
       // The kernel may have ended the build before anybody looked.
       if (ending === null && code !== 0) ending = await breach(0, false);
       if (ending !== null) throw ending;
-      await refuseLinks([...Object.values(folders), passwd]);
+      await refuseLinks([...Object.values(folders), passwd, ...(door === null ? [] : [door.folder])]);
       return { code, signal: killedBy, ...kept.texts() };
     } finally {
       watching.stop();
@@ -194,8 +206,10 @@ export async function openSandbox(request: BuildRequest): Promise<Sandbox> {
       readable: [
         ...ownFolders().map((path) => [path, path] as const),
         [passwd, '/etc/passwd'] as const,
+        ...(door === null || command.network !== 'way out' ? [] : [[door.folder, DOOR_INSIDE] as const]),
         ...(command.readable ?? []),
       ],
+      isOffline: command.network !== 'machine',
       ...(how.fence !== undefined && { infoFd: INFO_FD }),
     };
     const { outside, inside } =
@@ -266,6 +280,7 @@ export async function openSandbox(request: BuildRequest): Promise<Sandbox> {
   return {
     folders,
     uid,
+    wayOut: door === null ? null : { door: join(DOOR_INSIDE, SOCKET), loopback: request.wayOut.loopback },
     run,
     async giveAway(folder) {
       if (uid !== null) await promisify(execFile)('chown', ['-hR', `${uid}:${uid}`, '--', folder]);
@@ -275,6 +290,7 @@ export async function openSandbox(request: BuildRequest): Promise<Sandbox> {
       if (uid !== null && isShared)
         for (const path of await leftBehind(SHARED, uid))
           await rm(path, { recursive: true, force: true }).catch(() => {});
+      await door?.close();
       await removeFolders([...Object.values(folders), passwd]);
       await groups.close();
     },

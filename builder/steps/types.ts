@@ -5,6 +5,7 @@ import type { BuildLimits } from '#core/limits.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
 import type { SandboxPlace } from '#core/sandbox/operations.ts';
 import type { SandboxServiceClient } from '#core/sandbox/service-client.ts';
+import type { BuildWayOut } from './way-out/reach.ts';
 
 /** Where a build is, as its log names it. The process itself writes `queue` and `upload`. */
 export type BuildStep = 'queue' | 'clone' | 'install' | 'build' | 'artifact' | 'upload';
@@ -103,6 +104,8 @@ export interface BuildRequest {
   readonly artifactsFolder: string;
   readonly limits: BuildRunLimits;
   readonly confinement: Confinement;
+  /** Where commands may go, where they are confined with a network of their own. */
+  readonly wayOut: BuildWayOut;
   /** Null: commands run on this machine, confined. Else none of them do, whatever becomes of the sandbox. */
   readonly sandbox: BuildSandbox | null;
   /** Number of this build among those that run at a time, from 0. */

@@ -130,6 +130,7 @@ export const variableGroups: readonly Group[] = [
       ['BUILD_SANDBOX_TEMPLATE_SNAPSHOT_ID', '', 'hosted: its snapshot; another one is refused'],
       ['BUILD_SANDBOX_MACHINE_TYPE', '', 'sandbox: small, default, large or xlarge; default: what sandboxes have'],
       ['BUILD_WORK_DIR', '', 'Folder of checkouts; default: in FS_PATH'],
+      ['BUILD_REACHABLE_HOSTS', '', 'Private hosts that builds reach, as npm.example or 10.0.0.7:4873'],
     ],
   },
   {

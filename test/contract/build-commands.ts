@@ -138,6 +138,7 @@ export function testBuildCommands(name: string, { open, confinement }: BuildComm
         config: config!,
         artifacts: artifact,
         variables: { OWN: 'own' },
+        wayOut: sandbox.wayOut,
         limits: defaultLimits,
       };
       let output = '';

@@ -34,6 +34,7 @@ export const openInProcess: OpenSandbox = async ({ workFolder, signal }) => {
   return {
     folders,
     uid: null,
+    wayOut: null,
     run,
     giveAway: async () => {},
     close: async () => {

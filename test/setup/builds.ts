@@ -14,6 +14,7 @@ import { createDeployment } from '#control/deployments/create-deployment.ts';
 import { newId } from '#control/records/ids.ts';
 import { openSql, type Sql } from '#postgres/sql.ts';
 import { createTestDatabase } from './postgres.ts';
+import { testWayOut } from './way-out.ts';
 import { until } from './until.ts';
 
 /** A line of a build log. */
@@ -100,6 +101,7 @@ export async function openBuilds(runBuild: RunBuild, url?: string): Promise<Test
     address: { protocol: 'http', domain: 'localhost', port: 4001 },
     limits: { ...defaultLimits, build: { ...defaultLimits.build, ...quick } },
     confinement: { kind: 'user', reason: null },
+    wayOut: testWayOut(),
     runBuild,
     findRemote: () => Promise.reject(new Error('No remote repositories in this test')),
     sandboxes: null,

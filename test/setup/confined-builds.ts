@@ -11,6 +11,7 @@ import type { Confinement } from '#core/process/confinement/types.ts';
 import type { OpenSandbox } from '#builder/steps/sandbox.ts';
 import type { BuildFailure, BuildRequest, BuildResult, PackedProgram } from '#builder/steps/types.ts';
 import { defaultLimits } from '#core/limits.ts';
+import { testWayOut } from './way-out.ts';
 
 /** Each attack in its full size, on each way to confine builds: takes minutes. */
 export const ALL = process.env['BUILD_ATTACKS'] === 'all';
@@ -140,6 +141,7 @@ export async function buildIn(
     cacheFolder: place.cache,
     artifactsFolder: place.artifacts,
     confinement,
+    wayOut: testWayOut(),
     sandbox: null,
     slot: SLOT,
     isFork: false,
@@ -211,6 +213,8 @@ export async function possibleWays(): Promise<readonly Way[]> {
       ways: tried,
       readable: ownFolders(),
       needs: CHILD,
+      isOffline: true,
+      mayShareNetwork: true,
       environment: { ...process.env, ...(fence !== null && { PLATFORM_FENCE: fence }) },
     };
     const confinement = await confinementOf(options);

@@ -139,7 +139,7 @@ const zones: readonly Zone[] = [
   },
   {
     prefix: 'runtime/sandbox/backends/container/inside/',
-    may: ['core/sandbox/', 'core/errors.ts', 'runtime/sandbox/agent/'],
+    may: ['core/sandbox/', 'core/errors.ts', 'core/way-out/proxy.ts', 'runtime/sandbox/agent/'],
   },
   { prefix: 'runtime/sandbox/agent/', may: ['core/sandbox/', 'core/errors.ts'] },
   // No part of the agent: developers run it.
@@ -201,6 +201,11 @@ const zones: readonly Zone[] = [
   },
   { prefix: 'builder/', may: ['core/', 'deployments/archive/tar-header.ts'] },
   { prefix: 'builder/service/', may: ['core/', 'postgres/', 'git/', 'deployments/', 'builder/'] },
+  // The process joins jobs, builds and their way out.
+  {
+    prefix: 'builder/service/main.ts',
+    may: ['core/', 'postgres/', 'git/', 'deployments/', 'builder/', 'runtime/engine/bindings/host-names.ts'],
+  },
   { prefix: 'builder/steps/', may: ['core/', 'builder/', 'git/git-environment.ts', 'deployments/archive/'] },
   { prefix: 'resources/', may: ['core/', 'packages/worker/'] },
   {

@@ -120,6 +120,7 @@ export async function openBuildMachine(request: BuildRequest, access: BuildSandb
     return {
       folders,
       uid: null,
+      wayOut: null,
       isReused: before !== null,
       path,
       variables,

@@ -15,7 +15,7 @@ export interface Confinement {
   readonly fence?: string;
   /** They may make user namespaces of their own: this bubblewrap is too old to forbid it (before 0.8). */
   readonly mayNest?: boolean;
-  /** Path of the program by which they can make no user namespace, whoever they are; absent: the kernel takes no filter. */
+  /** Path of the program by which they can make no user namespace; absent: the kernel takes no filter. */
   readonly filter?: string;
   /** In namespaces, they have the machine's network: none of their own can be made. */
   readonly sharesNetwork?: boolean;

@@ -11,7 +11,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What the process gets of the operator's environment. */
 const KEPT =
-  /^(?:PATH|TZ|LANG|TMPDIR|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|SSL_CERT_(?:FILE|DIR)|(?:HTTPS?|NO|ALL)_PROXY|(?:https?|no|all)_proxy|LOG_LEVEL|LOG_FORMAT|NO_COLOR|WORKER_CONCURRENCY|DISK_FREE_BYTES_MIN|HANDLER_DOMAIN|(?:GITHOST|GIT|PUBLIC|BUILD|npm_config)_[A-Za-z_]+)$/;
+  /^(?:PATH|TZ|LANG|TMPDIR|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|SSL_CERT_(?:FILE|DIR)|(?:HTTPS?|NO|ALL)_PROXY|(?:https?|no|all)_proxy|LOG_LEVEL|LOG_FORMAT|NO_COLOR|WORKER_CONCURRENCY|DISK_FREE_BYTES_MIN|HANDLER_DOMAIN|WORKER_EGRESS_ALLOW|(?:GITHOST|GIT|PUBLIC|BUILD|npm_config)_[A-Za-z_]+)$/;
 
 /** Where builds run in sandboxes, and nowhere else. */
 const OF_SANDBOXES = /^SANDBOX_(?:URL|AUTH_TOKEN|PROVIDER|NETWORK_ISOLATION)$/;

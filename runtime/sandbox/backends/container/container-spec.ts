@@ -1,6 +1,6 @@
 // A sandbox as the container engine is told of it: what it may use, what it sees, and that it has no network. Pure.
 import { COMPILED_FOLDER, COMPILED_VARIABLE, PROGRAM_COMMAND, PROGRAM_FOLDER } from './program.ts';
-import { PROXY_VARIABLES } from './inside/proxy.ts';
+import { PROXY_VARIABLES } from '#core/way-out/proxy.ts';
 import { SECRETS_FOLDER } from './inside/secrets-folder.ts';
 import { BUILD_RESOURCE, WORKSPACE } from '#core/sandbox/operations.ts';
 import { machineSizes, type EgressChoice, type SandboxOptions } from '#core/sandbox/options.ts';

@@ -5,7 +5,7 @@ import { Duplex } from 'node:stream';
 import { WORKSPACE } from '#core/sandbox/operations.ts';
 import { createAgentServer } from '../../../agent/server.ts';
 import { startAiDoor } from './ai-door.ts';
-import { startProxy } from './proxy.ts';
+import { startProxy } from '#core/way-out/proxy.ts';
 import { SECRETS_FOLDER } from './secrets-folder.ts';
 import { openStreams } from './streams.ts';
 

@@ -1,9 +1,10 @@
-// The way out as programs in a sandbox know it: an HTTP proxy on the loopback, which curl, git, npm, pip, apt and Node
-// find in their variables. It decides nothing: each connection is asked of the host, which says no or leads it.
-import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
+// The way out as programs in a place without a network know it: an HTTP proxy on its loopback, which curl, git, npm,
+// pip, apt and Node find in their variables. It decides nothing: each connection is asked of the host, which says no or
+// leads it (lead.ts). Started inside of sandboxes and of builds.
+import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** Where it listens: a port of the sandbox's own loopback. */
+/** Where it listens: a port of the place's own loopback. */
 export const PROXY_PORT = 3128;
 const URL_OF_PROXY = `http://127.0.0.1:${PROXY_PORT}`;
 const NOT_BY_PROXY = 'localhost,127.0.0.1,::1';
@@ -22,7 +23,7 @@ export const PROXY_VARIABLES: Readonly<Record<string, string>> = {
 const LINE_BYTES_MAX = 1024;
 
 /** @param open asks the host for a connection to `host:port`. */
-export function startProxy(open: (target: string) => Duplex): void {
+export function startProxy(open: (target: string) => Duplex): Server {
   const server = createServer((asked, answer) => void pass(asked, answer, open));
   server.on('connect', (asked: IncomingMessage, client: Duplex, head: Buffer) => {
     client.on('error', () => {});
@@ -43,9 +44,9 @@ export function startProxy(open: (target: string) => Duplex): void {
     );
   });
   server.on('clientError', (_error, socket) => socket.destroy());
-  // What has taken the port lies in this sandbox, and takes the way out from itself only.
+  // What has taken the port lies in this place, and takes the way out from itself only.
   server.on('error', () => {});
-  server.listen(PROXY_PORT, '127.0.0.1');
+  return server.listen(PROXY_PORT, '127.0.0.1');
 }
 
 /** A plain `http:` request, in absolute form. */
@@ -57,6 +58,8 @@ async function pass(asked: IncomingMessage, answer: ServerResponse, open: (targe
     const { 'proxy-connection': _hop, 'proxy-authorization': _own, ...headers } = asked.headers;
     const path = url.pathname + url.search;
     const passed = request({ createConnection: () => outside as never, method: asked.method, path, headers });
+    // Whose first line was read by itself: a listener alone does not make it flow again.
+    passed.once('socket', (socket) => socket.resume());
     passed.on('response', (response) => {
       answer.writeHead(response.statusCode ?? 502, response.headers);
       response.pipe(answer);
@@ -74,7 +77,7 @@ function statusOf({ message }: Error): number {
 }
 
 /** A connection that the host has made. @throws {Error} with the host's line. */
-function reach(target: string, open: (target: string) => Duplex): Promise<Duplex> {
+export function reach(target: string, open: (target: string) => Duplex): Promise<Duplex> {
   return new Promise((resolve, reject) => {
     const stream = open(target);
     let line = Buffer.alloc(0);

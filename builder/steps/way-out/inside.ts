@@ -1,0 +1,101 @@
+// The build's side of its way out: a proxy on its own loopback, and the ports of registries of the machine's, beside
+// the command that it runs. It decides nothing, and strangers' code runs under the same user. Started by install.ts;
+// child.ts starts the same in itself.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, createServer, type Server } from 'node:net';
+import { constants } from 'node:os';
+import { extname, join } from 'node:path';
+import type { Duplex } from 'node:stream';
+import { nodeFlags } from '#core/node-flags.mjs';
+import { nodeCommand } from '#core/process/node-command.ts';
+import { PROXY_VARIABLES, reach, startProxy } from '#core/way-out/proxy.ts';
+import type { Place } from './reach.ts';
+
+/** What a build knows of its way out. */
+export interface InsideWayOut {
+  /** Path of the socket. */
+  readonly door: string;
+  readonly loopback: readonly Place[];
+}
+
+/** Where the folder of the door is seen, and the socket in it. */
+export const DOOR_INSIDE = '/run/way-out';
+export const SOCKET = 'out.sock';
+
+const PROGRAM = join(import.meta.dirname, `inside${extname(import.meta.filename)}`);
+const HEAP_MB = 64;
+
+/** By which package managers find the way, whatever their settings on the machine say. */
+export const WAY_OUT_VARIABLES: Readonly<Record<string, string>> = {
+  ...PROXY_VARIABLES,
+  npm_config_proxy: PROXY_VARIABLES['HTTP_PROXY']!,
+  npm_config_https_proxy: PROXY_VARIABLES['HTTPS_PROXY']!,
+  npm_config_noproxy: PROXY_VARIABLES['NO_PROXY']!,
+  YARN_HTTP_PROXY: PROXY_VARIABLES['HTTP_PROXY']!,
+  YARN_HTTPS_PROXY: PROXY_VARIABLES['HTTPS_PROXY']!,
+};
+
+/** What the program is given. */
+interface Job extends InsideWayOut {
+  readonly words: readonly string[];
+  /** `NODE_OPTIONS` of the command. */
+  readonly nodeOptions: string | null;
+}
+
+/** A command with its way out beside it; as it is where there is none. */
+export function withWayOut(
+  way: InsideWayOut | null,
+  words: readonly string[],
+  env: Readonly<Record<string, string>>,
+): { readonly words: readonly string[]; readonly env: Readonly<Record<string, string>> } {
+  if (way === null) return { words, env };
+  // Options that the project sets are for its own programs.
+  const { NODE_OPTIONS: nodeOptions = null, ...others } = env;
+  const job: Job = { ...way, words, nodeOptions };
+  const node = [...nodeCommand(), ...nodeFlags, `--max-old-space-size=${HEAP_MB}`];
+  return { words: [...node, PROGRAM, JSON.stringify(job)], env: others };
+}
+
+/** Resolves when programs find it. It keeps no process from ending. */
+export async function startWayOut({ door, loopback }: InsideWayOut): Promise<void> {
+  const open = (target: string): Duplex => {
+    const socket = connect({ path: door, allowHalfOpen: true });
+    socket.on('error', () => {}).write(`${target}\n`);
+    return socket.unref();
+  };
+  const servers = [startProxy(open) as Server, ...loopback.map((place) => passOn(place, open))];
+  for (const server of servers) server.on('connection', (socket) => socket.unref()).unref();
+  await Promise.all(servers.map((server) => Promise.race([once(server, 'listening'), once(server, 'close')])));
+}
+
+/** A port of the build's loopback that is one of the machine's. */
+function passOn({ host, port }: Place, open: (target: string) => Duplex): Server {
+  const target = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (client) => {
+    client.on('error', () => {});
+    reach(target, open).then(
+      (outside) => {
+        outside.pipe(client).pipe(outside);
+        outside.once('close', () => client.destroy());
+        client.once('close', () => outside.destroy());
+      },
+      () => client.destroy(),
+    );
+  });
+  server.on('error', () => server.emit('close'));
+  return server.listen(port, host === '::1' ? host : '127.0.0.1');
+}
+
+if (process.argv[1] === import.meta.filename) await main(JSON.parse(process.argv[2]!) as Job);
+
+async function main({ words, nodeOptions, ...way }: Job): Promise<void> {
+  await startWayOut(way);
+  const env = { ...process.env, ...(nodeOptions !== null && { NODE_OPTIONS: nodeOptions }) };
+  const command = spawn(words[0]!, words.slice(1), { stdio: 'inherit', env });
+  command.once('error', (error) => {
+    process.stderr.write(`${error.message}\n`);
+    process.exit(127);
+  });
+  command.once('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal!]));
+}

@@ -1,0 +1,131 @@
+// Where builds may go besides public addresses, and through which proxy of the machine: the registries and Git hosts
+// that its operator has set, read when the builder starts. Pure but for npm's own settings.
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { WayOut } from '#core/way-out/lead.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A host and a port. */
+export interface Place {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The way out of builds. */
+export interface BuildWayOut extends WayOut {
+  /** Registries on the machine's own loopback, which builds find on theirs. */
+  readonly loopback: readonly Place[];
+}
+
+/** What packages come from where nothing else is set, whatever address the machine's names give them. */
+const PACKAGE_DOMAINS = ['npmjs.org', 'yarnpkg.com'];
+const OF_REGISTRIES = ['NPM_CONFIG_REGISTRY', 'npm_config_registry', 'COREPACK_NPM_REGISTRY'];
+const OF_GIT_HOSTS = ['GITHOST_URL', 'GITHOST_API_URL'];
+
+/**
+ * Reads the environment of the builder.
+ *
+ * @param npm lines of the machine's own settings of npm.
+ * @throws {Error} naming the variable, its value and what it takes.
+ * @example
+ * buildWayOut({ policy, lookup }, { npm_config_registry: 'http://10.0.0.7:4873/' }).isKnown('10.0.0.7', 4873) // true
+ */
+export function buildWayOut(
+  given: Pick<WayOut, 'policy' | 'lookup'>,
+  environment: Environment,
+  npm: string = npmSettings(),
+): BuildWayOut {
+  const urls = [...[...OF_REGISTRIES, ...OF_GIT_HOSTS].map((name) => environment[name] ?? ''), ...registriesIn(npm)];
+  const places = urls.flatMap(placeOf);
+  const known = new Set([
+    ...places.map(({ host, port }) => `${host}:${port}`),
+    ...listOf(environment, 'BUILD_REACHABLE_HOSTS'),
+    ...listOf(environment, 'GIT_REMOTE_PRIVATE_HOSTS'),
+  ]);
+  const proxyOf = proxiesOf(environment, npm);
+  return {
+    ...given,
+    who: 'builds',
+    isKnown: (name, port) => isOfPackages(name, port) || known.has(name) || known.has(`${name}:${port}`),
+    proxyOf: (name, port) => (isLoopback(name) ? null : proxyOf(name, port)),
+    loopback: places.filter(({ host }) => isLoopback(host)),
+  };
+}
+
+function isOfPackages(name: string, port: number): boolean {
+  return port === 443 && PACKAGE_DOMAINS.some((domain) => name.endsWith(`.${domain}`));
+}
+
+/** Of the files that builds see too: those of all users. */
+function npmSettings(): string {
+  const prefixes = new Set(['/usr', '/usr/local', dirname(dirname(process.execPath))]);
+  const files = [...[...prefixes].map((prefix) => join(prefix, 'etc/npmrc')), '/usr/share/nodejs/npm/npmrc'];
+  return files.map(textOf).join('\n');
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function registriesIn(npm: string): string[] {
+  return Array.from(npm.matchAll(/^\s*(?:@[^\s:=]+:)?registry\s*=\s*"?([^"\s]+)/gm), ([, url]) => url!);
+}
+
+function placeOf(text: string): Place[] {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) return [];
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  return [{ host, port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80) }];
+}
+
+/** Hosts, each with a port or for all of them. */
+function listOf(environment: Environment, name: string): string[] {
+  const words = (environment[name] ?? '')
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((word) => word !== '');
+  const wrong = words.find((word) => !/^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/.test(word));
+  if (wrong !== undefined)
+    throw new Error(`${name} has "${wrong}": it takes hosts such as npm.example or 10.0.0.7:4873, with commas between`);
+  return words.map((word) => word.replace(/^\[(.*?)\]/, '$1'));
+}
+
+function isLoopback(name: string): boolean {
+  return name === 'localhost' || name === '::1' || /^127(?:\.\d+){3}$/.test(name);
+}
+
+/** As programs read the variables: the one in small letters first, names of no proxy by their ends. */
+function proxiesOf(environment: Environment, npm: string): (name: string, port: number) => URL | null {
+  const ofMachine = (name: string): string => (environment[name.toLowerCase()] || environment[name] || '').trim();
+  const of = (name: string, key: string): URL | null => {
+    const [, set = ''] = new RegExp(`^\\s*${key}\\s*=\\s*"?([^"\\s]+)`, 'm').exec(npm) ?? [];
+    return proxyOf(name, ofMachine(name)) ?? proxyOf(key, set.includes('$') || set === 'null' ? '' : set);
+  };
+  const all = ofMachine('ALL_PROXY').startsWith('socks') ? null : proxyOf('ALL_PROXY', ofMachine('ALL_PROXY'));
+  const secure = of('HTTPS_PROXY', 'https-proxy') ?? all;
+  const plain = of('HTTP_PROXY', 'proxy') ?? all;
+  const not = ofMachine('NO_PROXY')
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .map((word) => word.replace(/^\*?\./, ''));
+  const isNot = (name: string, port: number): boolean =>
+    not.some(
+      (word) =>
+        word === '*' ||
+        (word !== '' && [name, `${name}:${port}`].some((each) => each === word || each.endsWith(`.${word}`))),
+    );
+  return (name, port) => (isNot(name, port) ? null : port === 80 ? plain : (secure ?? plain));
+}
+
+function proxyOf(name: string, text: string): URL | null {
+  if (text === '') return null;
+  const url = URL.parse(text.includes('://') ? text : `http://${text}`);
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw new Error(`${name} must be a proxy such as http://proxy.example:3128: builds go out through it`);
+  return url;
+}

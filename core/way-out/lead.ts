@@ -1,0 +1,70 @@
+// The way out of a place without a network: a program in it asks for a connection by name and port, and this makes it
+// where the policy for requests of tenants and its owner's list allow it. Called by the sandbox service and builds.
+import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { mayConnect, type EgressPolicy } from '../egress.ts';
+import { connectThrough } from './through-proxy.ts';
+
+/** What may be reached, and how. */
+export interface WayOut {
+  /** Who asks, in messages: `sandboxes`. */
+  readonly who: string;
+  readonly policy: EgressPolicy;
+  /** The addresses of a name that the policy allows. */
+  readonly lookup: LookupFunction;
+  /** Why a host may not be reached, whatever its address; null: it may. */
+  refusalOf?(name: string, port: number): string | null;
+  /** Whether it may be reached whatever its address: the operator named it. */
+  isKnown?(name: string, port: number): boolean;
+  /** The proxy of the machine that leads there; null: none does. */
+  proxyOf?(name: string, port: number): URL | null;
+}
+
+const CONNECT_MS = 30_000;
+
+/**
+ * Answers one request for a connection on `stream`: a line `ok`, then the bytes of both sides, or a line with the code
+ * of what went wrong and its reason.
+ *
+ * @param target `<host>:<port>`
+ */
+export function lead(target: string, stream: Duplex, way: WayOut): void {
+  const [, host = '', digits = ''] = /^([^\s/@]{1,253}):(\d{1,5})$/.exec(target) ?? [];
+  const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  const port = Number(digits);
+  const refuse = (code: string, reason: string): void => void stream.end(`${code} ${reason}\n`);
+  if (name === '' || port < 1 || port > 65_535) return refuse('EINVAL', 'no host and port');
+  const refusal = way.refusalOf?.(name, port) ?? null;
+  if (refusal !== null) return refuse('EACCES', refusal);
+  const isKnown = way.isKnown?.(name, port) === true;
+  const forbidden = `${way.who} may not reach ${name}: it is no public address`;
+  if (!isKnown && isIP(name) !== 0 && !mayConnect(name, way.policy)) return refuse('EACCES', forbidden);
+  const proxy = way.proxyOf?.(name, port) ?? null;
+  let isOpen = false;
+  const join = (outside: Socket): void => {
+    isOpen = true;
+    stream.once('close', () => outside.destroy());
+    if (stream.destroyed) return void outside.destroy();
+    outside.setTimeout(0);
+    stream.write('ok\n');
+    stream.pipe(outside).pipe(stream);
+  };
+  const fail = ({ code = 'ECONNREFUSED' }: NodeJS.ErrnoException): void => {
+    if (isOpen) return void stream.destroy();
+    if (code === 'egress_forbidden') refuse('EACCES', forbidden);
+    else refuse(code, `${name}:${port}`);
+  };
+  if (proxy !== null) {
+    connectThrough(proxy, host.includes(':') ? `[${name}]:${port}` : `${name}:${port}`, CONNECT_MS).then(
+      (outside) => join(outside.on('error', fail)),
+      fail,
+    );
+    return;
+  }
+  const to = { host: name, port, timeout: CONNECT_MS, allowHalfOpen: true };
+  const outside = connect(isKnown ? to : { ...to, lookup: way.lookup });
+  stream.once('close', () => outside.destroy());
+  outside.once('timeout', () => outside.destroy(Object.assign(new Error('timed out'), { code: 'ETIMEDOUT' })));
+  outside.on('error', fail);
+  outside.once('connect', () => join(outside));
+}

@@ -1,0 +1,98 @@
+// Where builds may go, as the operator's settings say it.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { buildWayOut, type BuildWayOut } from '#builder/steps/way-out/reach.ts';
+import { withWayOut } from '#builder/steps/way-out/inside.ts';
+import { guardedLookup } from '#runtime/engine/bindings/host-names.ts';
+
+const policy = { loopback: false, private: false };
+
+function wayOut(environment: Readonly<Record<string, string>>, npm = ''): BuildWayOut {
+  return buildWayOut({ policy, lookup: guardedLookup(policy) }, environment, npm);
+}
+
+test('registries and Git hosts that are set are reached whatever their address, on their port alone', () => {
+  const npm =
+    '@corp:registry="https://npm.corp/path/"\n; registry=https://no.example/\nregistry = http://[::1]:4873/\n';
+  const { isKnown, loopback } = wayOut(
+    {
+      npm_config_registry: 'http://localhost:4874/',
+      COREPACK_NPM_REGISTRY: 'https://10.0.0.7:8443/npm',
+      GITHOST_URL: 'https://git.corp',
+      GIT_REMOTE_PRIVATE_HOSTS: 'Old-Git.corp',
+      BUILD_REACHABLE_HOSTS: 'files.corp, 10.0.0.8:9000 [fd00::1]:80',
+    },
+    npm,
+  );
+  const known = [
+    ['packages.npmjs.org', 443],
+    ['packages.yarnpkg.com', 443],
+    ['npm.corp', 443],
+    ['::1', 4873],
+    ['localhost', 4874],
+    ['10.0.0.7', 8443],
+    ['git.corp', 443],
+    ['old-git.corp', 22],
+    ['files.corp', 12_345],
+    ['10.0.0.8', 9000],
+    ['fd00::1', 80],
+  ] as const;
+  for (const [host, port] of known) assert.equal(isKnown!(host, port), true, `${host}:${port}`);
+  for (const [host, port] of [
+    ['no.example', 443],
+    ['10.0.0.8', 9001],
+    ['npm.corp', 80],
+    ['127.0.0.1', 4874],
+  ] as const)
+    assert.equal(isKnown!(host, port), false, `${host}:${port}`);
+  assert.deepEqual(loopback, [
+    { host: 'localhost', port: 4874 },
+    { host: '::1', port: 4873 },
+  ]);
+});
+
+test('the proxy of the machine leads where its variables say', () => {
+  const environment = {
+    HTTPS_PROXY: 'http://me:secret@proxy.corp:3128',
+    http_proxy: 'plain.corp:8080',
+    HTTP_PROXY: 'http://not-this.corp',
+    NO_PROXY: 'git.corp,.inside.corp, *.more.corp,npm.corp:4873',
+    ALL_PROXY: 'socks5://proxy.corp',
+  };
+  const { proxyOf } = wayOut(environment);
+  const of = (host: string, port: number): string | null => proxyOf!(host, port)?.host ?? null;
+  assert.equal(of('example.com', 443), 'proxy.corp:3128');
+  assert.equal(of('example.com', 80), 'plain.corp:8080');
+  assert.equal(of('npm.corp', 443), 'proxy.corp:3128');
+  for (const host of ['git.corp', 'a.git.corp', 'a.inside.corp', 'more.corp', 'localhost', '127.0.0.1'])
+    assert.equal(of(host, 443), null, host);
+  assert.equal(of('npm.corp', 4873), null);
+  assert.equal(wayOut({}).proxyOf!('example.com', 443), null);
+  assert.equal(
+    wayOut({}, 'https-proxy=http://of-npm.corp:3128\n').proxyOf!('example.com', 443)?.host,
+    'of-npm.corp:3128',
+  );
+});
+
+test('a setting that is no host and no proxy is refused by its name', () => {
+  assert.throws(() => wayOut({ BUILD_REACHABLE_HOSTS: 'npm.corp,https://npm.corp/' }), {
+    message:
+      'BUILD_REACHABLE_HOSTS has "https://npm.corp/": it takes hosts such as npm.example or 10.0.0.7:4873, with commas between',
+  });
+  assert.throws(() => wayOut({ HTTPS_PROXY: 'socks5://proxy.corp' }), {
+    message: 'HTTPS_PROXY must be a proxy such as http://proxy.example:3128: builds go out through it',
+  });
+});
+
+test("options of Node that a project sets are its commands' own, not those of the program beside them", () => {
+  const way = { door: '/run/way-out/out.sock', loopback: [] };
+  const env = { NODE_OPTIONS: '--require ./own.cjs', KEY: 'value' };
+  const started = withWayOut(way, ['npm', 'ci'], env);
+  assert.deepEqual(started.env, { KEY: 'value' });
+  assert.deepEqual(JSON.parse(started.words.at(-1)!), {
+    ...way,
+    words: ['npm', 'ci'],
+    nodeOptions: '--require ./own.cjs',
+  });
+  assert.deepEqual(withWayOut(null, ['npm', 'ci'], env), { words: ['npm', 'ci'], env });
+});
