@@ -141,7 +141,7 @@ export interface RouteRecord {
   readonly version: 1;
   readonly project: string;
   readonly plan: Plan;
-  /** For the AI gateway; absent where no deployment calls it, and in records that no control plane wrote. */
+  /** Absent in records that no control plane wrote. */
   readonly owner?: RouteOwner;
   /** Variables of production: `env.vars.KEY`. Previews never see them. */
   readonly vars: Readonly<Record<string, string>>;

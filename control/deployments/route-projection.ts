@@ -1,6 +1,5 @@
 // What the database says of a project -> its route record. Called by project-routes.ts. Pure: the same rows give the
 // same text, so that a record which is right already is not written again.
-import { AI_TOKEN_VARIABLE } from '#core/ai-caller.ts';
 import type { EncryptionKeys } from '#core/encryption.ts';
 import type { DeploymentRecord, RouteRecord } from '#core/manifest.ts';
 import type { Plan } from '#core/plans.ts';
@@ -113,8 +112,6 @@ export function toRouteRecord(keys: EncryptionKeys, rows: ProjectRows, api: stri
     const own = withAi((previewOf(bare, id) === null ? frozen.production : frozen.preview) ?? usual, frozen, api);
     if (!isSame(own, usual)) deployments[id] = { ...deployments[id]!, vars: own };
   }
-  const callsModels = Object.values(deployments).some(({ vars }) => vars !== undefined && AI_TOKEN_VARIABLE in vars);
-  if (!callsModels) return { ...bare, deployments };
   return { ...bare, owner: { organization: project.organization_id, project: project.id }, deployments };
 }
 

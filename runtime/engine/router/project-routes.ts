@@ -20,7 +20,7 @@ export interface Route {
   readonly branch: string;
   /** Slug of the branch whose own resources it has; null: production's. */
   readonly preview: string | null;
-  /** Whose project it is, where it calls the AI gateway. */
+  /** Whose project it is, where a control plane says so. */
   readonly owner?: RouteOwner;
 }
 
