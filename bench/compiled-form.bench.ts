@@ -11,6 +11,7 @@ import { toGuest } from '../runtime/engine/bridge/protocol.ts';
 import type { CompiledForm, CompiledForms } from '../runtime/engine/isolates/compiled-forms.ts';
 import { EntryScheduler } from '../runtime/engine/isolates/entry.ts';
 import { WorkerIsolate } from '../runtime/engine/isolates/isolate.ts';
+import { LostThreads } from '../runtime/engine/isolates/lost-threads.ts';
 import { loadNative } from '../runtime/engine/isolates/native.ts';
 import { loadSnapshot } from '../runtime/engine/isolates/snapshot.ts';
 import { EngineCounters } from '../runtime/engine/metrics/counters.ts';
@@ -32,7 +33,7 @@ const parts = {
     offer() {},
   } as unknown as CompiledForms,
   limits: defaultLimits,
-  onParked: () => {},
+  lostThreads: new LostThreads(Infinity),
 };
 const memory = new EngineMemory(defaultLimits);
 
@@ -78,7 +79,7 @@ async function start(text: WorkerText): Promise<{ isolate: WorkerIsolate; cpuMs:
   batch.record(toGuest.start);
   const url = batch.part('http://bench.localhost/');
   batch.record(toGuest.request, 1, 'GET', url, batch.part('host\0bench.localhost\0'), batch.part(null));
-  const worker = { text, hash: 'h', vars: {}, bindings: {}, cpuLimitMs: 0, owner: 'bench/d1' };
+  const worker = { text, hash: 'h', vars: {}, bindings: {}, cpuLimitMs: 0, owner: 'bench/d1', organization: null };
   const before = process.cpuUsage();
   await new Promise<void>((resolve, reject) => {
     isolate.load(worker, batch, {
@@ -86,6 +87,7 @@ async function start(text: WorkerText): Promise<{ isolate: WorkerIsolate; cpuMs:
       sync: () => undefined,
       waiting: () => Promise.reject(new Error('nothing is asked')),
       died: (reason) => reject(new Error(reason)),
+      burnt: () => {},
     });
     isolate.request();
   });

@@ -22,9 +22,9 @@ WorkerIsolate.prototype.enter = function (this: WorkerIsolate): void {
   entered.add(this);
   enter.call(this);
 };
-WorkerIsolate.prototype.dispose = function (this: WorkerIsolate): void {
+WorkerIsolate.prototype.dispose = function (this: WorkerIsolate): number {
   entered.delete(this);
-  dispose.call(this);
+  return dispose.call(this);
 };
 process.on('message', (message) => {
   if (message === 'entries') process.send?.({ entries });

@@ -9,6 +9,7 @@ import { HostRecords } from '../runtime/engine/bridge/host-records.ts';
 import { FIELD, RECORD, RecordReader, toGuest, toHost } from '../runtime/engine/bridge/protocol.ts';
 import { EntryScheduler } from '../runtime/engine/isolates/entry.ts';
 import { WorkerIsolate } from '../runtime/engine/isolates/isolate.ts';
+import { LostThreads } from '../runtime/engine/isolates/lost-threads.ts';
 import { loadNative } from '../runtime/engine/isolates/native.ts';
 import { loadSnapshot } from '../runtime/engine/isolates/snapshot.ts';
 import { rounds } from './load.ts';
@@ -26,7 +27,7 @@ const isolate = new WorkerIsolate({
   counters: { isolatesStarted: 0, isolatesEvicted: 0, entered: () => {} },
   compiledForms: null,
   limits: defaultLimits,
-  onParked: () => {},
+  lostThreads: new LostThreads(Infinity),
 });
 const records = new HostRecords(new EngineMemory(defaultLimits).open('p/d'));
 let onAnswer = (): void => {};
@@ -42,11 +43,11 @@ function left(meta: string, text: string, bytes: readonly Uint8Array[], started:
       onAnswer();
     } else {
       reader.field();
-      // With a state and a reason; other records say when it wants to be woken.
+      // With a state and a reason; other records say what one used, or when it wants to be woken.
       if (letter === toHost.started) {
         reader.field();
         started();
-      }
+      } else if (letter === toHost.charge) for (let field = 0; field < 2; field++) reader.field();
     }
     reader.close();
   }
@@ -55,7 +56,7 @@ function left(meta: string, text: string, bytes: readonly Uint8Array[], started:
 records.record(toGuest.start);
 await new Promise<void>((resolve) => {
   const text = toWorkerText(Buffer.from(hello));
-  const worker = { text, hash: '', vars: {}, bindings: {}, cpuLimitMs: 0, owner: 'bench/hello' };
+  const worker = { text, hash: '', vars: {}, bindings: {}, cpuLimitMs: 0, owner: 'bench/hello', organization: null };
   isolate.load(worker, records, {
     left: (meta, text, _shareMs, _cpuMs, bytes) => left(meta, text, bytes, resolve),
     sync: () => undefined,
@@ -63,6 +64,7 @@ await new Promise<void>((resolve) => {
     died(reason, error) {
       throw new Error(`The isolate died: ${reason}`, { cause: error });
     },
+    burnt: () => {},
   });
   isolate.request();
 });

@@ -8,6 +8,7 @@ import { defaultLimits } from '../core/limits.ts';
 import { EntryScheduler } from '../runtime/engine/isolates/entry.ts';
 import { WorkerIsolate } from '../runtime/engine/isolates/isolate.ts';
 import { EngineCounters } from '../runtime/engine/metrics/counters.ts';
+import { LostThreads } from '../runtime/engine/isolates/lost-threads.ts';
 import { loadNative } from '../runtime/engine/isolates/native.ts';
 import { cacheFolder } from '../core/process/cache-folder.ts';
 import { loadSnapshot } from '../runtime/engine/isolates/snapshot.ts';
@@ -38,7 +39,7 @@ async function isolateTimes(): Promise<void> {
     counters,
     compiledForms: null,
     limits: defaultLimits,
-    onParked: () => {},
+    lostThreads: new LostThreads(Infinity),
   };
   const ours: number[] = [];
   const bare: number[] = [];

@@ -91,7 +91,7 @@ export const errorTable = {
     status: 503,
     blame: 'worker',
     message:
-      'The deployment is quarantined, because its code ended {strikes} engine processes; try again in {retryAfterSeconds} s',
+      'The deployment is quarantined, because its code ended engine processes or could not be ended, {strikes} times; try again in {retryAfterSeconds} s',
   },
   websocket_limit_exceeded: {
     status: 503,

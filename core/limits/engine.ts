@@ -119,10 +119,15 @@ export const engineBounds = {
     60_000,
     'An engine younger than this is not replaced for its memory: what filled it would fill the next one as well',
   ],
+  lostThreadsCpuMs: [
+    'LOST_THREADS_CPU_MS',
+    10_000,
+    'CPU that threads whose code could not be ended may burn in an engine before another takes its place',
+  ],
   quarantineBackoffMs: [
     'QUARANTINE_BACKOFF_MS',
     1000,
-    'First pause of a deployment that ended an engine; doubled with each further one',
+    'First pause of a deployment that ended an engine or lost it a thread; doubled with each further one',
   ],
   quarantineProbationMs: [
     'QUARANTINE_PROBATION_MS',

@@ -27,6 +27,7 @@ import { EngineUsage } from './metrics/usage.ts';
 import { CompileAhead } from './isolates/compile-ahead.ts';
 import { CompiledForms } from './isolates/compiled-forms.ts';
 import { EntryScheduler } from './isolates/entry.ts';
+import { LostThreads } from './isolates/lost-threads.ts';
 import { loadNative } from './isolates/native.ts';
 import { Pool } from './isolates/pool.ts';
 import { loadSnapshot } from './isolates/snapshot.ts';
@@ -70,12 +71,8 @@ export interface Engine {
   /** On connections that workers opened. */
   readonly egressBytes: { readonly received: number; readonly sent: number };
   readonly snapshotBytes: number;
-  /**
-   * Threads lost to heap overflows inside V8. Each keeps its memory, and the process cannot exit by itself any more.
-   */
-  readonly parkedThreads: number;
-  /** The deployment that lost most of them, as `<project>/<id>`; null where none did. */
-  readonly parkedBy: string | null;
+  /** With one of them, the process cannot exit by itself any more. */
+  readonly lostThreads: LostThreads;
   close(): Promise<void>;
 }
 
@@ -97,8 +94,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   // One entry a core: more would only take turns at the system's mercy instead of ours.
   const scheduler = new EntryScheduler({ runningMax: Math.max(2, availableParallelism()), defer: setImmediate });
   const counters = new EngineCounters({ deploymentsMax: options.limits.metricsDeploymentsMax });
-  let parkedThreads = 0;
-  const parkedBy = new Map<string, number>();
+  const lostThreads = new LostThreads(options.limits.lostThreadsCpuMs);
   const pool = new Pool(
     {
       snapshot,
@@ -108,10 +104,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       compiledForms,
       crashDescriptor: options.crashDescriptor ?? -1,
       limits: options.limits,
-      onParked(owner) {
-        parkedThreads++;
-        parkedBy.set(owner, (parkedBy.get(owner) ?? 0) + 1);
-      },
+      lostThreads,
     },
     { ...options.limits, blanks: options.blanks },
   );
@@ -168,14 +161,9 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     usage: new EngineUsage(),
     egressBytes,
     snapshotBytes: snapshot.bytes,
-    get parkedThreads() {
-      return parkedThreads;
-    },
-    get parkedBy() {
-      for (const [owner, threads] of parkedBy) if (threads * 2 > parkedThreads) return owner;
-      return null;
-    },
+    lostThreads,
     async close() {
+      lostThreads.close();
       pool.close();
       compileAhead.close();
       await compiledForms.close();

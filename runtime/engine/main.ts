@@ -334,9 +334,9 @@ async function start(): Promise<void> {
     closeStores();
     end(0);
   };
-  // A parked thread never ends, and an exit would wait for it.
+  // A thread that is lost does not end, and an exit would wait for it.
   const end = (code: number): void => {
-    if (engine.parkedThreads > 0) process.kill(process.pid, 'SIGKILL');
+    if (!engine.lostThreads.isEmpty) process.kill(process.pid, 'SIGKILL');
     process.exit(code);
   };
 
@@ -355,8 +355,7 @@ async function start(): Promise<void> {
       forwarder,
       placement,
       routes,
-      parkedThreads: () => engine.parkedThreads,
-      parkedBy: () => engine.parkedBy,
+      lostThreads: engine.lostThreads,
       served: () => engine.counters.joined.requests,
       open: listen,
       onAssigned: (assigned) => (place = assigned),

@@ -179,14 +179,15 @@ async function start(config: SupervisorConfig): Promise<void> {
     onMessage(engine, message) {
       if (message.type === 'note') {
         if (message.served > engine.served) engine.lastServedAt = Date.now();
-        const { running, load, served, forwarded, parkedThreads } = message;
-        Object.assign(engine, { running, load, served, forwarded, parkedThreads });
+        const { running, load, served, forwarded, lostThreads } = message;
+        Object.assign(engine, { running, load, served, forwarded, lostThreads });
         if (typeof engine.place === 'string') watch.served(engine.place, served);
       } else if (message.type === 'want') watch.want(message.deployment);
       else if (message.type === 'want-service') services.want(message.service);
       else if (message.type === 'report') privatePort?.keepLastReport(engine.id, message.report);
       else if (message.type === 'usage') usage.add(message.rows);
       else if (message.type === 'telemetry') telemetry.add(message.records);
+      else if (message.type === 'lost-thread') watch.lostThread(engine, message);
       else if (message.type === 'recycle') watch.recycle(engine, message.reason, message.blamed);
     },
   });

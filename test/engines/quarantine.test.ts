@@ -101,25 +101,24 @@ test('whoever killed it with its own hands is not blamed on those that were runn
   assert.ok(lostRequests >= 0);
 });
 
-test('who loses an engine its threads by heap overflows answers for its replacement, which drops no request', async () => {
+test('who loses an engine threads by heap overflows is quarantined with the second, and nobody beside it notices', async () => {
   const own = await startPlatform(
     {
       hog: `export default { fetch(request) { if (new URL(request.url).pathname === '/map') { const map = new Map(); for (let i = 0; ; i++) map.set(i, { i }); } return new Response('hog'); } };`,
       victim: `export default { fetch: () => new Response('victim is well') };`,
     },
-    { WORKER_MEMORY_MB: '16', WORKER_CPU_LIMIT_MS_FREE: '0' },
+    { WORKER_MEMORY_MB: '16', WORKER_CPU_LIMIT_MS_FREE: '0', QUARANTINE_BACKOFF_MS: '100' },
   );
   const pid = own.enginePid;
-  const restarted = own.restarted();
-  let replaced = false;
-  void restarted.then(() => (replaced = true));
-  while (!replaced) {
+  const apart = await until(async () => {
     await own.fetch('hog', '/map').catch(() => null);
     assert.equal((await own.fetch('victim')).text, 'victim is well');
-  }
-  assert.notEqual(own.enginePid, pid);
-  const { ledger, deaths } = await own.state();
-  assert.deepEqual([ledger[0]?.deployment.split('/')[0], ledger[0]?.exact, deaths], ['hog', 1, 0]);
+    return (await own.state()).quarantine.find(({ strikes }) => strikes >= 2);
+  });
+  assert.equal(apart.deployment.split('/')[0], 'hog');
+  assert.equal(apart.reason, 'its heap overflowed inside V8, and a thread was lost with it');
+  const { deaths, engines } = await own.state();
+  assert.deepEqual([deaths, engines.find(({ role }) => role === 'serving')?.pid], [0, pid]);
   await own.answers('hog', 'hog');
   await own.close();
 });

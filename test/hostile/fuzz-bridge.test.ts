@@ -66,6 +66,7 @@ test('whatever a guest says, the host goes on and every request ends once', asyn
     checkAlive() {},
     dispose() {
       disposed++;
+      return 0;
     },
   });
   const scope = 'receive';
@@ -121,6 +122,7 @@ test('whatever a guest says, the host goes on and every request ends once', asyn
   const config = {
     id: 'd000000000000',
     project: 'p',
+    organization: null,
     plan: 'free',
     vars: {},
     bindings: {},

@@ -236,7 +236,7 @@ export async function startPlatformHere(
     startedAt,
     restarts: 0,
     rssBytes: 1,
-    parkedThreads: 0,
+    lostThreads: 0,
     load: 0,
     forwarded: 0,
     socketPath,

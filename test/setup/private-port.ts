@@ -84,7 +84,7 @@ export async function openEngine(
     startedAt: '',
     restarts: 0,
     rssBytes: 1,
-    parkedThreads: 0,
+    lostThreads: 0,
     load: 0,
     forwarded: 0,
     socketPath,

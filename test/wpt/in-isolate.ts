@@ -68,6 +68,7 @@ export async function openIsolateSide(folder: string, origin: string, cache: str
       const config = {
         id: `d${String(++count).padStart(12, '0')}`,
         project: 'wpt',
+        organization: null,
         plan: 'enterprise' as const,
         vars: {},
         bindings: {},

@@ -112,7 +112,10 @@ export const toHost = {
   log: 'L',
   /** When the earliest timer is due, in ms of the monotonic clock, or -1. */
   wake: 'T',
-  /** invocation id, CPU ms so far; only where it differs from this entry's share. */
+  /**
+   * invocation id (0 = code that belongs to none), CPU ms so far, and of that what was not told yet; only where it
+   * differs from this entry's share.
+   */
   charge: 'Z',
   /**
    * invocation id over its CPU budget (0 = code that belongs to none), CPU ms used, then the ids whose continuations

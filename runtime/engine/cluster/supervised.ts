@@ -9,10 +9,10 @@ import type { Placement } from './placement.ts';
 import { openReceiver, type Receiver } from './receiver.ts';
 import type { Handler } from '../handler.ts';
 import type { Listener, ListenerOptions } from '../http/listener.ts';
+import type { LostThreads } from '../isolates/lost-threads.ts';
 import { openInternal, type InternalRoutes } from '../process/internal-server.ts';
 import type { SentHandle } from '../../supervisor/engines/engine-process.ts';
 import type { FromEngine, ToEngine } from '../../supervisor/engines/messages.ts';
-import type { DeploymentKey } from '../../supervisor/private-port/state.ts';
 
 /** What supervision works on. */
 interface SupervisedParts {
@@ -24,9 +24,7 @@ interface SupervisedParts {
   readonly forwarder: Forwarder;
   readonly placement: Placement;
   readonly routes: InternalRoutes;
-  readonly parkedThreads: () => number;
-  /** The deployment that lost most of them. */
-  readonly parkedBy: () => DeploymentKey | null;
+  readonly lostThreads: Pick<LostThreads, 'count' | 'takeLost' | 'replacement'>;
   /** Invocations that have begun so far. */
   readonly served: () => number;
   readonly open: (options: Pick<ListenerOptions, 'port' | 'reusePort' | 'inherited'>) => Promise<Listener>;
@@ -41,8 +39,6 @@ interface SupervisedParts {
   readonly onDrained: () => void;
 }
 
-/** Threads lost to heap overflows inside V8 after which an engine is replaced. */
-const PARKED_THREADS_MAX = 8;
 /** Between looks at what runs, and how many of them pass until the supervisor is told although nothing has changed. */
 const NOTE_MS = 100;
 const NOTES_PER_REPORT = 10;
@@ -141,22 +137,26 @@ export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(p
   let last = '';
   let quiet = 0;
   const notes = setInterval(() => {
+    for (const { owner, organization, reason } of parts.lostThreads.takeLost())
+      say({ type: 'lost-thread', deployment: owner, organization, reason });
+    const { replacement } = parts.lostThreads;
+    if (replacement !== null && !draining) {
+      const { owner: deployment, organization, burntMs } = replacement.blamed;
+      say({ type: 'recycle', reason: replacement.reason, blamed: { deployment, organization, burntMs } });
+    }
     const running = handler.running().slice(0, RUNNING_MAX);
     const text = running.join(' ');
     if (text === last && ++quiet < NOTES_PER_REPORT) return;
     last = text;
     quiet = 0;
-    const parkedThreads = parts.parkedThreads();
     say({
       type: 'note',
       running,
       load: handler.load,
       served: parts.served(),
       forwarded: forwarder.count,
-      parkedThreads,
+      lostThreads: parts.lostThreads.count,
     });
-    if (parkedThreads >= PARKED_THREADS_MAX && !draining)
-      say({ type: 'recycle', reason: `${parkedThreads} threads lost to heap overflows`, blamed: parts.parkedBy() });
   }, NOTE_MS);
 
   say({ type: 'booted' });

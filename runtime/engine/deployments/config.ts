@@ -1,6 +1,6 @@
 // What a deployment runs, and what the files of this folder need to serve it. handler.ts makes both; types only.
 import type { Limits } from '#core/limits.ts';
-import type { Plan } from '#core/plans.ts';
+import type { InvocationKind, Plan } from '#core/plans.ts';
 import type { ServerSpec } from '#core/ssr/protocol.ts';
 import type { WorkerText } from '#core/worker-text.ts';
 import type { HostFunctions } from '../bridge/host-calls.ts';
@@ -15,6 +15,8 @@ import type { DeploymentCounters, EngineCounters } from '../metrics/counters.ts'
 export interface DeploymentConfig {
   readonly id: string;
   readonly project: string;
+  /** Whose the project is; null where no control plane says so. */
+  readonly organization: string | null;
   readonly plan: Plan;
   readonly vars: Readonly<Record<string, string>>;
   /** Binding name -> kind. */
@@ -46,6 +48,13 @@ export interface ServingParts {
   readonly passThrough: (exchange: Exchange, deployment: DeploymentConfig) => boolean;
 }
 
+/** What is kept of an invocation whose code goes on after its end. */
+export interface BurningInvocation {
+  readonly kind: InvocationKind;
+  /** Of a request; '' for other events. */
+  readonly target: string;
+}
+
 /** The deployment that is served. */
 export interface ServedDeployment {
   readonly config: DeploymentConfig;
@@ -62,6 +71,8 @@ export interface ServedDeployment {
   /** The same; null where the bundle has no source map. */
   mapStack(text: string): string | null;
   log(level: LogLine['level'], text: string, invocation: AnyInvocation | null): void;
+  /** Its code used CPU that belongs to no invocation that runs. @param of the one that began it; null: none. */
+  burnt(of: BurningInvocation | null, cpuMs: number): void;
   /** Runs an invocation again that lost its isolate before it had any effect. */
   restart(invocation: AnyInvocation): void;
 }

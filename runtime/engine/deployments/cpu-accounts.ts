@@ -44,6 +44,20 @@ export class CpuAccounts implements CpuMeter {
   }
 
   /**
+   * CPU of an entry that nobody could say the shares of, as its isolate was given up in it or V8 forgot whose code ran:
+   * all that were in it have the same; where there were none it is their deployment's alone.
+   */
+  chargeAlike(invocations: readonly AnyInvocation[], cpuMs: number): void {
+    if (!(cpuMs > 0)) return;
+    if (invocations.length === 0) this.#deployment.burnt(null, cpuMs);
+    const shareMs = cpuMs / invocations.length;
+    for (const invocation of invocations) {
+      invocation.cpuMs += shareMs;
+      this.#parts.counters.charge(invocation.kind, shareMs);
+    }
+  }
+
+  /**
    * @param cpuMs all it has used so far in this isolate.
    * @throws {Error} where that is less than it was: a guest takes nothing back.
    */

@@ -24,7 +24,7 @@ import {
   type FailureResponse,
   type Outcome,
 } from '../invocation/outcome.ts';
-import type { DeploymentConfig, ServedDeployment } from './config.ts';
+import type { BurningInvocation, DeploymentConfig, ServedDeployment } from './config.ts';
 import { Lane, type LaneParts } from './lane.ts';
 import { collectBody } from './request-body.ts';
 import { ServerLane } from '../servers/server-lane.ts';
@@ -322,6 +322,10 @@ export class Deployment implements ServedDeployment {
       cpuMs: invocation.totalCpuMs,
       wallMs,
     });
+  }
+
+  burnt(of: BurningInvocation | null, cpuMs: number): void {
+    this.#parts.usage.burnt(of?.kind ?? 'http', of?.target ?? '', cpuMs);
   }
 
   /** Answers a request whose handler failed, and whose other work goes on. */

@@ -135,9 +135,13 @@ export class Dispatch {
           this.#wakeAt(reader.number());
           break;
         case toHost.charge: {
-          const invocation = this.#running.find(reader.number());
+          const id = reader.number();
           const cpuMs = milliseconds(reader.number());
+          const untoldMs = milliseconds(reader.number());
+          const invocation = this.#running.find(id);
           if (invocation !== undefined) this.#accounts.charge(invocation, cpuMs);
+          // A top level that failed is paid by those that waited for it; code of what is over, by the deployment.
+          else this.#accounts.chargeAlike(id === 0 ? this.#running.all() : [], untoldMs);
           break;
         }
         case toHost.breach: {
@@ -246,6 +250,12 @@ export class Dispatch {
         invocation,
       );
     if (invocation !== null) this.#running.end(id, failed('cpu_limit_exceeded', { limitMs, usedMs }));
+    // V8 has forgotten whose code it was, or it was nobody's.
+    if (id === 0)
+      this.#accounts.chargeAlike(
+        lost.flatMap((other) => this.#running.get(other) ?? []),
+        cpuMs,
+      );
     this.#isolate.condemn();
     // What the entry had not come to read yet is read by the next one.
     this.#link.runTimers();

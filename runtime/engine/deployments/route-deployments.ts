@@ -202,6 +202,7 @@ function configOf(
   return {
     id: route.deployment,
     project: route.project,
+    organization: route.owner?.organization ?? null,
     plan: route.plan,
     vars,
     bindings,

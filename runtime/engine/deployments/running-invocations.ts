@@ -67,6 +67,11 @@ export class RunningInvocations {
     return this.#running.get(id) ?? this.#ended.find((entry) => entry.invocation.id === id)?.invocation;
   }
 
+  /** Those that run, and those that ended in the entry being read. */
+  all(): AnyInvocation[] {
+    return [...this.#running.values(), ...this.#ended.map(({ invocation }) => invocation)];
+  }
+
   values(): AnyInvocation[] {
     return this.#running.values();
   }

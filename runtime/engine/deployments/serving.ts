@@ -5,10 +5,10 @@ import type { CallOwner } from '../bridge/call-owner.ts';
 import type { HostMemory } from '../bridge/host-memory.ts';
 import { Link, type LinkOwner } from '../bridge/link.ts';
 import type { Part } from '../bridge/protocol.ts';
-import type { AnyInvocation } from '../invocation/invocation.ts';
+import { isHttp, type AnyInvocation } from '../invocation/invocation.ts';
 import { ok, type Outcome } from '../invocation/outcome.ts';
 import type { DeathReason, IsolateEvents, WorkerIsolate } from '../isolates/isolate.ts';
-import type { ServedDeployment, ServingParts } from './config.ts';
+import type { BurningInvocation, ServedDeployment, ServingParts } from './config.ts';
 import { CpuAccounts } from './cpu-accounts.ts';
 import { Dispatch, type DispatchedIsolate } from './dispatch.ts';
 import { deathOf, endOfEvent } from './isolate-death.ts';
@@ -48,6 +48,10 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
   uses = 0;
   /** It died in an entry that brought requests too: its top level need not have done it. */
   #diedServing = false;
+  /** CPU of the entry whose answer is being read. */
+  #unreadMs = 0;
+  /** Of those that it died with; null: none. */
+  #burning: BurningInvocation | null = null;
 
   constructor(
     deployment: ServedDeployment,
@@ -134,10 +138,13 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
   }
 
   left(meta: string, text: string, shareMs: number, cpuMs: number, bytes: readonly Uint8Array[]): void {
-    this.#parts.counters.entered(cpuMs, shareMs);
+    this.#unreadMs = cpuMs;
     this.#start.beginReading();
     this.#running.beginReading();
     this.#dispatch.read(meta, text, bytes);
+    // Where it has ended over its answer, that has charged it.
+    if (this.#unreadMs > 0) this.#parts.counters.entered(cpuMs, shareMs);
+    this.#unreadMs = 0;
     if (this.#state === 'starting') this.#start.endReading();
     this.uses += 1 + this.#running.endReading(this.#accounts, shareMs);
   }
@@ -161,6 +168,13 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     if (countsAs !== null) this.#parts.engineCounters[countsAs]++;
     this.#deployment.log('error', message, null);
     this.dispose(outcome, endOfEvent(outcome));
+  }
+
+  burnt(cpuMs: number): void {
+    const { counters } = this.#parts;
+    counters.entered(cpuMs, this.#burning === null ? 0 : cpuMs);
+    if (this.#burning !== null) counters.charge(this.#burning.kind, cpuMs);
+    this.#deployment.burnt(this.#burning, cpuMs);
   }
 
   started(state: string, reason: string): void {
@@ -211,6 +225,18 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     if (this.#state === 'condemned' && this.load === 0) this.dispose(ok);
   }
 
+  /** Charges the entry that it ends in, before those end that ran there. */
+  #chargeEntry(runningMs: number): void {
+    const invocations = this.#running.all();
+    const [first] = invocations;
+    if (first !== undefined) this.#burning = { kind: first.kind, target: isHttp(first) ? first.answer.target : '' };
+    const cpuMs = runningMs + this.#unreadMs;
+    this.#unreadMs = 0;
+    if (cpuMs === 0) return;
+    this.#parts.counters.entered(cpuMs, invocations.length === 0 ? 0 : cpuMs);
+    this.#accounts.chargeAlike(invocations, cpuMs);
+  }
+
   async trim(): Promise<void> {
     this.uses = 0;
     if (this.#state === 'ready') await this.#isolate.trim().catch(() => {});
@@ -241,7 +267,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     this.#start.close();
     const isFault = outcome.kind === 'failed' && outcome.code !== 'isolate_replaced' && outcome.code !== 'draining';
     this.#link.close(isFault ? 1011 : 1012, isFault ? 'Internal error' : 'Service restart');
-    this.#isolate.dispose();
+    this.#chargeEntry(this.#isolate.dispose());
     this.#lane.forget(this);
     this.#running.endAll(outcome, ofEvents);
   }

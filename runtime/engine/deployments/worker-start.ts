@@ -44,6 +44,7 @@ export class WorkerStart {
         bindings: config.bindings,
         cpuLimitMs: limits.cpu.http[config.plan],
         owner: `${config.project}/${config.id}`,
+        organization: config.organization,
       };
       isolate.load(worker, link.records, events);
     } catch (error) {

@@ -350,7 +350,8 @@ function flush(cpuMs: number, unchargedMs: number, ended: Account | undefined): 
   const share = count > 0 ? unchargedMs / count : 0;
   for (let at = touched; at !== null; at = at.nextTouched) {
     const used = at.usedBefore + (at.used += share);
-    if (used !== share) send(toHost.charge, at.id, used);
+    if (used !== share) send(toHost.charge, at.id, used, used - at.told);
+    at.told = used;
     // Many short entries, of which the watch has seen none: nothing is lost with this one.
     if (at.limit > 0 && at.used >= at.limit && !at.over && at !== breached) {
       send(toHost.breach, at.id, at.used, '');

@@ -23,6 +23,8 @@ export class GuestInvocation implements Context, Account {
   used = 0;
   /** CPU of events before the last renewal. */
   usedBefore = 0;
+  /** Of all its CPU: what the host knows. */
+  told = 0;
   /** Its response is an open WebSocket. */
   isSocketOpen = false;
   #renewedAt = 0;

@@ -141,8 +141,12 @@ scope['connect'] = (
   function start(): void {
     const settled = loaded?.[0] === 0 ? native.settled() : undefined;
     if (settled?.[0] !== 1) {
-      if (settled?.[0] === 0) send(toHost.started, 'pending', toJson(''));
-      else sendFailure(loaded, settled?.[1]);
+      if (settled?.[0] === 0) {
+        send(toHost.started, 'pending', toJson(''));
+        return;
+      }
+      send(toHost.charge, 0, startup.account.used, startup.account.used);
+      sendFailure(loaded, settled?.[1]);
       return;
     }
     enterContext(startup);

@@ -192,6 +192,12 @@ export class EntryScheduler {
     if (this.waiting > 0) this.#schedule();
   }
 
+  /** A thread burns for it that has no entry here any more: it stands aside as one whose entry does. */
+  burns(conduct: Conduct): void {
+    conduct.slowUntil = this.#now() + SLOW_MS;
+    conduct.isBurning = true;
+  }
+
   #queueOf({ conduct }: Enterable): Waiting {
     if (conduct.slowUntil === 0) return this.#ready;
     if (conduct.slowUntil > this.#now()) return conduct.isBurning ? this.#burning : this.#lasting;

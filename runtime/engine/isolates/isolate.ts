@@ -4,6 +4,7 @@ import ivm from 'isolated-vm';
 import type { WorkerText } from '#core/worker-text.ts';
 import { formStages, type CompiledForms, type FormStage } from './compiled-forms.ts';
 import type { Conduct, Enterable, EntryScheduler, EntryState } from './entry.ts';
+import type { LossReason, LostThreads } from './lost-threads.ts';
 import type { Snapshot } from './snapshot.ts';
 import { StuckEntry } from './stuck-entry.ts';
 
@@ -12,8 +13,8 @@ export interface IsolateParts {
   readonly snapshot: Snapshot;
   readonly native: ivm.NativeModule;
   readonly scheduler: EntryScheduler;
-  /** An isolate overflowed its heap inside V8: its thread is parked for good, with all its memory. */
-  readonly onParked: (owner: string) => void;
+  /** Who gets the threads of isolates that are given up. */
+  readonly lostThreads: Pick<LostThreads, 'watch' | 'parked'>;
   readonly counters: IsolateCounters;
   /** Null: each start compiles. */
   readonly compiledForms: CompiledForms | null;
@@ -57,6 +58,14 @@ interface Batch {
  */
 export type DeathReason = 'memory' | 'aborted' | 'stuck' | 'fault';
 
+/** Deaths with which a thread is lost. */
+const lossReasons: Readonly<Record<DeathReason, LossReason | null>> = {
+  memory: null,
+  aborted: 'heap',
+  stuck: 'endless',
+  fault: null,
+};
+
 /** Who hears of what an isolate does. */
 export interface IsolateEvents {
   /**
@@ -75,6 +84,8 @@ export interface IsolateEvents {
   ): Promise<{ readonly parts?: readonly Uint8Array[]; readonly cpuMs: number }>;
   /** It is gone without having been asked to go. */
   died(reason: DeathReason, error?: unknown): void;
+  /** It was given up, and its thread has used so much more. */
+  burnt(cpuMs: number): void;
 }
 
 /** A worker as it is loaded. */
@@ -85,6 +96,8 @@ interface WorkerCode {
   readonly cpuLimitMs: number;
   /** `<project>/<deployment id>`: who is named when the process dies of it. */
   readonly owner: string;
+  /** Whose that is; null where no control plane says so. */
+  readonly organization: string | null;
   /** Of the code: what its compiled form is kept under. */
   readonly hash: string;
 }
@@ -115,7 +128,12 @@ export class WorkerIsolate implements Enterable {
   #events: IsolateEvents | null = null;
   #batch: Batch | null = null;
   #gone = false;
-  #owner = '';
+  /** With which reason its thread is lost. */
+  #lost: LossReason | null = null;
+  /** CPU of the entry that it ended in. */
+  #endedMs = 0;
+  /** The host reads what an entry answered. */
+  #isReporting = false;
   #worker: WorkerCode | null = null;
   /** The first entry has loaded it. */
   #isLoaded = false;
@@ -134,7 +152,7 @@ export class WorkerIsolate implements Enterable {
     const { isolate, context } = parts.snapshot.open({
       memoryLimit: parts.limits.isolateMemoryMb,
       onCatastrophicError: () => {
-        parts.onParked(this.#owner);
+        parts.lostThreads.parked(this.#stuck.shown);
         this.#die('aborted');
       },
     });
@@ -179,7 +197,6 @@ export class WorkerIsolate implements Enterable {
    * (`Link.start`).
    */
   load(worker: WorkerCode, batch: Batch, events: IsolateEvents): void {
-    this.#owner = worker.owner;
     this.#batch = batch;
     this.#events = events;
     this.#worker = worker;
@@ -237,6 +254,7 @@ export class WorkerIsolate implements Enterable {
   enter(): void {
     const batch = this.#batch as Batch;
     const { meta, text, bytes } = batch;
+    this.#stuck.begin();
     if (!this.#isLoaded && this.#worker !== null) {
       this.#isLoaded = true;
       this.#enterWorker(this.#worker);
@@ -261,6 +279,7 @@ export class WorkerIsolate implements Enterable {
   #onLeave = (meta: string, text: string, shareMs: number, cpuMs: number, ...bytes: Uint8Array[]): void => {
     if (this.#gone) return;
     this.#leaves++;
+    this.#isReporting = true;
     try {
       if (!(shareMs >= 0 && cpuMs >= 0 && cpuMs < Infinity))
         throw new Error(`guest reported ${cpuMs} ms of CPU, ${shareMs} ms a share`);
@@ -269,6 +288,8 @@ export class WorkerIsolate implements Enterable {
       // What came out makes no sense, or we cannot read it: nothing of this isolate can be trusted any more.
       this.#die('fault', error);
       return;
+    } finally {
+      this.#isReporting = false;
     }
     this.#parts.scheduler.left(this, cpuMs);
   };
@@ -297,17 +318,24 @@ export class WorkerIsolate implements Enterable {
       this.#checkedLeaves = this.#leaves;
       this.#stuck.reset();
     } else if (this.#stuck.check(this.#awaited > 0)) {
-      // Its thread is lost until the loop ends, if it does.
-      this.#parts.onParked(this.#owner);
       this.#die('stuck');
     }
   }
 
   #die(reason: DeathReason, error?: unknown): void {
     if (this.#gone) return;
-    this.#gone = true;
-    this.#parts.scheduler.forget(this);
+    this.#lost = lossReasons[reason];
+    this.#end();
     this.#events?.died(reason, error);
+  }
+
+  #end(): void {
+    if (this.#gone) return;
+    this.#gone = true;
+    const isEntered = this.entryState !== 'idle' && this.entryState !== 'ready';
+    // Of an entry that answered, the host knows it from the answer.
+    this.#endedMs = isEntered && !this.#isReporting ? this.#stuck.usedMs : 0;
+    this.#parts.scheduler.forget(this);
   }
 
   /** Heap in use, in bytes. */
@@ -316,12 +344,26 @@ export class WorkerIsolate implements Enterable {
     return statistics.used_heap_size + statistics.externally_allocated_size;
   }
 
-  dispose(): void {
-    if (!this.#gone) {
-      this.#gone = true;
-      this.#parts.scheduler.forget(this);
-    }
+  /**
+   * Called once. Where its thread goes on, `IsolateEvents.burnt` tells what it uses from here on.
+   *
+   * @returns CPU of the entry that ends with it; 0 where none ran.
+   */
+  dispose(): number {
+    this.#end();
     if (!this.#isolate.isDisposed) this.#isolate.dispose();
+    const worker = this.#worker;
+    if (worker !== null && (this.#lost !== null || this.#stuck.isEntered)) {
+      const { owner, organization } = worker;
+      const { shown } = this.#stuck;
+      const onBurnt = (cpuMs: number): void => {
+        this.#parts.scheduler.burns(this.conduct);
+        this.#events?.burnt(cpuMs);
+      };
+      const thread = { owner, organization, shown, chargedMs: this.#stuck.usedMs, onBurnt };
+      this.#parts.lostThreads.watch(thread, this.#lost);
+    }
+    return this.#endedMs;
   }
 }
 

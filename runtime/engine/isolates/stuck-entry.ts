@@ -33,6 +33,21 @@ export class StuckEntry {
     this.#isThreadAsleep = isAsleep;
   }
 
+  /** CPU ms of the entry that runs or ran last. */
+  get usedMs(): number {
+    return Atomics.load(this.shown, shownWords.usedMs);
+  }
+
+  /** A thread is in the isolate. */
+  get isEntered(): boolean {
+    return Atomics.load(this.shown, shownWords.thread) !== 0;
+  }
+
+  /** An entry is on its way to its thread: what the last one used is told. */
+  begin(): void {
+    if (!this.isEntered) Atomics.store(this.shown, shownWords.usedMs, 0);
+  }
+
   /** No entry runs, or another one began since the last check. */
   reset(): void {
     this.#lastedMs = 0;

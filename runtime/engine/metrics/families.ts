@@ -79,7 +79,10 @@ export const families = {
     type: 'gauge',
     help: 'Isolates by engine and state: running (an entry is under way), waiting (for a place)',
   },
-  platform_parked_threads: { type: 'gauge', help: 'Threads an engine has lost to heap overflows' },
+  platform_lost_threads: {
+    type: 'gauge',
+    help: 'Threads an engine has lost to code that V8 cannot end, and to heap overflows inside V8',
+  },
   platform_requests_in_flight: { type: 'gauge', help: 'Requests that run or wait, open WebSockets included' },
   platform_resident_bytes: { type: 'gauge', help: 'Resident memory of a process' },
   platform_host_memory_bytes: { type: 'gauge', help: 'What an engine holds for workers outside of their isolates' },

@@ -14,6 +14,8 @@ const PATH_CHARS_MAX = 200;
 const ROWS_MAX = 5000;
 /** What answers files has no worker, and no path of its own. */
 const FILES = '(files)';
+/** Nor has code that no request began. */
+const NO_REQUEST = '(no request)';
 
 class Count {
   readonly project: string;
@@ -58,6 +60,8 @@ export interface DeploymentUsage {
     budgetMs: number,
     invocation: { readonly uid: string },
   ): void;
+  /** Code went on after its invocation, or was never one's. @param target of a request; '' for others, and for none. */
+  burnt(kind: InvocationKind, target: string, cpuMs: number): void;
   /** A file answered. */
   served(): void;
 }
@@ -101,8 +105,7 @@ export class EngineUsage {
       return count;
     }
 
-    function add(count: Count): void {
-      count.invocations++;
+    function wait(count: Count): void {
       if (count.isWaiting) return;
       count.isWaiting = true;
       waiting().push(count);
@@ -121,9 +124,19 @@ export class EngineUsage {
           count.worstAt = Date.now();
           count.worstIsFailure = isFailure;
         }
-        add(count);
+        count.invocations++;
+        wait(count);
       },
-      served: () => add(ofRoute(FILES)),
+      burnt(kind, target, cpuMs) {
+        const count = kind !== 'http' ? ofKind(kind) : target === '' ? ofRoute(NO_REQUEST) : ofTarget(target);
+        count.cpuMs += cpuMs;
+        wait(count);
+      },
+      served() {
+        const count = ofRoute(FILES);
+        count.invocations++;
+        wait(count);
+      },
     };
   }
 

@@ -31,7 +31,9 @@ interface EngineStatus {
   /** Entries that brought requests in, and how many requests. */
   readonly joined: { readonly entries: number; readonly requests: number };
   readonly load: number;
-  readonly parkedThreads: number;
+  /** Lost to code that V8 cannot end or to heap overflows inside V8, and the CPU that such have burned since. */
+  readonly lostThreads: number;
+  readonly lostThreadsCpuMs: number;
   readonly rssBytes: number;
   /** What is held for workers outside of isolates; `most`: for those that it is most for. */
   readonly hostMemory: {
@@ -69,7 +71,8 @@ export function createEngineReports(parts: ReportParts): {
       entries: { running: engine.scheduler.running, waiting: engine.scheduler.waiting },
       joined: engine.counters.joined,
       load: handler.load,
-      parkedThreads: engine.parkedThreads,
+      lostThreads: engine.lostThreads.count,
+      lostThreadsCpuMs: engine.lostThreads.burntMs,
       rssBytes: process.memoryUsage.rss(),
       hostMemory: {
         bytes: memory.bytes,
@@ -89,7 +92,7 @@ export function createEngineReports(parts: ReportParts): {
         ['platform_isolates', labels({ state: 'blank' }), engine.pool.blank],
         ['platform_entries', labels({ state: 'running' }), engine.scheduler.running],
         ['platform_entries', labels({ state: 'waiting' }), engine.scheduler.waiting],
-        ['platform_parked_threads', '', engine.parkedThreads],
+        ['platform_lost_threads', '', engine.lostThreads.count],
         ['platform_requests_in_flight', '', handler.load],
         ['platform_resident_bytes', '', process.memoryUsage.rss()],
         ['platform_host_memory_bytes', '', memory.bytes],

@@ -49,7 +49,7 @@ export class EngineProcess {
   forwarded = 0;
   /** Of the last request of a quarantine engine. */
   lastServedAt = Date.now();
-  parkedThreads = 0;
+  lostThreads = 0;
   /** Of the last `measure`. */
   rssBytes = 0;
   /** When it last said anything. */
@@ -170,7 +170,7 @@ export class EngineProcess {
   }
 
   toState(): EngineState {
-    const { id, pid, role, place, restarts, parkedThreads, load, forwarded, socketPath, rssBytes } = this;
+    const { id, pid, role, place, restarts, lostThreads, load, forwarded, socketPath, rssBytes } = this;
     const state =
       this.state === 'booted'
         ? 'ready'
@@ -186,7 +186,7 @@ export class EngineProcess {
       startedAt: new Date(this.startedAt).toISOString(),
       restarts,
       rssBytes,
-      parkedThreads,
+      lostThreads,
       load,
       forwarded,
       socketPath,

@@ -14,6 +14,15 @@ export interface QuarantinedDeployment {
   readonly returns: boolean;
 }
 
+/** Whose doing it is that an engine has to be replaced. */
+export interface BlamedDeployment {
+  readonly deployment: DeploymentKey;
+  /** Whose it is; null where no control plane says so. */
+  readonly organization: string | null;
+  /** CPU that lost threads of it have burned. */
+  readonly burntMs: number;
+}
+
 /** Who is where: sent whole whenever something of it changes. */
 interface ClusterState {
   readonly type: 'cluster-state';
@@ -63,7 +72,7 @@ export type FromEngine =
       readonly load: number;
       readonly served: number;
       readonly forwarded: number;
-      readonly parkedThreads: number;
+      readonly lostThreads: number;
     }
   /** What its deployments used since the last one; once a second, where they did. */
   | { readonly type: 'usage'; readonly rows: readonly UsageRow[] }
@@ -75,5 +84,13 @@ export type FromEngine =
   | { readonly type: 'want-service'; readonly service: 'ssr' }
   /** The last word on its metrics, before it ends: a `MetricsReport`. */
   | { readonly type: 'report'; readonly report: unknown }
+  /** A deployment has lost it a thread. `organization`: whose that is, where a control plane says so. */
+  | {
+      readonly type: 'lost-thread';
+      readonly deployment: DeploymentKey;
+      readonly organization: string | null;
+      /** `heap`: its heap overflowed inside V8; `endless`: nothing ends its code. */
+      readonly reason: 'heap' | 'endless';
+    }
   /** It has to be replaced. `blamed`: the deployment that is to blame for it, as if it had ended the engine. */
-  | { readonly type: 'recycle'; readonly reason: string; readonly blamed: DeploymentKey | null };
+  | { readonly type: 'recycle'; readonly reason: string; readonly blamed: BlamedDeployment | null };

@@ -24,8 +24,8 @@ export interface EngineState {
   readonly restarts: number;
   /** Resident memory, at most a second old. */
   readonly rssBytes: number;
-  /** Threads lost to heap overflows inside V8. */
-  readonly parkedThreads: number;
+  /** Threads lost to code that V8 cannot end, and to heap overflows inside V8. */
+  readonly lostThreads: number;
   /** Requests that run or wait, at most a second old. */
   readonly load: number;
   /** Requests it has sent to other engines, at most a second old. */
@@ -39,7 +39,7 @@ export interface QuarantineState {
   readonly deployment: DeploymentKey;
   /** ISO time. */
   readonly since: string;
-  /** Engines it is held responsible for. */
+  /** Engines and threads that it is held responsible for. */
   readonly strikes: number;
   /** Until then (ISO time) it is answered with 503; null when it is served, in an engine of its own. */
   readonly until: string | null;
@@ -50,7 +50,7 @@ export interface QuarantineState {
 /** What the crash ledger holds of a deployment. */
 export interface LedgerEntry {
   readonly deployment: DeploymentKey;
-  /** Deaths of engines whose crashing thread was running it. */
+  /** Deaths of engines whose crashing thread was running it, and threads that it lost them. */
   readonly exact: number;
   /** Deaths of engines, by an unknown hand, that were serving it. */
   readonly suspected: number;

@@ -1,13 +1,15 @@
-// The crash ledger: which deployments were running when engines died, and when that is often enough to quarantine one.
-// Pure; the supervisor keeps its text in a file, so that a restart forgets nothing.
+// The crash ledger: which deployments were running when engines died, or lost them threads, and when that is often
+// enough to quarantine one. Pure; the supervisor keeps its text in a file, so that a restart forgets nothing.
 import type { DeploymentKey, LedgerEntry } from '../private-port/state.ts';
 
-/** An engine died without being asked to. */
+/** An engine died without being asked to, or has lost a thread. */
 export interface Death {
   /**
    * The deployment whose code the crashing thread was running; null when nobody could tell (kill -9, out of memory).
    */
   readonly blamed: DeploymentKey | null;
+  /** Whose the blamed deployment is; null where nobody has said so. */
+  readonly organization: string | null;
   /** Deployments whose code was running shortly before. */
   readonly running: readonly DeploymentKey[];
   /** ms since 1970. */
@@ -16,6 +18,8 @@ export interface Death {
 
 /** What is held against one deployment. */
 interface Blame {
+  /** Null where nobody has said so. */
+  readonly organization: string | null;
   readonly exact: number;
   readonly suspected: number;
   readonly lastAt: number;
@@ -30,13 +34,18 @@ const SUSPECTED_MAX = 3;
 const ENTRIES_MAX = 1000;
 
 /** The ledger with one more death. Whoever is blamed for certain clears all others. */
-export function withDeath(ledger: Ledger, death: Death): Ledger {
+export function withDeath(ledger: Ledger, { blamed, organization: told, running, at }: Death): Ledger {
   const next = new Map(ledger);
-  for (const deployment of death.blamed === null ? death.running : [death.blamed]) {
-    const { exact, suspected } = ledger.get(deployment) ?? none;
-    const certain = death.blamed === null ? 0 : 1;
+  for (const deployment of blamed === null ? running : [blamed]) {
+    const before = ledger.get(deployment) ?? none;
+    const organization = (blamed === null ? null : told) ?? before.organization;
     next.delete(deployment);
-    next.set(deployment, { exact: exact + certain, suspected: suspected + 1 - certain, lastAt: death.at });
+    next.set(deployment, {
+      organization,
+      exact: blamed === null ? before.exact : Math.max(before.exact, sharedBy(ledger, organization)) + 1,
+      suspected: before.suspected + (blamed === null ? 1 : 0),
+      lastAt: at,
+    });
   }
   for (const deployment of next.keys()) {
     if (next.size <= ENTRIES_MAX) break;
@@ -45,7 +54,17 @@ export function withDeath(ledger: Ledger, death: Death): Ledger {
   return next;
 }
 
-const none: Blame = { exact: 0, suspected: 0, lastAt: 0 };
+const none: Blame = { organization: null, exact: 0, suspected: 0, lastAt: 0 };
+
+/**
+ * What deployments of an organization have done counts for each other of them that does something as well, so that many
+ * deployments may not do what one may not; its pauses are those of its own deeds.
+ */
+function sharedBy(ledger: Ledger, organization: string | null): number {
+  if (organization === null) return 0;
+  for (const blame of ledger.values()) if (blame.organization === organization && blame.exact > 0) return EXACT_MAX - 1;
+  return 0;
+}
 
 /** How many engines a deployment is held responsible for: 2 is too many. */
 export function strikesOf(ledger: Ledger, deployment: DeploymentKey): number {
@@ -95,8 +114,10 @@ export function parseLedger(text: string): Ledger {
   const { version, deployments } = (read ?? {}) as { version?: unknown; deployments?: unknown };
   if (version !== 1 || typeof deployments !== 'object' || deployments === null) return ledger;
   for (const [deployment, value] of Object.entries(deployments).slice(-ENTRIES_MAX)) {
-    const { exact, suspected, lastAt } = (value ?? {}) as Partial<Blame>;
-    if (isCount(exact) && isCount(suspected) && isCount(lastAt)) ledger.set(deployment, { exact, suspected, lastAt });
+    const { organization = null, exact, suspected, lastAt } = (value ?? {}) as Partial<Blame>;
+    if (!isCount(exact) || !isCount(suspected) || !isCount(lastAt)) continue;
+    if (organization === null || typeof organization === 'string')
+      ledger.set(deployment, { organization, exact, suspected, lastAt });
   }
   return ledger;
 }

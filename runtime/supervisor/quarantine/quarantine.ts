@@ -1,6 +1,6 @@
-// Who is quarantined because it kills engines, for how long, and when it is released. Holds the policy and no process:
-// the supervisor tells it of deaths and of what the quarantine engines do, and asks it before it starts one. Time comes
-// in.
+// Who is quarantined because it kills engines or loses them threads, for how long, and when it is released. Holds the
+// policy and no process: the supervisor tells it of deaths and of what the quarantine engines do, and asks it before it
+// starts one. Time comes in.
 import type { QuarantinedDeployment } from '../engines/messages.ts';
 import type { DeploymentKey, QuarantineState } from '../private-port/state.ts';
 import {
@@ -29,6 +29,16 @@ interface QuarantinePolicy {
 
 /** How long a pause is made longer for want of engines. */
 const FULL_MS_MAX = 60_000;
+
+/** What a deployment that is blamed for certain has done. */
+export interface Deed {
+  /** In words, for operators. */
+  readonly reason: string;
+  /** CPU that nobody could end. */
+  readonly burntMs: number;
+}
+
+const ended: Deed = { reason: 'its code ended the engine it ran in', burntMs: 0 };
 
 interface Restricted {
   readonly since: number;
@@ -64,23 +74,26 @@ export class Quarantine {
   }
 
   /**
-   * An engine died. @param apart whose quarantine engine it was: then there is no doubt who did it.
+   * An engine died, or has lost a thread. @param apart whose quarantine engine it was: then there is no doubt who did
+   * it.
    *
    * @returns deployments that are now paused or quarantined because of it.
    */
-  onDeath(death: Death, apart: DeploymentKey | null): DeploymentKey[] {
+  onDeath(death: Death, apart: DeploymentKey | null, { reason, burntMs }: Deed = ended): DeploymentKey[] {
     const certain = apart === null ? death : { ...death, blamed: apart };
     this.#ledger = withDeath(this.#ledger, certain);
     const { blamed, at } = certain;
     const struck =
       blamed === null ? death.running.filter((deployment) => isDangerous(this.#ledger, deployment)) : [blamed];
     for (const deployment of struck) {
-      const pause = this.#policy.backoffMs * 2 ** Math.max(0, strikesOf(this.#ledger, deployment) - 2);
+      // Who burned more than that waits as long as it burned.
+      const first = Math.max(this.#policy.backoffMs, burntMs);
+      const pause = first * 2 ** Math.max(0, strikesOf(this.#ledger, deployment) - 2);
       this.#restrict(
         deployment,
         at,
         at + Math.min(pause, this.#policy.backoffMsMax),
-        blamed === null ? 'was running at several deaths of engines' : 'its code ended the engine it ran in',
+        blamed === null ? 'was running at several deaths of engines' : reason,
       );
     }
     return struck;

@@ -4,11 +4,11 @@ import type { Logger } from 'pino';
 import type { Limits } from '#core/limits.ts';
 import type { EngineProcess } from '../engines/engine-process.ts';
 import type { Engines } from '../engines/engines.ts';
-import type { ToEngine } from '../engines/messages.ts';
+import type { BlamedDeployment, FromEngine, ToEngine } from '../engines/messages.ts';
 import type { SupervisorState } from '../private-port/state.ts';
 import { readLedger, writeLedger } from './ledger-file.ts';
 import type { Death } from './ledger.ts';
-import { Quarantine } from './quarantine.ts';
+import { Quarantine, type Deed } from './quarantine.ts';
 
 /** Requests a deployment must serve in quarantine to be released. */
 const REQUESTS_MIN = 3;
@@ -18,6 +18,12 @@ const SILENCE_MS = 30_000;
 const LOOK_MS = 50;
 const BACKOFF_MS_MAX = 60_000;
 const WATCH_MS = 1000;
+
+/** Why a deployment is quarantined that loses threads, in words. */
+const lossReasons = {
+  heap: 'its heap overflowed inside V8, and a thread was lost with it',
+  endless: 'its code could not be ended, and a thread was lost with it',
+};
 
 interface EngineWatchParts {
   /** Asked for later than this is made: engines report to it. */
@@ -87,7 +93,7 @@ export class EngineWatch {
     // One that ended by itself fell over nothing that a worker did.
     if (signal !== null) {
       const apart = typeof engine.place === 'string' ? engine.place : null;
-      this.#recordDeath({ blamed, running: engine.running, at: Date.now() }, apart);
+      this.#recordDeath({ blamed, organization: null, running: engine.running, at: Date.now() }, apart);
     } else this.tell();
     this.#engines.broadcast({ type: 'death', link: engine.link, blamed });
   }
@@ -114,14 +120,27 @@ export class EngineWatch {
     if (!isFull && this.#quarantine.mayServe(deployment, Date.now())) this.#engines.startQuarantineEngine(deployment);
   }
 
+  /** A deployment has lost an engine a thread. */
+  lostThread(engine: EngineProcess, lost: FromEngine & { readonly type: 'lost-thread' }): void {
+    const { deployment, organization, reason } = lost;
+    this.#parts.log.warn({ engine: engine.id, place: engine.place, deployment, reason }, 'Thread lost');
+    const apart = typeof engine.place === 'string' ? engine.place : null;
+    const death = { blamed: deployment, organization, running: [], at: Date.now() };
+    this.#recordDeath(death, apart, { reason: lossReasons[reason], burntMs: 0 });
+  }
+
   /** @param blamed whose doing it is: nobody else is to suffer from it again and again. */
-  recycle(engine: EngineProcess, reason: string, blamed: string | null): void {
+  recycle(engine: EngineProcess, reason: string, blamed: BlamedDeployment | null): void {
     if (engine.state !== 'listening') return;
     const apart = typeof engine.place === 'string' ? engine.place : null;
     if (apart !== null) this.#engines.endQuarantine(apart);
     else if (!this.#engines.recycle(engine)) return;
-    this.#parts.log.warn({ engine: engine.id, place: engine.place, reason, blamed }, 'Engine replaced');
-    if (blamed !== null) this.#recordDeath({ blamed, running: [], at: Date.now() }, apart);
+    const named = { blamed: blamed?.deployment ?? null, burntMs: blamed?.burntMs ?? 0 };
+    this.#parts.log.warn({ engine: engine.id, place: engine.place, reason, ...named }, 'Engine replaced');
+    if (blamed === null) return;
+    const { deployment, organization, burntMs } = blamed;
+    const deed = { reason: `its engine had to be replaced: ${reason}`, burntMs };
+    this.#recordDeath({ blamed: deployment, organization, running: [], at: Date.now() }, apart, deed);
   }
 
   state(): ReturnType<Quarantine['state']> & Pick<SupervisorState, 'deaths' | 'lostRequests'> {
@@ -139,8 +158,8 @@ export class EngineWatch {
   }
 
   /** Holds a death, or what comes to the same, against those who did it. */
-  #recordDeath(death: Death, apart: string | null): void {
-    const struck = this.#quarantine.onDeath(death, apart);
+  #recordDeath(death: Death, apart: string | null, deed?: Deed): void {
+    const struck = this.#quarantine.onDeath(death, apart, deed);
     for (const { deployment, strikes, until, reason } of this.#quarantine.state(Date.now()).quarantine) {
       if (struck.includes(deployment))
         this.#parts.log.warn({ deployment, strikes, until, reason }, 'Deployment quarantined');

@@ -19,8 +19,8 @@ export default {
     await Promise.all([flood('/attack', options), flood('/attack', { ...options, project: 'accomplice' })]);
     const nobody = new Promise((resolve) => setTimeout(resolve, 8000, 'nobody was charged').unref());
     const first = await Promise.race([charged.then(() => 'charged'), nobody]);
-    const parked = (JSON.stringify(await platform.state()).match(/"parkedThreads":[1-9]/g) ?? []).length;
-    return `${String(first)}, ${parked} threads parked`;
+    const lost = (JSON.stringify(await platform.state()).match(/"lostThreads":[1-9]/g) ?? []).length;
+    return `${String(first)}, ${lost} threads lost`;
   },
-  expect: 'charged, 0 threads parked',
+  expect: 'charged, 0 threads lost',
 } satisfies Attack;

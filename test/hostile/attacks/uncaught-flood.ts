@@ -10,6 +10,12 @@ export default {
   attack: ({ flood }) => flood('/attack', { clients: 1, ms: 1500 }),
   expect: {
     must: [],
-    may: ['200 done', '500 cpu_limit_exceeded', '500 memory_limit_exceeded', '503 isolate_replaced'],
+    may: [
+      '200 done',
+      '500 cpu_limit_exceeded',
+      '500 memory_limit_exceeded',
+      '503 deployment_quarantined',
+      '503 isolate_replaced',
+    ],
   },
 } satisfies Attack;

@@ -13,6 +13,7 @@ import { CompileAhead, type AheadWorker } from '#runtime/engine/isolates/compile
 import { CompiledForms } from '#runtime/engine/isolates/compiled-forms.ts';
 import { EntryScheduler } from '#runtime/engine/isolates/entry.ts';
 import { WorkerIsolate } from '#runtime/engine/isolates/isolate.ts';
+import { LostThreads } from '#runtime/engine/isolates/lost-threads.ts';
 import { loadNative } from '#runtime/engine/isolates/native.ts';
 import { cacheFolder } from '#core/process/cache-folder.ts';
 import { loadSnapshot } from '#runtime/engine/isolates/snapshot.ts';
@@ -56,14 +57,15 @@ async function startsFromForm(forms: CompiledForms, project: string, code: strin
     // It keeps its form for this test.
     compiledForms: { find: forms.find.bind(forms), offer() {} } as unknown as CompiledForms,
     limits: defaultLimits,
-    onParked: () => {},
+    lostThreads: new LostThreads(Infinity),
   });
   const batch = new HostRecords(new EngineMemory(defaultLimits).open('p/d'));
   batch.record(toGuest.start);
   const state = await new Promise<string>((resolve, reject) => {
     const unexpected = (): never => assert.fail('nothing else is said');
     const text = toWorkerText(Buffer.from(code));
-    isolate.load({ text, hash: project, vars: {}, bindings: {}, cpuLimitMs: 0, owner: `${project}/d1` }, batch, {
+    const owner = `${project}/d1`;
+    isolate.load({ text, hash: project, vars: {}, bindings: {}, cpuLimitMs: 0, owner, organization: null }, batch, {
       left(meta, text, _shareMs, _cpuMs, bytes) {
         const inbox = new RecordReader(meta, text, bytes);
         assert.equal(inbox.next(), toHost.started);
@@ -72,6 +74,7 @@ async function startsFromForm(forms: CompiledForms, project: string, code: strin
       sync: unexpected,
       waiting: unexpected,
       died: reject,
+      burnt: unexpected,
     });
     isolate.request();
   });

@@ -12,10 +12,11 @@ import { HostRecords } from '#runtime/engine/bridge/host-records.ts';
 import { RecordReader, toGuest, toHost } from '#runtime/engine/bridge/protocol.ts';
 import { EntryScheduler } from '#runtime/engine/isolates/entry.ts';
 import { WorkerIsolate } from '#runtime/engine/isolates/isolate.ts';
+import { LostThreads } from '#runtime/engine/isolates/lost-threads.ts';
 import { loadNative } from '#runtime/engine/isolates/native.ts';
 import { loadSnapshot } from '#runtime/engine/isolates/snapshot.ts';
 
-const parked: string[] = [];
+const lostThreads = new LostThreads(Infinity);
 const parts = {
   snapshot: await loadSnapshot(cacheFolder(process.env)),
   native: loadNative(),
@@ -23,7 +24,7 @@ const parts = {
   counters: { isolatesStarted: 0, isolatesEvicted: 0, entered: () => {} },
   compiledForms: null,
   limits: { ...defaultLimits, startupCpuMs: 300, atomicsWaitMs: 20_000 },
-  onParked: (owner: string) => void parked.push(owner),
+  lostThreads,
 };
 
 /** Checks the first entry of a worker from its first synchronous host call on, and says how it ends. */
@@ -34,19 +35,31 @@ async function endOf(code: string): Promise<string> {
   let hasBegun = false;
   let end = '';
   const text = toWorkerText(Buffer.from(code));
-  isolate.load({ text, hash: '', vars: {}, bindings: {}, cpuLimitMs: 100, owner: 'shop/d1' }, batch, {
-    left(meta, said, _shareMs, _cpuMs, bytes) {
-      const reader = new RecordReader(meta, said, bytes);
-      assert.equal(reader.next(), toHost.started);
-      end = reader.field();
+  isolate.load(
+    { text, hash: '', vars: {}, bindings: {}, cpuLimitMs: 100, owner: 'shop/d1', organization: null },
+    batch,
+    {
+      left(meta, said, _shareMs, _cpuMs, bytes) {
+        const reader = new RecordReader(meta, said, bytes);
+        let letter = reader.next();
+        // What its top level used.
+        if (letter === toHost.charge) {
+          assert.deepEqual([reader.number(), reader.number() >= 100, reader.number() >= 100], [0, true, true]);
+          reader.close();
+          letter = reader.next();
+        }
+        assert.equal(letter, toHost.started);
+        end = reader.field();
+      },
+      sync() {
+        hasBegun = true;
+        return 'xn--bcher-kva.example';
+      },
+      waiting: () => assert.fail('it waits for nothing'),
+      died: (reason) => (end = reason),
+      burnt: () => {},
     },
-    sync() {
-      hasBegun = true;
-      return 'xn--bcher-kva.example';
-    },
-    waiting: () => assert.fail('it waits for nothing'),
-    died: (reason) => (end = reason),
-  });
+  );
   isolate.request();
   while (end === '') {
     if (hasBegun) isolate.checkAlive();
@@ -60,10 +73,10 @@ const begin = `new URL('http://b\u00fccher.example');`;
 
 test('an endless loop is not stuck but ends with its CPU limit, however much time passes', async () => {
   assert.equal(await endOf(`${begin} for (;;);`), 'cpu');
-  assert.deepEqual(parked, []);
+  assert.deepEqual(lostThreads.takeLost(), []);
 });
 
 test('an entry whose thread sleeps for that time is stuck', async () => {
   assert.equal(await endOf(`${begin} Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);`), 'stuck');
-  assert.deepEqual(parked, ['shop/d1']);
+  assert.deepEqual(lostThreads.takeLost(), [{ owner: 'shop/d1', organization: null, reason: 'endless' }]);
 });

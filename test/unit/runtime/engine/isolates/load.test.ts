@@ -9,6 +9,7 @@ import { RecordReader, toGuest, toHost } from '#runtime/engine/bridge/protocol.t
 import type { CompiledForm, CompiledForms } from '#runtime/engine/isolates/compiled-forms.ts';
 import { EntryScheduler } from '#runtime/engine/isolates/entry.ts';
 import { WorkerIsolate } from '#runtime/engine/isolates/isolate.ts';
+import { LostThreads } from '#runtime/engine/isolates/lost-threads.ts';
 import { loadNative } from '#runtime/engine/isolates/native.ts';
 import { Pool, type Tenant } from '#runtime/engine/isolates/pool.ts';
 import { cacheFolder } from '#core/process/cache-folder.ts';
@@ -26,7 +27,7 @@ const parts = {
     offer: (_owner: string, hash: string, _length: number, stage: string) => void offered.push(`${hash} ${stage}`),
   } as unknown as CompiledForms,
   limits: { ...defaultLimits, startupCpuMs: 100 },
-  onParked: () => {},
+  lostThreads: new LostThreads(Infinity),
 };
 
 /** Starts a worker with one entry, and reads what it says of its start. */
@@ -38,18 +39,25 @@ async function start(code: string, requests = 0): Promise<{ isolate: WorkerIsola
   return new Promise((resolve, reject) => {
     const unexpected = (): never => assert.fail('nothing else is said');
     const text = toWorkerText(Buffer.from(code));
-    isolate.load({ text, hash: 'h', vars: {}, bindings: {}, cpuLimitMs: 0, owner: 'shop/d1' }, batch, {
-      left(meta, text, _shareMs, _cpuMs, bytes) {
-        const reader = new RecordReader(meta, text, bytes);
-        for (let letter = reader.next(); letter !== ''; letter = reader.next()) {
-          if (letter === toHost.started) resolve({ isolate, state: reader.field(), reason: String(reader.json()) });
-          reader.close();
-        }
+    isolate.load(
+      { text, hash: 'h', vars: {}, bindings: {}, cpuLimitMs: 0, owner: 'shop/d1', organization: null },
+      batch,
+      {
+        left(meta, text, _shareMs, _cpuMs, bytes) {
+          const reader = new RecordReader(meta, text, bytes);
+          for (let letter = reader.next(); letter !== ''; letter = reader.next()) {
+            if (letter === toHost.started) resolve({ isolate, state: reader.field(), reason: String(reader.json()) });
+            // What the top level of a worker used that does not start.
+            else if (letter === toHost.charge) for (let field = 0; field < 3; field++) reader.number();
+            reader.close();
+          }
+        },
+        sync: unexpected,
+        waiting: unexpected,
+        died: reject,
+        burnt: unexpected,
       },
-      sync: unexpected,
-      waiting: unexpected,
-      died: reject,
-    });
+    );
     isolate.request();
   });
 }

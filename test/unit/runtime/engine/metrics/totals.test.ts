@@ -27,18 +27,18 @@ const only = (totals: MetricsTotals, name: string): Sample[] => totals.samples()
 
 test('counters of all engines are summed, and gauges stay apart by engine', () => {
   const totals = new MetricsTotals({ deploymentsMax: 10 });
-  totals.update('1', report(3, {}, [['platform_parked_threads', '', 1]]));
+  totals.update('1', report(3, {}, [['platform_lost_threads', '', 1]]));
   totals.update('2', report(4, {}, [['platform_isolates', 'state="live"', 7]]));
   assert.deepEqual(totals.samples(), [
     [total, '', 7],
-    ['platform_parked_threads', 'engine="1"', 1],
+    ['platform_lost_threads', 'engine="1"', 1],
     ['platform_isolates', 'engine="2",state="live"', 7],
   ]);
 });
 
 test('what a dead engine had counted stays in the totals, its gauges do not', () => {
   const totals = new MetricsTotals({ deploymentsMax: 10 });
-  totals.update('1', report(3, { d1: 2 }, [['platform_parked_threads', '', 1]]));
+  totals.update('1', report(3, { d1: 2 }, [['platform_lost_threads', '', 1]]));
   totals.update('1', report(5, { d1: 4 }));
   totals.retire('1');
   totals.update('2', report(1, { d1: 1 }));

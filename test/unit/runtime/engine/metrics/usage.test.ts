@@ -75,3 +75,21 @@ test('a deployment has so many routes, whatever its visitors ask for', () => {
     26 * 26,
   );
 });
+
+test('code that goes on after its request is charged to that route, and what no request began to a row of its own', () => {
+  const engine = new EngineUsage();
+  const shop = engine.open('shop', 'd1');
+  shop.ended('http', '/attack', true, 6000, 0, 6000, invocation('i1'));
+  engine.take();
+  shop.burnt('http', '/attack?x=1', 250);
+  shop.burnt('http', '', 3);
+  shop.burnt('queue', '', 4);
+  assert.deepEqual(
+    engine.take().map(({ kind, route, invocations, cpuMs, costliest }) => [kind, route, invocations, cpuMs, costliest]),
+    [
+      ['http', '/attack', 0, 250, []],
+      ['http', '(no request)', 0, 3, []],
+      ['queue', '', 0, 4, []],
+    ],
+  );
+});

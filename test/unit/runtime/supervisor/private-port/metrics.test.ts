@@ -37,7 +37,7 @@ test('metrics sum the engines, and keep what one counted that has gone', async (
       void response.end(
         JSON.stringify({
           counters: [['platform_entries_total', '', count]],
-          gauges: [['platform_parked_threads', '', 1]],
+          gauges: [['platform_lost_threads', '', 1]],
           deployments: [],
         }),
       );
@@ -49,7 +49,7 @@ test('metrics sum the engines, and keep what one counted that has gone', async (
   const port = await openPort(t, { engines });
   const first = parseExposition((await ask(port, '/metrics')).text);
   assert.equal(first.value('platform_entries_total'), 7);
-  assert.equal(first.sum('platform_parked_threads'), 2);
+  assert.equal(first.sum('platform_lost_threads'), 2);
   assert.equal(first.value('platform_engines', { role: 'serving', state: 'listening' }), 3);
   assert.equal(first.value('platform_engine_deaths_total'), 2);
   engines.shift();
@@ -57,7 +57,7 @@ test('metrics sum the engines, and keep what one counted that has gone', async (
   assert.equal(headers['content-type'], 'text/plain; version=0.0.4; charset=utf-8');
   const second = parseExposition(text);
   assert.equal(second.value('platform_entries_total'), 7);
-  assert.equal(second.sum('platform_parked_threads'), 1);
+  assert.equal(second.sum('platform_lost_threads'), 1);
 });
 
 test('the processes beside engines are up or not, with their memory and CPU', async (t) => {

@@ -14,9 +14,9 @@ import {
 
 const empty: Ledger = new Map();
 const exact = (ledger: Ledger, deployment: string, at = 1000): Ledger =>
-  withDeath(ledger, { blamed: deployment, running: ['b/d2'], at });
+  withDeath(ledger, { blamed: deployment, organization: null, running: ['b/d2'], at });
 const unknown = (ledger: Ledger, running: string[], at = 1000): Ledger =>
-  withDeath(ledger, { blamed: null, running, at });
+  withDeath(ledger, { blamed: null, organization: null, running, at });
 
 test('the second death that is certainly its own makes a deployment dangerous, and clears those that ran beside it', () => {
   const once = exact(empty, 'a/d1');
@@ -37,6 +37,32 @@ test('three deaths by an unknown hand make those dangerous that ran at each of t
     ['a/d1', 'b/d2', 'c/d3'].map((deployment) => strikesOf(ledger, deployment)),
     [2, 0, 0],
   );
+});
+
+test('what one deployment of an organization did counts for each other that does something, once', () => {
+  const lost = (ledger: Ledger, blamed: string, organization: string | null): Ledger =>
+    withDeath(ledger, { blamed, organization, running: [], at: 1000 });
+  let ledger = lost(empty, 'a/d1', 'org1');
+  assert.equal(isDangerous(ledger, 'a/d1'), false);
+  ledger = lost(lost(ledger, 'b/d2', 'org2'), 'c/d3', null);
+  assert.deepEqual(
+    ['b/d2', 'c/d3'].map((deployment) => strikesOf(ledger, deployment)),
+    [1, 1],
+  );
+  for (const again of ['a/d1', 'a/d1', 'a/d1']) ledger = lost(ledger, again, 'org1');
+  ledger = lost(ledger, 'a/d4', 'org1');
+  assert.deepEqual(
+    ['a/d1', 'a/d4', 'a/d5'].map((deployment) => strikesOf(ledger, deployment)),
+    [4, 2, 0],
+  );
+  // Whose it is stays known when an engine dies of it.
+  assert.equal(strikesOf(lost(lost(ledger, 'd/d6', null), 'd/d6', 'org1'), 'd/d6'), 2);
+  assert.deepEqual(parseLedger(ledgerText(ledger)), ledger);
+});
+
+test('a ledger of before, without organizations, is read', () => {
+  const before = '{"version":1,"deployments":{"a/d1":{"exact":1,"suspected":0,"lastAt":5}}}';
+  assert.deepEqual([...parseLedger(before)], [['a/d1', { organization: null, exact: 1, suspected: 0, lastAt: 5 }]]);
 });
 
 test('a released deployment is dangerous again after one more death', () => {

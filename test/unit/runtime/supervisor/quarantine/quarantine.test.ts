@@ -4,7 +4,12 @@ import { Quarantine } from '#runtime/supervisor/quarantine/quarantine.ts';
 
 const policy = { backoffMs: 1000, backoffMsMax: 60_000, probationMs: 60_000, requestsMin: 3, ledgerMs: 86_400_000 };
 const create = (): Quarantine => new Quarantine(policy, new Map(), 0);
-const death = (blamed: string | null, at: number, running: string[] = []) => ({ blamed, running, at });
+const death = (blamed: string | null, at: number, running: string[] = []) => ({
+  blamed,
+  organization: null,
+  running,
+  at,
+});
 const noLink = (): null => null;
 
 test('after one death a deployment is paused until everybody serves again, and then comes back', () => {
@@ -37,6 +42,18 @@ test('after two it is quarantined, with pauses that double up to a minute', () =
   assert.deepEqual(waits, [1000, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000]);
   assert.equal(quarantine.isQuarantined('a/d1'), true);
   assert.deepEqual([quarantine.mayServe('a/d1', 59_999), quarantine.mayServe('a/d1', 60_000)], [false, true]);
+});
+
+test('who burned CPU waits at least as long as it burned, and operators see why', () => {
+  const quarantine = create();
+  const burnt = { reason: 'its code burned', burntMs: 12_000 };
+  const waits: number[] = [];
+  for (let i = 0; i < 5; i++) {
+    quarantine.onDeath(death('a/d1', 0), null, burnt);
+    waits.push(quarantine.list(noLink)[0]!.until);
+  }
+  assert.deepEqual(waits, [12_000, 12_000, 24_000, 48_000, 60_000]);
+  assert.equal(quarantine.state(0).quarantine[0]?.reason, 'its code burned');
 });
 
 test('a death of its own engine is its own doing, whatever the signal', () => {
