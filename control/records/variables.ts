@@ -49,7 +49,7 @@ export const toVariable = (keys: EncryptionKeys, row: VariableRow) => ({
   updatedAt: row.updated_at.toISOString(),
 });
 
-export async function listVariables(sql: Sql, projectId: string): Promise<VariableRow[]> {
+export async function listVariables(sql: Sql | Transaction, projectId: string): Promise<VariableRow[]> {
   return sql<VariableRow[]>`
     SELECT * FROM control.variable WHERE project_id = ${projectId} ORDER BY key, scope, branch LIMIT 10000`;
 }

@@ -20,7 +20,7 @@ import { lastSeq, lineLevels } from '../../telemetry/lines.ts';
 import type { RequestState } from '../app.ts';
 import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';
-import { Id, nullable, Timestamp } from '../schemas.ts';
+import { Id, Label, nullable, Timestamp } from '../schemas.ts';
 
 const tags = ['drains'];
 const path = '/projects/:id/drains';
@@ -49,7 +49,7 @@ const Drain = Type.Object({
 });
 
 const settings = {
-  name: Type.String({ minLength: 1, maxLength: 100 }),
+  name: Label,
   level: Type.Optional(Type.Enum([...lineLevels], { description: 'And those above it; debug by default' })),
   kinds: Type.Optional(
     nullable(
@@ -167,9 +167,10 @@ export const drains = platform<Parts, RequestState>()
   .patch(
     `${path}/:drainId`,
     {
-      ...needed,
+      ...needs('drain:write', 'project', ['operator']),
       tags,
       summary: 'Change a log drain, switch it on or off; `enabled: true` also starts one again that was paused',
+      description: 'Only operators give a drain with `allowPrivate` another target.',
       body: Type.Object(
         {
           ...settings,
@@ -189,6 +190,8 @@ export const drains = platform<Parts, RequestState>()
         const [before] = await tx<Row[]>`
           SELECT * FROM control.log_drain WHERE id = ${drainId} AND project_id = ${projectId} FOR UPDATE`;
         if (before === undefined) throw new ApiError('not_found');
+        // What may lead to private addresses leads where an operator has said.
+        if (target !== undefined && before.is_private) ctx.state.access.operator();
         const kept = target === undefined ? null : keepTarget(ctx.env, drainId, target, before.is_private);
         // What is under way is not recorded any more: it may be sent again.
         const [after] = await tx<Row[]>`

@@ -15,6 +15,7 @@ import {
   toVariable,
   variableScopes,
   type VariableInput,
+  type VariableRow,
 } from '../../records/variables.ts';
 import type { Transaction } from '#postgres/sql.ts';
 import type { RequestState } from '../app.ts';
@@ -167,16 +168,17 @@ export const variables = platform<Parts, RequestState>()
       const { access } = ctx.state;
       const reached = await access.project('variable:write', ctx.params.projectId);
       const inputs = ctx.body.variables.map((given) => toInput(given, ctx.env.limits.variableBytesMax));
-      const existing = await listVariables(ctx.env.sql, reached.projectId);
-      const replacesSecret = (input: VariableInput): boolean =>
+      const replacesSecret = (existing: readonly VariableRow[], input: VariableInput): boolean =>
         existing.some(
           ({ key, scope, branch, kind }) =>
             kind === 'secret' && key === input.key && scope === input.scope && branch === input.branch,
         );
-      if (inputs.some((input) => input.kind === 'secret' || replacesSecret(input)))
-        await access.project('secret:write', reached.projectId);
       const rows = await change(ctx, reached, 'variable.import', async (tx) => {
         const { keys, limits } = ctx.env;
+        // Looked at while nobody else changes them.
+        const existing = await listVariables(tx, reached.projectId);
+        if (inputs.some((input) => input.kind === 'secret' || replacesSecret(existing, input)))
+          await access.project('secret:write', reached.projectId);
         const made = [];
         for (const input of inputs)
           made.push((await setVariable(tx, keys, reached.projectId, input, reached.actor.accountId, 'replace'))!);
