@@ -13,5 +13,11 @@ export const Timestamp = Type.String({ format: 'date-time' });
 /** Of an organization, a project, and so on. */
 export const Id = Type.String({ maxLength: 64, pattern: '^[A-Za-z0-9_]+$' });
 
+/** No control characters, line breaks, or signs that turn the order of a line: names are shown everywhere. */
+export const ONE_LINE = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$';
+
+/** What people call a thing. */
+export const Label = Type.String({ minLength: 1, maxLength: 100, pattern: ONE_LINE });
+
 export const RoleSchema = Type.Enum([...roles]);
 export const ScopeSchema = Type.Enum([...tokenScopes]);

@@ -1,5 +1,7 @@
 // What the authorization walk needs: an organization with everything in it, somebody for every role, and a request for
 // every operation of the API description.
+import { seal } from '#core/encryption.ts';
+import { drainContext } from '#control/drains/target.ts';
 import { newDeploymentId, newId, newSecret } from '#control/records/ids.ts';
 import type { Permission } from '#control/access/permissions.ts';
 import type { TestControl } from './control.ts';
@@ -40,6 +42,7 @@ interface Asked {
 export const walkers = [
   'nobody',
   'expired',
+  'revoked',
   'stranger',
   'other project',
   'viewer',
@@ -244,6 +247,9 @@ export async function makeScene(control: TestControl): Promise<Scene> {
       hook: newId('deployHook'),
       webhook: newId('webhook'),
       token: newId('token'),
+      drain: newId('drain'),
+      rule: newId('alertRule'),
+      channel: newId('alertChannel'),
     };
     Object.assign(ids, rows);
     const made = await control.call(
@@ -261,6 +267,17 @@ export async function makeScene(control: TestControl): Promise<Scene> {
       VALUES (${rows['hook']!}, ${projectId}, ${newSecret('x').hash}, 'walk', 'main')`;
     await sql`INSERT INTO control.webhook (id, organization_id, url, events, secret)
       VALUES (${rows['webhook']!}, ${org}, 'https://example.com/', ARRAY['deployment.created'], ${Buffer.alloc(8)})`;
+    // Nothing is sent there: it is no address that a drain may reach.
+    await sql`INSERT INTO control.log_drain (id, project_id, name, kind, target, secret, cursor)
+      VALUES (${rows['drain']!}, ${projectId}, 'walk', 'http',
+        ${sql.json({ kind: 'http', url: 'https://localhost/', format: 'ndjson', gzip: false, headers: [] })},
+        ${seal(control.parts.keys, JSON.stringify({ headers: {} }), drainContext(rows['drain']!))}, 0)`;
+    await sql`INSERT INTO control.alert_channel (id, project_id, name, kind, target, secret)
+      VALUES (${rows['channel']!}, ${projectId}, 'walk', 'webhook', 'example.com', ${Buffer.alloc(8)})`;
+    await sql`INSERT INTO control.alert_rule (id, project_id, name, kind, threshold, clear_below, window_seconds,
+        evaluations, quiet_seconds, channels)
+      VALUES (${rows['rule']!}, ${projectId}, 'walk', 'error_rate', 5, 4, 300, 2, 900, ARRAY[${rows['channel']!}])`;
+    names['channels'] = rows['channel']!;
     await sql`INSERT INTO control.collector (project_id, url, headers, header_names, is_private)
       VALUES (${projectId}, 'https://example.com/', ${Buffer.alloc(8)}, '{}', false)`;
     const announced = await control.call(
@@ -275,6 +292,7 @@ export async function makeScene(control: TestControl): Promise<Scene> {
       VALUES (${rows['token']!}, ${newSecret('x').hash}, 'plt_', 'bound', ${owner}, ${org}, 'read')`;
     tokens = {
       expired: await token(owner, 'admin', { expires_at: new Date(0) }),
+      revoked: await token(owner, 'admin', { revoked_at: new Date(0) }),
       stranger: stranger.token,
       'other project': await token(owner, 'admin', { organization_id: org, project_id: otherId }),
       viewer: people['viewer']!.token,

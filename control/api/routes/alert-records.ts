@@ -7,12 +7,13 @@ import { writeEvent } from '../../alerts/evaluate.ts';
 import { operatorRuleKinds, projectRuleKinds, type RuleKind } from '../../alerts/measure.ts';
 import { urlProblem } from '../../outbound/post.ts';
 import type { Parts } from '../../parts.ts';
+import type { Transaction } from '#postgres/sql.ts';
 import { newId, newSecret } from '../../records/ids.ts';
 import { momentOfColumn } from '../../records/moment.ts';
 import type { RequestState } from '../app.ts';
 import { ApiError } from '../errors.ts';
 import { momentOf, pageOf, readPage, toPage } from '../page.ts';
-import { Id, nullable, Timestamp } from '../schemas.ts';
+import { Id, Label, nullable, Timestamp } from '../schemas.ts';
 
 /** Whose alerts; nulls: the operator's. */
 export interface AlertOwner {
@@ -55,7 +56,7 @@ export const RuleSchema = Type.Object({
 });
 
 const settings = {
-  name: Type.String({ minLength: 1, maxLength: 100 }),
+  name: Label,
   threshold: Type.Optional(
     Type.Number({ minimum: 0.1, maximum: 100, description: 'Percent; of certificates, days that are left' }),
   ),
@@ -96,7 +97,7 @@ export const ChannelSchema = Type.Object({
 });
 export const NewChannelSchema = Type.Object(
   {
-    name: Type.String({ minLength: 1, maxLength: 100 }),
+    name: Label,
     kind: Type.Enum([...channelKinds]),
     url: Type.Optional(Type.String({ maxLength: 2048, description: 'Of all but mail. It is not shown again' })),
     to: Type.Optional(
@@ -188,6 +189,7 @@ export async function makeRule({ env, state }: Asked, owner: AlertOwner, body: N
     const allowed = env.limits.alertRulesMax;
     if (count!.count >= allowed)
       throw new ApiError('limit_reached', { what: 'Alert rules', allowed, variable: 'API_ALERT_RULES_MAX' });
+    await checkChannels(tx, owner, channels);
     const [made] = await tx<RuleRow[]>`
       INSERT INTO control.alert_rule (id, project_id, name, kind, threshold, clear_below, window_seconds, evaluations,
         quiet_seconds, channels)
@@ -214,6 +216,7 @@ export async function changeRule(
     const threshold = body.threshold ?? before.threshold;
     const clearBelow = body.clearBelow ?? (body.threshold === undefined ? before.clear_below : threshold * CLEAR_SHARE);
     checkBounds(threshold, clearBelow);
+    if (body.channels !== undefined) await checkChannels(tx, owner, body.channels);
     const enabled = body.enabled ?? before.enabled;
     const [after] = await tx<RuleRow[]>`
       UPDATE control.alert_rule SET name = ${body.name ?? before.name}, threshold = ${threshold},
@@ -227,6 +230,14 @@ export async function changeRule(
     return after!;
   });
   return toRule(row);
+}
+
+/** @throws {ApiError} `not_found` for a channel of another project, or none: which of both is not told. */
+async function checkChannels(tx: Transaction, { projectId }: AlertOwner, channels: readonly string[]): Promise<void> {
+  const known = await tx<{ id: string }[]>`
+    SELECT id FROM control.alert_channel
+    WHERE id = ANY(${[...channels]}) AND project_id IS NOT DISTINCT FROM ${projectId} FOR SHARE`;
+  if (channels.some((channel) => !known.some(({ id }) => id === channel))) throw new ApiError('not_found');
 }
 
 function checkBounds(threshold: number, clearBelow: number): void {
@@ -335,6 +346,11 @@ export async function deleteOne({ env, state }: Asked, owner: AlertOwner, kind: 
       DELETE FROM ${tx(`control.alert_${kind}`)}
       WHERE id = ${id} AND project_id IS NOT DISTINCT FROM ${owner.projectId}`;
     if (count === 0) throw new ApiError('not_found');
+    // Rules name it no more: whoever changes one names channels that there are.
+    if (kind === 'channel')
+      await tx`
+        UPDATE control.alert_rule SET channels = array_remove(channels, ${id})
+        WHERE project_id IS NOT DISTINCT FROM ${owner.projectId}`;
     await state.audit(tx, subject(owner, `alert_${kind}`, id, 'delete'));
   });
 }

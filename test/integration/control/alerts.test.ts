@@ -354,17 +354,11 @@ test('channels and rules are those of their project, lead to public addresses, a
   const other = newId('project');
   await control.sql`
     INSERT INTO control.project (id, organization_id, name) VALUES (${other}, ${control.organizationId}, ${other})`;
-  await made('/operator/alert-rules', {
-    name: 'Disk',
-    kind: 'disk',
-    evaluations: 1,
-    threshold: 0.1,
-    clearBelow: 0.1,
-    channels: [id],
-  });
-  await evaluate();
-  const { items } = (await control.call('GET', '/operator/alerts')).body;
-  assert.deepEqual([items[0].type, items[0].deliveries], ['fired', []]);
+  const disk = { name: 'Disk', kind: 'disk', channels: [id] };
+  assert.equal((await control.call('POST', '/operator/alert-rules', disk)).status, 404);
+  const rule = await made('/operator/alert-rules', { ...disk, channels: [] });
+  const change = { channels: [id] };
+  assert.equal((await control.call('PATCH', `/operator/alert-rules/${rule.id}`, change)).status, 404);
   assert.equal((await control.call('DELETE', `/projects/${other}/alert-channels/${id}`)).status, 404);
   const wrong = await control.call('POST', at('alert-rules'), {
     name: 'x',

@@ -2,6 +2,7 @@
 // routes, roles and verdicts; fails for a route that declares no access, and for a hole.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { defaultLimits } from '#core/limits.ts';
 import { permissions, roleMay, scopeMay, type Role } from '#control/access/permissions.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
 import {
@@ -33,7 +34,7 @@ const unaudited: readonly string[] = ['POST /projects/{id}/uploads', 'PUT /uploa
 
 function expected(walker: Walker, { path, permission, isAboutOrganization }: Operation): readonly Verdict[] {
   if (permission === null) return ['in', 401, 403, 404];
-  if (walker === 'nobody' || walker === 'expired') return [401];
+  if (walker === 'nobody' || walker === 'expired' || walker === 'revoked') return [401];
   if (permission === 'operator') return [403];
   const scope = walker === 'owner read' ? 'read' : walker === 'owner deploy' ? 'deploy' : null;
   if (!scopeMay(scope, permission)) return [403];
@@ -54,7 +55,8 @@ function mayMiss({ path }: Operation): boolean {
 let control: TestControl;
 let scene: Scene;
 before(async () => {
-  control = await startControl();
+  // Nobody is told to come back later: a request that was not answered proves nothing.
+  control = await startControl({ limits: { ...defaultLimits.control, requestsPerMinute: 1_000_000 } });
   scene = await makeScene(control);
 });
 after(() => control.close());
@@ -80,7 +82,7 @@ test('every route lets in whom its permission allows, and nobody else', async (t
       const says = `${name} as ${walker}: ${status} ${answer.body?.code ?? ''} ${answer.body?.message ?? ''}`;
       if (!right.includes(verdict) && !(verdict === 404 && right.includes('in') && mayMiss(operation)))
         holes.push(`${says}, expected ${right.join(' or ')}`);
-      if (answer.body?.code === 'internal') holes.push(says);
+      if (answer.body?.code === 'internal' || status === 429) holes.push(says);
       if (status >= 400 && written > 0) holes.push(`${says}, and a row in the audit log`);
       if (status < 300 && method !== 'GET' && permission !== null && !unaudited.includes(name) && written !== 1)
         holes.push(`${says}, and ${written} rows in the audit log`);
