@@ -100,7 +100,8 @@ function parse(event: string, bytes: Buffer): Delivery | null {
 }
 
 /**
- * The signature does not cover the id of the delivery: a body that came before is not taken under another id either.
+ * The signature covers neither the id of the delivery nor the name of its event: a body that came before is not taken
+ * under another id or name either.
  * The host writes times into its bodies, in seconds: two are alike where the same happens twice within one.
  */
 async function storeDelivery(
@@ -114,7 +115,7 @@ async function storeDelivery(
     SELECT ${deliveryId}, ${bodyHash}, ${event}, ${subject}, ${sql.json((delivery ?? {}) as never)},
            ${delivery === null ? sql`NULL::timestamptz` : sql`now()`}, ${outcome}
      WHERE NOT EXISTS (SELECT FROM control.webhook_received WHERE body_hash = ${bodyHash}
-                        AND received_at < now() - ${`${ALIKE_MS} ms`}::interval)
+                        AND (received_at < now() - ${`${ALIKE_MS} ms`}::interval OR event <> ${event}))
     ON CONFLICT DO NOTHING RETURNING delivery_id`;
   if (stored.length === 0) return 'replayed';
   if (delivery === null) return 'ignored';

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHmac, randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import { forgetOld } from '#control/git-host/deliveries.ts';
 import { startGitHost as startLoops } from '#control/git-host/start.ts';
 import { startConnectedHost, type ConnectedHost } from '#test/setup/connected-host.ts';
 import { startControl } from '#test/setup/control.ts';
@@ -124,6 +125,29 @@ test('a delivery counts once, whatever id it comes under', async () => {
   assert.deepEqual(await connected.send(renamed), { status: 202, body: { outcome: 'replayed' } });
   await connected.work();
   assert.equal((await connected.deployments(projectId)).length, 1);
+});
+
+test('a body that came before is not taken as another event, nor after it has been forgotten', async () => {
+  const { host, control } = connected;
+  const { repository } = await connected.connect('taken-away');
+  const isConnected = async (): Promise<boolean> => {
+    const rows = await control.sql`
+      SELECT 1 FROM control.repository WHERE host_id = ${String(repository.id)} AND disconnected_at IS NULL`;
+    return rows.length === 1;
+  };
+  const body = connected.repositoryEvent(repository, 'deleted', { label: { name: 'bug' } });
+  assert.equal((await connected.send(signDelivery(host.webhookSecret, 'label', body))).body.outcome, 'ignored');
+  assert.equal((await connected.send(signDelivery(host.webhookSecret, 'repository', body))).body.outcome, 'replayed');
+  const gone = connected.repositoryEvent(repository, 'deleted');
+  assert.equal((await connected.send(signDelivery(host.webhookSecret, 'repository', gone))).body.outcome, 'accepted');
+  await connected.work();
+  assert.equal(await isConnected(), false);
+  await control.sql`UPDATE control.repository SET disconnected_at = NULL WHERE host_id = ${String(repository.id)}`;
+  await control.sql`UPDATE control.webhook_received SET received_at = received_at - interval '91 days'`;
+  await forgetOld(control);
+  assert.equal((await connected.send(signDelivery(host.webhookSecret, 'repository', gone))).body.outcome, 'replayed');
+  await connected.work();
+  assert.equal(await isConnected(), true);
 });
 
 test('an event that is not known is answered and left alone', async () => {
