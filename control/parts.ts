@@ -8,6 +8,7 @@ import type { MigrationsExecutor } from '#core/migrations-executor.ts';
 import type { ControlLimits, CpuLimits, DatabaseLimits, TelemetryLimits } from '#core/limits.ts';
 import type { SandboxService } from '#resources/sandbox-calls.ts';
 import type { Sql } from '#postgres/sql.ts';
+import type { SignedIn } from './access/actor.ts';
 import type { UploadLimits } from './deployments/uploads.ts';
 import type { NameRecords } from './process/name-records.ts';
 import type { PrivatePort } from './process/private-port.ts';
@@ -41,7 +42,7 @@ export interface Parts {
   /** Address of a request's client, by `TRUSTED_PROXIES`; null where it is not known. */
   readonly clientAddress: (request: Request) => string | null;
   /** The account of a request's session cookie; null without a session. Does not look at the request's origin. */
-  readonly findSession: (request: Request) => Promise<string | null>;
+  readonly findSession: (request: Request) => Promise<SignedIn | null>;
   /** Hears what others NOTIFY; resolves when it listens, with what ends it. */
   readonly onNotify: (channel: Channel, heard: (payload: string) => void) => Promise<() => Promise<void>>;
   /** Bounds of uploads. */

@@ -14,8 +14,17 @@ export interface Actor {
     readonly organizationId: string | null;
     readonly projectId: string | null;
   } | null;
+  /** The token that tokens of this actor end with: its own, or the one that its session was opened with. */
+  readonly endsWith: TokenLife | null;
   /** Role by organization. */
   readonly memberships: Readonly<Record<string, Role>>;
+}
+
+/** A token, as far as others depend on it. */
+export interface TokenLife {
+  readonly id: string;
+  /** Null: it does not expire. */
+  readonly expiresAt: Date | null;
 }
 
 interface Row {
@@ -24,6 +33,7 @@ interface Row {
   readonly account_id: string;
   readonly organization_id: string | null;
   readonly project_id: string | null;
+  readonly expires_at: Date | null;
   readonly is_admin: boolean;
   readonly memberships: Record<string, Role> | null;
   readonly used_long_ago: boolean;
@@ -32,7 +42,7 @@ interface Row {
 /** The actor of `Authorization: Bearer`; null where the token is unknown, expired or revoked. */
 export async function actorOfToken(sql: Sql, secret: string): Promise<Actor | null> {
   const [row] = await sql<Row[]>`
-    SELECT token.id, scope, account_id, organization_id, project_id, is_admin,
+    SELECT token.id, scope, account_id, organization_id, project_id, expires_at, is_admin,
       (SELECT json_object_agg(organization_id, role) FROM control.membership m WHERE m.account_id = account.id)
         AS memberships,
       last_used_at IS NULL OR last_used_at < now() - interval '1 minute' AS used_long_ago
@@ -45,15 +55,30 @@ export async function actorOfToken(sql: Sql, secret: string): Promise<Actor | nu
     accountId: row.account_id,
     isOperator: row.is_admin,
     token: { id: row.id, scope: row.scope, organizationId: row.organization_id, projectId: row.project_id },
+    endsWith: { id: row.id, expiresAt: row.expires_at },
     memberships: row.memberships ?? {},
   };
 }
 
-/** The actor of an account that was identified already; null where there is no such account. */
-export async function actorOf(sql: Sql, accountId: string, token: Actor['token']): Promise<Actor | null> {
+/** Who is signed in, as far as access goes. */
+export interface SignedIn {
+  readonly accountId: string;
+  /** The token that the session was opened with; null: none. */
+  readonly tokenId: string | null;
+}
+
+/** The actor of a session that was found already; null where there is no such account. */
+export async function actorOfSession(sql: Sql, { accountId, tokenId }: SignedIn): Promise<Actor | null> {
   const [account] = await sql<{ is_admin: boolean; memberships: Record<string, Role> | null }[]>`
     SELECT is_admin, (SELECT json_object_agg(organization_id, role) FROM control.membership WHERE account_id = id) AS memberships
     FROM control.account WHERE id = ${accountId}`;
   if (account === undefined) return null;
-  return { accountId, isOperator: account.is_admin, token, memberships: account.memberships ?? {} };
+  return {
+    accountId,
+    isOperator: account.is_admin,
+    token: null,
+    // A browser signs in with tokens that do not expire.
+    endsWith: tokenId === null ? null : { id: tokenId, expiresAt: null },
+    memberships: account.memberships ?? {},
+  };
 }

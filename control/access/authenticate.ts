@@ -1,7 +1,7 @@
 // The actor of a request: by a token, or by the cookie of a session, which other sites' pages cannot use.
 import { ApiError } from '../api/errors.ts';
 import type { Parts } from '../parts.ts';
-import { actorOf, actorOfToken, type Actor } from './actor.ts';
+import { actorOfSession, actorOfToken, type Actor } from './actor.ts';
 
 const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS'];
 
@@ -17,12 +17,12 @@ export async function authenticate(parts: Parts, request: Request): Promise<Acto
     const [, secret] = /^Bearer +([\x21-\x7e]{1,512})$/i.exec(authorization) ?? [];
     return secret === undefined ? null : actorOfToken(parts.sql, secret);
   }
-  const accountId = headers.has('cookie') ? await parts.findSession(request) : null;
-  if (accountId === null) return null;
+  const signedIn = headers.has('cookie') ? await parts.findSession(request) : null;
+  if (signedIn === null) return null;
   const origins = [new URL(parts.addresses.ui).origin, new URL(parts.addresses.api).origin];
   if (!isOwn(headers, origins, SAFE_METHODS.includes(method)))
     throw new ApiError('origin_forbidden', { origin: headers.get('origin') ?? 'an unknown page' });
-  return actorOf(parts.sql, accountId, null);
+  return actorOfSession(parts.sql, signedIn);
 }
 
 /** Browsers say where a request comes from; of one that changes something it must be said. */

@@ -12,6 +12,7 @@ import type { Sql, Transaction } from '#postgres/sql.ts';
 import { ApiError } from './errors.ts';
 import { failure, failureOf } from './failures.ts';
 import { answerOnce, fingerprint, idempotencyKey } from './idempotency.ts';
+import { whileAllowed } from './long-answers.ts';
 import { countActor, describeRate, tooMany } from './rate-limit.ts';
 
 /** What every route finds in `ctx.state`. */
@@ -60,8 +61,11 @@ export const admitted = middleware<Mutable<RequestState>, Parts>(async (ctx, nex
   const rate = routeOptions?.['x-uncounted'] === true ? null : await countActor(env, actor, address);
   try {
     if (rate?.isOver === true) throw tooMany(rate);
-    await checkDeclared(ctx);
-    const response = await answered(ctx, next);
+    await checkDeclared(ctx, ctx.state.access);
+    const response = whileAllowed(ctx.req, await answered(ctx, next), {
+      isAllowed: () => isAllowedStill(ctx),
+      everyMs: env.limits.accessAgainMs,
+    });
     if (rate !== null) describeRate(response.headers, rate);
     return response;
   } catch (error) {
@@ -85,9 +89,8 @@ function declaredBy(options: RouteOptions | null): readonly string[] | null {
 }
 
 /** Asks what the route declares. A route that declares nothing is refused to everybody. */
-async function checkDeclared(ctx: Ctx): Promise<void> {
+async function checkDeclared(ctx: Ctx, access: Access): Promise<void> {
   const { route, routeOptions } = ctx;
-  const { access } = ctx.state;
   if (route === null || routeOptions === null || OPEN_ROUTES.test(route)) return;
   if (routeOptions.security === undefined) throw new Error(`The route ${ctx.req.method} ${route} declares no access`);
   const [permission] = (routeOptions.security[0]?.['token'] ?? []) as Permission[];
@@ -100,6 +103,19 @@ async function checkDeclared(ctx: Ctx): Promise<void> {
   if (subject === 'organization') access.organization(permission, id);
   else if (subject === 'project') await access.project(permission, id);
   else await access.deployment(permission, id);
+}
+
+/** Whether whoever has asked would be let in now. */
+async function isAllowedStill(ctx: Ctx): Promise<boolean> {
+  const { env, req, routeOptions } = ctx;
+  try {
+    const access = new Access(env.sql, await authenticate(env, req), declaredBy(routeOptions));
+    await checkDeclared(ctx, access);
+    return true;
+  } catch (error) {
+    // What is away for a moment refuses nobody.
+    return !(error instanceof ApiError);
+  }
 }
 
 function subjectId(subject: Subject, params: Readonly<Record<string, string>>): string {

@@ -1,6 +1,7 @@
 // Members of organizations and invitations to them. An organization always has one owner.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Role } from '../access/permissions.ts';
+import { endMade } from './endings.ts';
 
 /** A member. */
 export interface MemberRow {
@@ -62,18 +63,18 @@ export async function holdRole(tx: Transaction, organizationId: string, accountI
   return row?.role ?? null;
 }
 
-export async function setRole(tx: Transaction, organizationId: string, accountId: string, role: Role): Promise<void> {
+/** Gives a member another role. @returns what ended with the former one: see {@link endMade}. */
+export async function setRole(tx: Transaction, organizationId: string, accountId: string, role: Role) {
   await tx`
     UPDATE control.membership SET role = ${role}
     WHERE organization_id = ${organizationId} AND account_id = ${accountId}`;
+  return endMade(tx, { organizationId, accountId }, role);
 }
 
-/** Ends a membership, and the account's tokens that are bound to the organization. */
-export async function removeMember(tx: Transaction, organizationId: string, accountId: string): Promise<void> {
+/** Ends a membership. @returns what ended with it: see {@link endMade}. */
+export async function removeMember(tx: Transaction, organizationId: string, accountId: string) {
   await tx`DELETE FROM control.membership WHERE organization_id = ${organizationId} AND account_id = ${accountId}`;
-  await tx`
-    UPDATE control.token SET revoked_at = now()
-    WHERE organization_id = ${organizationId} AND account_id = ${accountId} AND revoked_at IS NULL`;
+  return endMade(tx, { organizationId, accountId }, null);
 }
 
 /** Members and open invitations. */

@@ -14,6 +14,8 @@ export interface ProjectSettings {
   /** As core/preview-access.ts makes it. */
   readonly previewPassword?: string;
   readonly previewBypassHash?: string;
+  /** The account that made it, with whose membership it ends. */
+  readonly previewBypassBy?: string;
 }
 
 /** A row of control.project. */

@@ -1,5 +1,6 @@
 // Tokens for programs: kept as SHA-256, shown once.
 import type { Sql, Transaction } from '#postgres/sql.ts';
+import type { TokenLife } from '../access/actor.ts';
 import type { TokenScope } from '../access/permissions.ts';
 import { newId, newSecret } from './ids.ts';
 import { momentOfColumn } from './moment.ts';
@@ -65,20 +66,45 @@ export interface NewToken {
   readonly organizationId: string | null;
   readonly projectId: string | null;
   readonly scope: TokenScope;
-  /** Null: it does not expire. */
+  /** Null: it does not expire by itself. */
   readonly days: number | null;
+  /** The token that it ends with, and no later than; null: none. */
+  readonly endsWith: Pick<TokenLife, 'id'> | null;
 }
 
-/** Makes a token. @returns its id and its secret, which is known here and nowhere else. */
-export async function addToken(tx: Transaction, given: NewToken): Promise<{ id: string; secret: string }> {
+/** A token that was made: its secret is known here and nowhere else. */
+export interface IssuedToken {
+  readonly id: string;
+  readonly secret: string;
+}
+
+/** Makes a token; null where the one that it is to end with has ended. */
+export async function addToken(tx: Transaction, given: NewToken): Promise<IssuedToken | null> {
+  const parent = given.endsWith === null ? null : await holdToken(tx, given.endsWith.id);
+  if (given.endsWith !== null && parent === null) return null;
   const id = newId('token');
   const { secret, hash } = newSecret('plt');
   await tx`
-    INSERT INTO control.token (id, hash, hint, name, account_id, organization_id, project_id, scope, created_by, expires_at)
+    INSERT INTO control.token (id, hash, hint, name, account_id, organization_id, project_id, scope, created_by, parent_id, expires_at)
     VALUES (${id}, ${hash}, ${secret.slice(0, HINT_CHARS)}, ${given.name}, ${given.accountId}, ${given.organizationId},
-      ${given.projectId}, ${given.scope}, ${given.accountId},
-      ${given.days === null ? null : tx`now() + make_interval(days => ${given.days})`})`;
+      ${given.projectId}, ${given.scope}, ${given.accountId}, ${parent?.id ?? null},
+      least(now() + make_interval(days => ${given.days}), ${parent?.expiresAt ?? null}))`;
   return { id, secret };
+}
+
+/** A token that is valid, against which nobody revokes it until the transaction ends; null: it is not. */
+async function holdToken(tx: Transaction, id: string): Promise<TokenLife | null> {
+  const [row] = await tx<{ expires_at: Date | null }[]>`
+    SELECT expires_at FROM control.token
+    WHERE id = ${id} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()) FOR SHARE`;
+  return row === undefined ? null : { id, expiresAt: row.expires_at };
+}
+
+/** Whether a token is valid still. */
+export async function isTokenAlive(sql: Sql, id: string): Promise<boolean> {
+  const [row] = await sql`
+    SELECT 1 FROM control.token WHERE id = ${id} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`;
+  return row !== undefined;
 }
 
 export async function countTokens(tx: Transaction, accountId: string): Promise<number> {
@@ -88,6 +114,7 @@ export async function countTokens(tx: Transaction, accountId: string): Promise<n
   return row!.count;
 }
 
+/** Revokes a token; what was made with it ends by a trigger. */
 export async function revokeToken(tx: Transaction, id: string): Promise<void> {
   await tx`UPDATE control.token SET revoked_at = now() WHERE id = ${id} AND revoked_at IS NULL`;
 }

@@ -11,7 +11,7 @@ export async function recordSignIn(
   action: Action,
   tokenId: string | null = null,
 ): Promise<void> {
-  const actor = { accountId, isOperator: false, token: null, memberships: {} };
+  const actor = { accountId, isOperator: false, token: null, endsWith: null, memberships: {} };
   await writeAudit(
     sql,
     { actor, address: null, requestId: null },

@@ -72,7 +72,7 @@ async function anotherToken(tx: Transaction, file: string): Promise<string | nul
 const TOKEN_NAME = 'First start';
 
 async function keepToken(tx: Transaction, file: string, accountId: string): Promise<string> {
-  const { secret } = await issueToken(tx, { accountId, name: TOKEN_NAME, days: null });
+  const { secret } = (await issueToken(tx, { accountId, tokenId: null, name: TOKEN_NAME, days: null }))!;
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
   const beside = `${file}.${process.pid}`;
   writeFileSync(beside, `${secret}\n`, { mode: 0o600, flush: true });

@@ -2,9 +2,11 @@
 // device code (RFC 8628). Rows of control.single_use and control.token; pages and routes are elsewhere.
 import { createHash, randomInt } from 'node:crypto';
 import type { Sql } from '#postgres/sql.ts';
+import type { SignedIn } from '../access/actor.ts';
+import type { IssuedToken } from '../records/tokens.ts';
 import { changeOnce, holdOnce, makeOnce, onceHash, takeOnce } from './single-use.ts';
 import { isSame } from './sessions.ts';
-import { issueToken, type IssuedToken } from './tokens.ts';
+import { issueToken } from './tokens.ts';
 
 /** The one client: the command line has no secret. */
 export const CLIENT_ID = 'platform-cli';
@@ -98,8 +100,21 @@ export function backTo(redirectUri: string, answer: Record<string, string>): str
 }
 
 /** A code for who has agreed: good once, for a minute. */
-export function makeCode(sql: Sql, accountId: string, { redirectUri, challenge, name }: CodeRequest): Promise<string> {
-  return makeOnce(sql, 'cli-code', { accountId, redirectUri, challenge, name }, CODE_SECONDS);
+export function makeCode(
+  sql: Sql,
+  { accountId, tokenId }: SignedIn,
+  { redirectUri, challenge, name }: CodeRequest,
+): Promise<string> {
+  return makeOnce(sql, 'cli-code', { accountId, tokenId, redirectUri, challenge, name }, CODE_SECONDS);
+}
+
+/** A code as it is kept. */
+interface KeptCode extends Record<string, string | null> {
+  readonly accountId: string;
+  readonly tokenId: string | null;
+  readonly redirectUri: string;
+  readonly challenge: string;
+  readonly name: string;
 }
 
 /** @throws {GrantError} `invalid_grant`: the code is used up all the same. */
@@ -107,19 +122,16 @@ export async function exchangeCode(
   sql: Sql,
   given: { readonly code: string; readonly redirectUri: string; readonly verifier: string },
 ): Promise<IssuedToken> {
-  const kept = await takeOnce<{ accountId: string; redirectUri: string; challenge: string; name: string }>(
-    sql,
-    'cli-code',
-    onceHash('cli-code', given.code),
-  );
+  const kept = await takeOnce<KeptCode>(sql, 'cli-code', onceHash('cli-code', given.code));
   const challenge = createHash('sha256').update(given.verifier).digest('base64url');
   const isGood =
     kept !== null &&
     /^[\w.~-]{43,128}$/.test(given.verifier) &&
     isSame(challenge, kept.challenge) &&
     isSame(given.redirectUri, kept.redirectUri);
-  if (!isGood) throw new GrantError('invalid_grant', 'The code is unknown, used, too old, or not yours');
-  return issueToken(sql, { accountId: kept.accountId, name: kept.name, days: TOKEN_DAYS });
+  const issued = isGood ? await sql.begin((tx) => issueToken(tx, { ...kept, days: TOKEN_DAYS })) : null;
+  if (issued === null) throw new GrantError('invalid_grant', 'The code is unknown, used, too old, or not yours');
+  return issued;
 }
 
 /** A device code as it is kept. */
@@ -129,6 +141,7 @@ interface Device extends Record<string, string | number | boolean | null> {
   /** Null: nobody has decided. */
   readonly decision: 'allow' | 'deny' | null;
   readonly accountId: string | null;
+  readonly tokenId: string | null;
   /** Milliseconds since 1970. */
   readonly polledAt: number;
   readonly interval: number;
@@ -141,7 +154,8 @@ export async function makeDevice(
   address: string,
 ): Promise<{ readonly deviceCode: string; readonly userCode: string }> {
   return sql.begin(async (tx) => {
-    const asked: Device = { name, address, decision: null, accountId: null, polledAt: 0, interval: POLL_SECONDS };
+    const nobody = { decision: null, accountId: null, tokenId: null };
+    const asked: Device = { name, address, ...nobody, polledAt: 0, interval: POLL_SECONDS };
     const deviceCode = await makeOnce(tx, 'device-code', asked, DEVICE_SECONDS);
     const letters = Array.from(
       { length: USER_CODE_LENGTH },
@@ -178,7 +192,7 @@ export async function findDevice(
 export async function decideDevice(
   sql: Sql,
   userCode: string,
-  accountId: string,
+  { accountId, tokenId }: SignedIn,
   decision: 'allow' | 'deny',
 ): Promise<boolean> {
   return sql.begin(async (tx) => {
@@ -186,7 +200,7 @@ export async function decideDevice(
     const hash = Buffer.from(kept?.device ?? '', 'hex');
     const device = kept === null ? null : await holdOnce<Device>(tx, 'device-code', hash);
     if (device === null || device.decision !== null) return false;
-    await changeOnce(tx, hash, { ...device, decision, accountId });
+    await changeOnce(tx, hash, { ...device, decision, accountId, tokenId });
     return true;
   });
 }
@@ -209,7 +223,9 @@ export async function pollDevice(sql: Sql, deviceCode: string, now: number = Dat
     await takeOnce(tx, 'device-code', hash);
     if (device.decision === 'deny' || device.accountId === null)
       return new GrantError('access_denied', 'It was refused in the browser');
-    return issueToken(tx, { accountId: device.accountId, name: device.name, days: TOKEN_DAYS });
+    const { accountId, tokenId, name } = device;
+    const issued = await issueToken(tx, { accountId, tokenId, name, days: TOKEN_DAYS });
+    return issued ?? new GrantError('access_denied', 'The session that allowed it has ended');
   });
   if (result instanceof GrantError) throw result;
   return result;

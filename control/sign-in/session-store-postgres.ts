@@ -9,6 +9,7 @@ interface Row {
   readonly expires_at: Date;
   readonly user_agent: string | null;
   readonly address: string | null;
+  readonly token_id: string | null;
 }
 
 /** @param sql stays open when the store is closed. */
@@ -49,10 +50,10 @@ export function createPostgresSessions(sql: Sql): SessionStore {
 }
 
 async function insert(sql: Sql | Transaction, hash: Buffer, session: StoredSession): Promise<void> {
-  const { accountId, createdAt, expiresAt, userAgent, address } = session;
+  const { accountId, createdAt, expiresAt, userAgent, address, tokenId } = session;
   await sql`
-    INSERT INTO control.session (hash, account_id, created_at, expires_at, user_agent, address)
-    VALUES (${hash}, ${accountId}, ${createdAt}, ${expiresAt}, ${userAgent}, ${address})`;
+    INSERT INTO control.session (hash, account_id, created_at, expires_at, user_agent, address, token_id)
+    VALUES (${hash}, ${accountId}, ${createdAt}, ${expiresAt}, ${userAgent}, ${address}, ${tokenId})`;
 }
 
 function toSession(row: Row): StoredSession {
@@ -62,5 +63,6 @@ function toSession(row: Row): StoredSession {
     expiresAt: row.expires_at,
     userAgent: row.user_agent,
     address: row.address,
+    tokenId: row.token_id,
   };
 }

@@ -19,6 +19,8 @@ interface Kept {
   readonly expiresAt: number;
   readonly userAgent: string | null;
   readonly address: string | null;
+  /** Absent in those of earlier versions. */
+  readonly tokenId?: string | null;
 }
 
 /** A server that starts beside us is waited for. */
@@ -116,11 +118,11 @@ export async function openRedisSessions(
   };
 }
 
-function toText({ accountId, createdAt, expiresAt, userAgent, address }: StoredSession): string {
-  const kept: Kept = { accountId, createdAt: createdAt.getTime(), expiresAt: expiresAt.getTime(), userAgent, address };
+function toText({ createdAt, expiresAt, ...session }: StoredSession): string {
+  const kept: Kept = { ...session, createdAt: createdAt.getTime(), expiresAt: expiresAt.getTime() };
   return JSON.stringify(kept);
 }
 
-function toSession({ accountId, createdAt, expiresAt, userAgent, address }: Kept): StoredSession {
-  return { accountId, createdAt: new Date(createdAt), expiresAt: new Date(expiresAt), userAgent, address };
+function toSession({ createdAt, expiresAt, tokenId = null, ...kept }: Kept): StoredSession {
+  return { ...kept, tokenId, createdAt: new Date(createdAt), expiresAt: new Date(expiresAt) };
 }

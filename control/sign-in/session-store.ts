@@ -9,6 +9,8 @@ export interface StoredSession {
   readonly expiresAt: Date;
   readonly userAgent: string | null;
   readonly address: string | null;
+  /** The token that it was opened with, and ends with; null: none. */
+  readonly tokenId: string | null;
 }
 
 /** Keeps sessions by the SHA-256 of their secret. */

@@ -16,6 +16,8 @@ export interface NewSession {
   readonly accountId: string;
   readonly userAgent: string | null;
   readonly address: string | null;
+  /** The token that they sign in with; null: with none. */
+  readonly tokenId: string | null;
 }
 
 /** The sessions of an installation. */
@@ -66,7 +68,7 @@ export function createSessions(store: SessionStore, secret: string, now: () => D
     return session === null ? null : { ...session, hash };
   };
   return {
-    async open({ accountId, userAgent, address }) {
+    async open({ accountId, userAgent, address, tokenId }) {
       const text = randomBytes(SECRET_BYTES).toString('base64url');
       const at = now();
       await store.put(hashOf(text), {
@@ -75,6 +77,7 @@ export function createSessions(store: SessionStore, secret: string, now: () => D
         expiresAt: new Date(at.getTime() + SESSION_MS),
         userAgent: userAgent?.slice(0, USER_AGENT_CHARS_MAX) ?? null,
         address,
+        tokenId,
       });
       return signed(text);
     },

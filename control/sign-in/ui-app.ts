@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import Type from '#core/typebox/typebox.mjs';
 import { HttpError, middleware, platform } from '#packages/worker/index.ts';
+import type { SignedIn } from '../access/actor.ts';
 import { ApiError } from '../api/errors.ts';
 import type { Parts } from '../parts.ts';
 import { hashOf } from '../records/ids.ts';
@@ -79,10 +80,10 @@ export function createUiApp() {
         const { env } = ctx;
         await countAttempt(env.sql, 'token', env.network);
         const redirect = safePath(ctx.body.redirect, env.addresses.ui);
-        const accountId = await accountOfSignInToken(env.sql, ctx.body.token.trim());
-        if (accountId === null) return signInPage(redirect, { gitHost: hostName(env), error: 'token', status: 401 });
-        await recordSignIn(env.sql, accountId, 'account.token_sign_in');
-        return goTo(redirect, [await openSession(env, accountId, ctx.req.headers)]);
+        const signedIn = await accountOfSignInToken(env.sql, ctx.body.token.trim());
+        if (signedIn === null) return signInPage(redirect, { gitHost: hostName(env), error: 'token', status: 401 });
+        await recordSignIn(env.sql, signedIn.accountId, 'account.token_sign_in');
+        return goTo(redirect, [await openSession(env, signedIn, ctx.req.headers)]);
       },
     )
     .get('/api/auth/sign-in/git-host', { query: redirectQuery }, async (ctx) => {
@@ -119,7 +120,7 @@ export function createUiApp() {
         if ('error' in asked) return goTo(asked.back);
         const { redirectUri, state } = asked;
         if (decision !== 'allow') return goTo(backTo(redirectUri, { error: 'access_denied', state }));
-        const code = await makeCode(env.sql, env.session.accountId, asked);
+        const code = await makeCode(env.sql, env.session, asked);
         return goTo(backTo(redirectUri, { code, state }));
       },
     )
@@ -149,7 +150,7 @@ export function createUiApp() {
         if (env.session === null) return goTo('/api/auth/sign-in');
         const { decision } = ctx.body;
         const code = await typedCode(env, env.session.accountId, ctx.body.code);
-        if (code === null || !(await decideDevice(env.sql, code, env.session.accountId, decision))) return noSuchCode();
+        if (code === null || !(await decideDevice(env.sql, code, env.session, decision))) return noSuchCode();
         return page(
           decision === 'allow' ? 'The command line is logged in' : 'Refused',
           html`<p>Go back to it. This page can be closed.</p>`,
@@ -207,7 +208,7 @@ async function endAtGitHost(env: UiRequest, query: URLSearchParams, headers: Hea
     const token = await exchangeCode(signIn.gitHost, code, `${addresses.ui}${GIT_HOST_CALLBACK}`, state, signIn.secret);
     const admission = await admit(env, await personOf(signIn.gitHost, token.accessToken), token, kept.linkTo);
     if ('refused' in admission) return failed(admission.refused);
-    const session = await openSession(env, admission.accountId, headers);
+    const session = await openSession(env, { ...admission, tokenId: null }, headers);
     return goTo(kept.redirect, [cookies.clear(cookies.flow), session]);
   } catch (error) {
     if (!(error instanceof GitHostError)) throw error;
@@ -219,14 +220,14 @@ async function endAtGitHost(env: UiRequest, query: URLSearchParams, headers: Hea
 /** @returns `Set-Cookie`. */
 async function openSession(
   { signIn, addresses, address }: UiRequest,
-  accountId: string,
+  signedIn: SignedIn,
   headers: Headers,
 ): Promise<string> {
   const cookies = cookiesOf(addresses.ui);
   // Always a session of its own: none that was there before goes on under another account, or beside this one.
   const before = readCookie(headers.get('cookie'), cookies.session);
   if (before !== null) await signIn.sessions.end(before);
-  const value = await signIn.sessions.open({ accountId, userAgent: headers.get('user-agent'), address });
+  const value = await signIn.sessions.open({ ...signedIn, userAgent: headers.get('user-agent'), address });
   return cookies.set(cookies.session, value, SESSION_MS / 1000);
 }
 

@@ -1,13 +1,15 @@
 // What the web process (web/) passes on of `AUTH_URL`'s origin: finds the session of a request, answers sign-in
 // (ui-app.ts), and passes every other path under `/api/` on to the API in the session's name. Only here is a cookie
 // worth anything: the API itself takes tokens.
+import type { SignedIn } from '../access/actor.ts';
 import { networkOf } from '../api/client-address.ts';
 import { ApiError } from '../api/errors.ts';
 import type { Parts } from '../parts.ts';
 import { cookiesOf, readCookie } from './cookies.ts';
 import { isFromOwnPage, mayRead } from './origin.ts';
 import { goTo, html, page } from './pages.ts';
-import { SESSION_MS } from './sessions.ts';
+import { isTokenAlive } from '../records/tokens.ts';
+import { SESSION_MS, type Session } from './sessions.ts';
 import { createUiApp } from './ui-app.ts';
 
 /** What answers the API's requests. */
@@ -25,14 +27,17 @@ export function createUi(parts: Parts, api: ApiFetch): (request: Request) => Pro
   const answer = async (request: Request): Promise<Response> => {
     const { pathname } = new URL(request.url);
     const value = readCookie(request.headers.get('cookie'), cookies.session);
-    const session = value === null ? null : await sessions.find(value);
+    const session = value === null ? null : await liveSession(parts, value);
     const address = parts.clientAddress(request);
     let response: Response;
     if (pathname.startsWith('/api/auth/')) {
       const network = networkOf(address ?? '');
       response = await app.fetch(request, { ...parts, session, address, network });
     } else if (pathname.startsWith('/api/')) {
-      response = await passOn({ ...parts, clientAddress: () => address }, api, request, session?.accountId ?? null);
+      response = await passOn({ ...parts, clientAddress: () => address }, api, request, {
+        first: session,
+        again: () => (value === null ? Promise.resolve(null) : liveSession(parts, value)),
+      });
     } else {
       response = page('There is no such page', html`<p><a href="/">To the start</a></p>`, { status: 404 });
     }
@@ -69,8 +74,22 @@ function atLocalhost({ method, url: text }: Request, ui: string): string | null 
   return `${ui}${url.pathname}${url.search}`;
 }
 
+/** The session of a cookie; one that a token has opened ends with it. */
+async function liveSession({ sql, signIn: { sessions } }: Parts, value: string): Promise<Session | null> {
+  const session = await sessions.find(value);
+  if (session === null || session.tokenId === null || (await isTokenAlive(sql, session.tokenId))) return session;
+  await sessions.end(value);
+  return null;
+}
+
+/** A session, as it was found for a request, and as it is found later: what stays open asks again. */
+interface Found {
+  readonly first: SignedIn | null;
+  readonly again: () => Promise<SignedIn | null>;
+}
+
 /** A request for the API: in the name of the session's account, where one of our own pages made it. */
-async function passOn(parts: Parts, api: ApiFetch, request: Request, accountId: string | null): Promise<Response> {
+async function passOn(parts: Parts, api: ApiFetch, request: Request, { first, again }: Found): Promise<Response> {
   const { method, headers } = request;
   const isReading = method === 'GET' || method === 'HEAD';
   const isOurs = isReading ? mayRead(headers, parts.addresses.ui) : isFromOwnPage(headers, parts.addresses.ui);
@@ -78,10 +97,13 @@ async function passOn(parts: Parts, api: ApiFetch, request: Request, accountId: 
   url.pathname = url.pathname.slice('/api'.length);
   const passed = new Request(url, request);
   passed.headers.delete('cookie');
-  if (accountId !== null) passed.headers.set('cookie', 'session');
-  const findSession = (): Promise<string | null> => {
+  if (first !== null) passed.headers.set('cookie', 'session');
+  let isFound = true;
+  const findSession = async (): Promise<SignedIn | null> => {
     if (!isOurs) throw new ApiError('origin_forbidden', { origin: headers.get('origin') ?? 'an unknown page' });
-    return Promise.resolve(accountId);
+    if (!isFound) return again();
+    isFound = false;
+    return first;
   };
   return api(passed, { ...parts, findSession });
 }

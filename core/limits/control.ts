@@ -13,6 +13,11 @@ export const controlBounds = {
     'Requests a minute to the API without a valid token or session, of one address (of IPv6: of one /64)',
   ],
   logFollowersMax: ['API_LOG_FOLLOWERS_MAX', 500, 'Build logs that are followed at a time'],
+  accessAgainMs: [
+    'API_ACCESS_AGAIN_MS',
+    5000,
+    'After which an open stream or socket of the API asks again whether who opened it still may',
+  ],
   idempotencyMs: ['API_IDEMPOTENCY_MS', DAY_MS, 'How long the answer to a request with `Idempotency-Key` is kept'],
   organizationsMax: ['API_ORGANIZATIONS_MAX', 20, 'Organizations that one account owns'],
   membersMax: ['API_MEMBERS_MAX', 200, 'Members and open invitations of an organization'],

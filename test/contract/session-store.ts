@@ -37,7 +37,12 @@ export function testSessionStore(name: string, open: () => Promise<SessionStoreC
 
   test(title('a session is found by its cookie, with who opened it from where'), () =>
     withSessions(async (sessions, { accounts: [ada] }) => {
-      const value = await sessions.open({ accountId: ada, userAgent: 'x'.repeat(500), address: '192.0.2.1' });
+      const value = await sessions.open({
+        accountId: ada,
+        userAgent: 'x'.repeat(500),
+        address: '192.0.2.1',
+        tokenId: 'tok_1',
+      });
       const found = (await sessions.find(value))!;
       assert.match(found.id, /^ses_[0-9a-f]{20}$/);
       assert.deepEqual(
@@ -49,6 +54,7 @@ export function testSessionStore(name: string, open: () => Promise<SessionStoreC
           expiresAt: new Date(start + 14 * DAY_MS),
           userAgent: 'x'.repeat(200),
           address: '192.0.2.1',
+          tokenId: 'tok_1',
         },
       );
     }),
@@ -56,7 +62,7 @@ export function testSessionStore(name: string, open: () => Promise<SessionStoreC
 
   test(title('a session that is not used ends after two weeks'), () =>
     withSessions(async (sessions, { accounts: [ada] }) => {
-      const value = await sessions.open({ accountId: ada, userAgent: null, address: null });
+      const value = await sessions.open({ accountId: ada, userAgent: null, address: null, tokenId: null });
       now = start + 14 * DAY_MS - 1;
       assert.notEqual(await sessions.find(value), null);
       now++;
@@ -70,7 +76,7 @@ export function testSessionStore(name: string, open: () => Promise<SessionStoreC
     title('the secret changes after a day; of several requests one changes it, and the old one holds a minute'),
     () =>
       withSessions(async (sessions, { accounts: [ada] }) => {
-        const value = await sessions.open({ accountId: ada, userAgent: null, address: null });
+        const value = await sessions.open({ accountId: ada, userAgent: null, address: null, tokenId: null });
         now = start + DAY_MS - 1;
         assert.equal(await sessions.renew(value), null);
         now++;
@@ -89,7 +95,7 @@ export function testSessionStore(name: string, open: () => Promise<SessionStoreC
 
   test(title('no session lives longer than ninety days'), () =>
     withSessions(async (sessions, { accounts: [ada] }) => {
-      let value = await sessions.open({ accountId: ada, userAgent: null, address: null });
+      let value = await sessions.open({ accountId: ada, userAgent: null, address: null, tokenId: null });
       for (let day = 10; day < 90; day += 10) {
         now = start + day * DAY_MS;
         value = (await sessions.renew(value)) ?? value;
@@ -104,9 +110,9 @@ export function testSessionStore(name: string, open: () => Promise<SessionStoreC
   test(title('a session ends by its cookie, by its id, or with all of its account, and no other does'), () =>
     withSessions(async (sessions, { accounts: [ada, bob] }) => {
       const [one, two, three] = await Promise.all(
-        [1, 2, 3].map(() => sessions.open({ accountId: ada, userAgent: null, address: null })),
+        [1, 2, 3].map(() => sessions.open({ accountId: ada, userAgent: null, address: null, tokenId: null })),
       );
-      const other = await sessions.open({ accountId: bob, userAgent: null, address: null });
+      const other = await sessions.open({ accountId: bob, userAgent: null, address: null, tokenId: null });
       await sessions.end(one!);
       assert.equal(await sessions.find(one!), null);
       const { id } = (await sessions.find(two!))!;
@@ -123,9 +129,9 @@ export function testSessionStore(name: string, open: () => Promise<SessionStoreC
 
   test(title('a sweep forgets what has expired, and nothing else'), () =>
     withSessions(async (sessions, { accounts: [ada] }) => {
-      const old = await sessions.open({ accountId: ada, userAgent: null, address: null });
+      const old = await sessions.open({ accountId: ada, userAgent: null, address: null, tokenId: null });
       now = start + DAY_MS;
-      const young = await sessions.open({ accountId: ada, userAgent: null, address: null });
+      const young = await sessions.open({ accountId: ada, userAgent: null, address: null, tokenId: null });
       now = start + 14 * DAY_MS;
       await sessions.sweep();
       assert.equal(await sessions.find(old), null);
@@ -135,7 +141,7 @@ export function testSessionStore(name: string, open: () => Promise<SessionStoreC
 
   test(title('a cookie that we have not signed is not looked up'), () =>
     withSessions(async (sessions, { accounts: [ada], store }) => {
-      const value = await sessions.open({ accountId: ada, userAgent: null, address: null });
+      const value = await sessions.open({ accountId: ada, userAgent: null, address: null, tokenId: null });
       const [text, signature] = value.split('.') as [string, string];
       const forged = [
         text,

@@ -67,8 +67,8 @@ async function addOwner(dataFolder: string, name: string): Promise<string> {
         VALUES (${organizationId}, ${accountId}, 'owner')`;
       // All files sign in from one address, where few tokens are taken.
       await tx`DELETE FROM control.rate WHERE key LIKE 'token:%'`;
-      const { secret } = await issueToken(tx, { accountId, name: 'First start', days: null });
-      return secret;
+      const issued = await issueToken(tx, { accountId, tokenId: null, name: 'First start', days: null });
+      return issued!.secret;
     });
   } finally {
     await sql.end();

@@ -7,7 +7,7 @@ import { needApi, platformFlags } from '../../api/target.ts';
 import { wholeNumber } from '../../terminal/arguments.ts';
 import { CliError } from '../../terminal/failure.ts';
 import type { Shell } from '../../terminal/shell.ts';
-import { print } from '../../terminal/table.ts';
+import { formatTime, print } from '../../terminal/table.ts';
 
 const SCOPES = ['read', 'deploy', 'write', 'admin'];
 
@@ -21,7 +21,11 @@ export const command = defineCommand({
       default: 'deploy',
       description: `${SCOPES.join(', ')}: each has those before it`,
     },
-    days: { type: 'string', valueHint: 'n', default: '90', description: 'Days until it expires; 0: never' },
+    days: {
+      type: 'string',
+      valueHint: 'n',
+      description: 'Days until it expires (default: 90, or as long as the token of your login); 0: never',
+    },
     project: { type: 'string', alias: 'p', valueHint: 'name', description: 'Only for one project' },
     org: { ...targetFlags.org, description: 'Only for one organization, by slug or id' },
     ...platformFlags,
@@ -32,7 +36,8 @@ export const command = defineCommand({
     const { name, scope } = args;
     if (!SCOPES.includes(scope))
       throw new CliError(`--scope is one of ${SCOPES.join(', ')}`, { exitCode: 2, advice: 'read may look only.' });
-    const days = wholeNumber('platform tokens create', '--days', args.days, 0, 3650);
+    const days =
+      args.days === undefined ? undefined : wholeNumber('platform tokens create', '--days', args.days, 0, 3650);
     const api = await needApi(shell, args, 'platform tokens create');
     const project =
       args.project === undefined ? null : await projectOf(shell, api, { name: args.project, org: args.org });
@@ -44,12 +49,16 @@ export const command = defineCommand({
         scope,
         ...(organizationId !== null && { organizationId }),
         ...(project !== null && { projectId: project.id }),
-        expiresInDays: days === 0 ? null : days,
+        ...(days !== undefined && { expiresInDays: days === 0 ? null : days }),
       },
     });
     print(shell, args.json, made, () => {
       shell.out(made.token);
-      shell.err(`${shell.paint('green', 'Created')} ${name} (${scope}). This is the only time that it is shown.`);
+      const until = formatTime(made.expiresAt);
+      const end = until === null ? 'does not expire' : `ends ${until}`;
+      shell.err(
+        `${shell.paint('green', 'Created')} ${name} (${scope}), which ${end}. This is the only time that it is shown.`,
+      );
     });
   },
 });

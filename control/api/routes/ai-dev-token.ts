@@ -1,45 +1,109 @@
-// Tokens of the AI gateway for `platform dev`: what a developer's machine asks counts for an organization.
+// Tokens of the AI gateway for `platform dev`: what a developer's machine asks counts for an organization. They end with
+// the token that made them, and with the membership (records/endings.ts).
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { statementsOf } from '#postgres/sql.ts';
 import { issueToken } from '../../gateway/accounts/postgres/tokens.ts';
 import type { Parts } from '../../parts.ts';
 import type { RequestState } from '../app.ts';
+import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';
-import { Timestamp } from '../schemas.ts';
+import { Id, nullable, Timestamp } from '../schemas.ts';
 
 const LIFE_MS = 7 * 86_400_000;
 /** Of one account in one organization: the oldest goes for a new one. */
 const TOKENS_MAX = 10;
 
-export const aiDevToken = platform<Parts, RequestState>().post(
-  '/orgs/:id/ai/dev-token',
-  {
-    ...needs('deployment:create', 'organization'),
-    tags: ['ai'],
-    summary: 'Make a token of the AI gateway for platform dev; it lives a week',
-    response: { 201: Type.Object({ url: Type.String(), token: Type.String(), expiresAt: Timestamp }) },
-  },
-  async (ctx) => {
-    const { id } = ctx.params;
-    const { sql, addresses } = ctx.env;
-    const account = ctx.state.access.actor!.accountId;
-    const expiresAt = Date.now() + LIFE_MS;
-    const of = { organizationId: id, projectId: null, deploymentId: null, branch: null, runId: null } as const;
-    const token = await sql.begin(async (tx) => {
-      const issued = await issueToken(statementsOf(tx), { ...of, kind: 'dev' }, expiresAt, { createdBy: account });
-      await tx`
+const DevToken = Type.Object({
+  id: Id,
+  accountId: nullable(Id),
+  login: nullable(Type.String()),
+  createdAt: Timestamp,
+  expiresAt: Timestamp,
+});
+
+interface Row {
+  readonly id: string;
+  readonly account_id: string | null;
+  readonly login: string | null;
+  readonly created_at: Date;
+  readonly expires_at: Date;
+}
+
+export const aiDevToken = platform<Parts, RequestState>()
+  .get(
+    '/orgs/:id/ai/dev-tokens',
+    {
+      ...needs('token:read', 'organization'),
+      tags: ['ai'],
+      summary: 'List the tokens of the AI gateway that members have for platform dev',
+      response: Type.Array(DevToken),
+    },
+    async (ctx) => {
+      const rows = await ctx.env.sql<Row[]>`
+        SELECT t.id, a.id AS account_id, a.login, t.created_at, t.expires_at
+        FROM control.ai_token t LEFT JOIN control.account a ON a.id = t.created_by
+        WHERE organization_id = ${ctx.params.id} AND kind = 'dev' AND expires_at > now()
+        ORDER BY t.created_at DESC, t.id LIMIT 1000`;
+      return rows.map((row) => ({
+        id: row.id,
+        accountId: row.account_id,
+        login: row.login,
+        createdAt: row.created_at.toISOString(),
+        expiresAt: row.expires_at.toISOString(),
+      }));
+    },
+  )
+  .delete(
+    '/orgs/:id/ai/dev-tokens/:devTokenId',
+    {
+      ...needs('token:write', 'organization'),
+      tags: ['ai'],
+      summary: 'Revoke a token that somebody has for platform dev',
+      response: { 204: null },
+    },
+    async (ctx) => {
+      const { id, devTokenId } = ctx.params;
+      await ctx.env.sql.begin(async (tx) => {
+        const { count } = await tx`
+          DELETE FROM control.ai_token WHERE id = ${devTokenId} AND organization_id = ${id} AND kind = 'dev'`;
+        if (count === 0) throw new ApiError('not_found');
+        await ctx.state.audit(tx, { ...subject(id, devTokenId), action: 'ai.dev_token.delete' });
+      });
+      return ctx.json(null, 204);
+    },
+  )
+  .post(
+    '/orgs/:id/ai/dev-token',
+    {
+      ...needs('deployment:create', 'organization'),
+      tags: ['ai'],
+      summary:
+        'Make a token of the AI gateway for platform dev; it lives a week, and no longer than the token that asks',
+      response: { 201: Type.Object({ url: Type.String(), token: Type.String(), expiresAt: Timestamp }) },
+    },
+    async (ctx) => {
+      const { id } = ctx.params;
+      const { sql, addresses } = ctx.env;
+      const { accountId: account, endsWith } = ctx.state.access.actor!;
+      const expiresAt = Math.min(Date.now() + LIFE_MS, endsWith?.expiresAt?.getTime() ?? Infinity);
+      const of = { organizationId: id, projectId: null, deploymentId: null, branch: null, runId: null } as const;
+      const token = await sql.begin(async (tx) => {
+        const issued = await issueToken(statementsOf(tx), { ...of, kind: 'dev' }, expiresAt, {
+          createdBy: account,
+          parentId: endsWith?.id ?? null,
+        });
+        await tx`
         DELETE FROM control.ai_token WHERE id IN (
           SELECT id FROM control.ai_token WHERE organization_id = ${id} AND kind = 'dev' AND created_by = ${account}
           ORDER BY created_at DESC, id OFFSET ${TOKENS_MAX})`;
-      await ctx.state.audit(tx, {
-        organizationId: id,
-        action: 'ai.dev_token.create',
-        subjectKind: 'ai_key',
-        subjectId: issued.id,
+        await ctx.state.audit(tx, { ...subject(id, issued.id), action: 'ai.dev_token.create' });
+        return issued.token;
       });
-      return issued.token;
-    });
-    return ctx.json({ url: `${addresses.api}/ai`, token, expiresAt: new Date(expiresAt).toISOString() }, 201);
-  },
-);
+      return ctx.json({ url: `${addresses.api}/ai`, token, expiresAt: new Date(expiresAt).toISOString() }, 201);
+    },
+  );
+
+function subject(organizationId: string, subjectId: string) {
+  return { organizationId, subjectKind: 'ai_key', subjectId } as const;
+}

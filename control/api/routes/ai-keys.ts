@@ -9,7 +9,7 @@ import { checkLimits, LimitSchema, LimitsSchema, limitTexts } from '../ai-limits
 import type { RequestState } from '../app.ts';
 import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';
-import { Id, nullable, Timestamp } from '../schemas.ts';
+import { Id, Label, nullable, Timestamp } from '../schemas.ts';
 
 const tags = ['ai'];
 const DAY_MS = 86_400_000;
@@ -66,7 +66,7 @@ export const aiKeys = platform<Parts, RequestState>()
       summary: 'Make a key for the AI gateway; it is shown this once',
       body: Type.Object(
         {
-          name: Type.String({ minLength: 1, maxLength: 100 }),
+          name: Label,
           limits: Type.Optional(LimitsSchema),
           days: Type.Optional(
             Type.Integer({ minimum: 1, maximum: 3650, description: 'It expires after; never where it is left out' }),

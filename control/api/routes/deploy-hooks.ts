@@ -8,6 +8,7 @@ import { hashOf, newId, newSecret } from '../../records/ids.ts';
 import type { RequestState } from '../app.ts';
 import { ApiError } from '../errors.ts';
 import { needs, openToAll } from '../needs.ts';
+import { Label } from '../schemas.ts';
 
 const DeployHook = Type.Object({
   id: Type.String(),
@@ -38,23 +39,24 @@ export const deployHooks = platform<Parts, RequestState>()
     {
       ...needs('project:write', 'project'),
       summary: 'Make a deploy hook',
-      description: '`url` is shown once: whoever has it can deploy the branch.',
+      description:
+        '`url` is shown once: whoever has it can deploy the branch. It ends with the membership of who made it.',
       body: Type.Object({
-        name: Type.String({ minLength: 1, maxLength: 100 }),
+        name: Label,
         branch: Type.String({ minLength: 1, maxLength: 255 }),
       }),
       response: { 201: Type.Object({ hook: DeployHook, url: Type.String() }) },
     },
     async (ctx) => {
       const { sql, addresses } = ctx.env;
-      const { projectId, organizationId } = await ctx.state.access.project('project:write', ctx.params.id);
+      const { projectId, organizationId, actor } = await ctx.state.access.project('project:write', ctx.params.id);
       const { name, branch } = ctx.body;
       if (!isBranchName(branch)) throw new ApiError('bad_request', { reason: `"${branch}" is no name of a branch` });
       const { secret, hash } = newSecret('pdh');
       const row = await sql.begin(async (tx) => {
         const [made] = await tx<Row[]>`
-          INSERT INTO control.deploy_hook (id, project_id, hash, name, branch)
-          SELECT ${newId('deployHook')}, ${projectId}, ${hash}, ${name}, ${branch}
+          INSERT INTO control.deploy_hook (id, project_id, hash, name, branch, created_by)
+          SELECT ${newId('deployHook')}, ${projectId}, ${hash}, ${name}, ${branch}, ${actor.accountId}
            WHERE (SELECT count(*) FROM control.deploy_hook WHERE project_id = ${projectId}) < ${HOOKS_MAX} RETURNING *`;
         if (made === undefined)
           throw new ApiError('unprocessable', { reason: `A project has at most ${HOOKS_MAX} deploy hooks` });

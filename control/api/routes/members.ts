@@ -67,6 +67,7 @@ export const members = platform<Parts, RequestState>()
       ...needs('member:write', 'organization'),
       tags,
       summary: "Change a member's role",
+      description: 'What they have made and may not make any more ends: tokens for platform dev, deploy hooks, keys.',
       body: Type.Object({ role: GrantedRole }),
       response: { 204: null },
     },
@@ -78,13 +79,13 @@ export const members = platform<Parts, RequestState>()
         if (before === null) throw new ApiError('not_found');
         if (before === 'owner')
           throw new ApiError('conflict', { reason: 'The owner stays the owner: transfer does it' });
-        await setRole(tx, id, accountId, role);
+        const ended = await setRole(tx, id, accountId, role);
         await ctx.state.audit(tx, {
           organizationId: id,
           action: 'member.update',
           subjectKind: 'account',
           subjectId: accountId,
-          details: { before, role },
+          details: { before, role, ...ended },
         });
       });
       return ctx.json(null, 204);
@@ -92,20 +93,27 @@ export const members = platform<Parts, RequestState>()
   )
   .delete(
     '/orgs/:id/members/:accountId',
-    { ...needs('member:write', 'organization'), tags, summary: 'Remove a member', response: { 204: null } },
+    {
+      ...needs('member:write', 'organization'),
+      tags,
+      summary: 'Remove a member',
+      description:
+        'What they have made and know the secret of ends: tokens, tokens for platform dev, keys of the AI gateway, deploy hooks, the preview bypass, invitations.',
+      response: { 204: null },
+    },
     async (ctx) => {
       const { id, accountId } = ctx.params;
       await ctx.env.sql.begin(async (tx) => {
         const role = await holdRole(tx, id, accountId);
         if (role === null) throw new ApiError('not_found');
         if (role === 'owner') throw new ApiError('conflict', { reason: 'The owner cannot be removed' });
-        await removeMember(tx, id, accountId);
+        const ended = await removeMember(tx, id, accountId);
         await ctx.state.audit(tx, {
           organizationId: id,
           action: 'member.remove',
           subjectKind: 'account',
           subjectId: accountId,
-          details: { role },
+          details: { role, ...ended },
         });
       });
       return ctx.json(null, 204);

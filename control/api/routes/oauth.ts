@@ -17,7 +17,7 @@ import {
   TOKEN_DAYS,
   toQuery,
 } from '../../sign-in/grants.ts';
-import type { IssuedToken } from '../../sign-in/tokens.ts';
+import type { IssuedToken } from '../../records/tokens.ts';
 import { revokeSecret } from '../../sign-in/tokens.ts';
 import type { RequestState } from '../app.ts';
 import { networkOf } from '../client-address.ts';

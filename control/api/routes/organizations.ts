@@ -18,7 +18,7 @@ import type { RequestState } from '../app.ts';
 import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';
 import { pageOf, pageQuery, readPage, toPage } from '../page.ts';
-import { Id, nullable, RoleSchema, Timestamp } from '../schemas.ts';
+import { Id, nullable, ONE_LINE, RoleSchema, Timestamp } from '../schemas.ts';
 
 /** Null: as the operator has it. */
 const BuildMachine = nullable(Type.Enum([...MACHINE_SIZES]));
@@ -31,7 +31,7 @@ const Organization = Type.Object({
   buildMachine: BuildMachine,
   createdAt: Timestamp,
 });
-const Name = Type.String({ minLength: 1, maxLength: 80, pattern: '\\S' });
+const Name = Type.String({ minLength: 1, maxLength: 80, pattern: ONE_LINE.replace('^', '^(?=.*\\S)') });
 const Slug = Type.String({ maxLength: 40 });
 const tags = ['organizations'];
 
@@ -168,6 +168,8 @@ export const organizations = platform<Parts, RequestState>()
         if (gone.length > 0) {
           await tx`DELETE FROM control.membership WHERE organization_id = ${id}`;
           await tx`UPDATE control.token SET revoked_at = now() WHERE organization_id = ${id} AND revoked_at IS NULL`;
+          await tx`DELETE FROM control.ai_token WHERE organization_id = ${id}`;
+          await tx`DELETE FROM control.invitation WHERE organization_id = ${id}`;
           await tx`UPDATE control.organization SET slug = id WHERE id = ${id}`;
         } else await tx`DELETE FROM control.organization WHERE id = ${id}`;
         await ctx.state.audit(tx, {
@@ -223,12 +225,13 @@ export const organizations = platform<Parts, RequestState>()
         const role = await holdRole(tx, id, accountId);
         if (role === 'owner')
           throw new ApiError('conflict', { reason: 'An organization has an owner: hand it over first (transfer)' });
-        await removeMember(tx, id, accountId);
+        const ended = await removeMember(tx, id, accountId);
         await ctx.state.audit(tx, {
           organizationId: id,
           action: 'member.leave',
           subjectKind: 'account',
           subjectId: accountId,
+          details: ended,
         });
       });
       return ctx.json(null, 204);

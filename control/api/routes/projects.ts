@@ -208,10 +208,11 @@ export const projects = platform<Parts, RequestState>()
       response: { 201: Type.Object({ token: Type.String() }) },
     },
     async (ctx) => {
-      const { projectId, organizationId } = await ctx.state.access.project('project:write', ctx.params.id);
+      const { projectId, organizationId, actor } = await ctx.state.access.project('project:write', ctx.params.id);
       const { secret } = newSecret('pvw');
       await ctx.env.sql.begin(async (tx) => {
-        await changeProject(tx, projectId, { settings: { previewBypassHash: hashPreviewBypass(secret) } });
+        const settings = { previewBypassHash: hashPreviewBypass(secret), previewBypassBy: actor.accountId };
+        await changeProject(tx, projectId, { settings });
         await ctx.state.audit(tx, {
           organizationId,
           projectId,
@@ -229,7 +230,7 @@ export const projects = platform<Parts, RequestState>()
     async (ctx) => {
       const { projectId, organizationId } = await ctx.state.access.project('project:write', ctx.params.id);
       await ctx.env.sql.begin(async (tx) => {
-        await changeProject(tx, projectId, { settings: { previewBypassHash: null } });
+        await changeProject(tx, projectId, { settings: { previewBypassHash: null, previewBypassBy: null } });
         await ctx.state.audit(tx, {
           organizationId,
           projectId,

@@ -1,6 +1,7 @@
 // Tokens for programs: made with a scope, perhaps for one organization or project; shown once; revoked.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
+import type { TokenLife } from '../../access/actor.ts';
 import { tokenScopes } from '../../access/permissions.ts';
 import type { Parts } from '../../parts.ts';
 import { addToken, countTokens, listTokens, revokeToken, toToken, type TokenRow } from '../../records/tokens.ts';
@@ -8,10 +9,11 @@ import type { RequestState } from '../app.ts';
 import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';
 import { momentOf, pageOf, pageQuery, readPage, toPage } from '../page.ts';
-import { Id, nullable, ScopeSchema, Timestamp } from '../schemas.ts';
+import { Id, Label, nullable, ScopeSchema, Timestamp } from '../schemas.ts';
 
 const DAYS_DEFAULT = 90;
 const DAYS_MAX = 3650;
+const DAY_MS = 86_400_000;
 const tags = ['tokens'];
 
 const Token = Type.Object({
@@ -52,15 +54,21 @@ export const tokens = platform<Parts, RequestState>()
     {
       ...needs('account:write'),
       tags,
-      summary: 'Make a token; it is shown this once',
+      summary: 'Make a token; it is shown this once. One that a token has made ends with that token',
       body: Type.Object(
         {
-          name: Type.String({ minLength: 1, maxLength: 100 }),
+          name: Label,
           scope: ScopeSchema,
           organizationId: Type.Optional(Id),
           projectId: Type.Optional(Id),
           expiresInDays: Type.Optional(
-            nullable(Type.Integer({ minimum: 1, maximum: DAYS_MAX, default: DAYS_DEFAULT })),
+            nullable(
+              Type.Integer({
+                minimum: 1,
+                maximum: DAYS_MAX,
+                description: '90, or as long as the token that asks. Null: it does not expire',
+              }),
+            ),
           ),
         },
         { additionalProperties: false },
@@ -69,8 +77,10 @@ export const tokens = platform<Parts, RequestState>()
     },
     async (ctx) => {
       const { access } = ctx.state;
-      const { accountId, token: asking, memberships } = access.account('account:write');
-      const { name, scope, projectId = null, expiresInDays: days = DAYS_DEFAULT } = ctx.body;
+      const { accountId, token: asking, endsWith, memberships } = access.account('account:write');
+      const { name, scope, projectId = null, expiresInDays } = ctx.body;
+      const days = expiresInDays === undefined ? DAYS_DEFAULT : expiresInDays;
+      if (expiresInDays !== undefined) checkEnd(endsWith, days);
       let organizationId = ctx.body.organizationId ?? null;
       if (projectId !== null) {
         const [row] = await ctx.env.sql<{ organization_id: string }[]>`
@@ -93,7 +103,9 @@ export const tokens = platform<Parts, RequestState>()
         await tx`SELECT 1 FROM control.account WHERE id = ${accountId} FOR UPDATE`;
         if ((await countTokens(tx, accountId)) >= allowed)
           throw new ApiError('limit_reached', { what: 'Tokens', allowed, variable: 'API_TOKENS_MAX' });
-        const { id, secret } = await addToken(tx, { name, accountId, organizationId, projectId, scope, days });
+        const issued = await addToken(tx, { name, accountId, organizationId, projectId, scope, days, endsWith });
+        if (issued === null) throw new ApiError('unauthorized');
+        const { id, secret } = issued;
         await ctx.state.audit(tx, {
           organizationId,
           projectId,
@@ -177,3 +189,12 @@ export const tokens = platform<Parts, RequestState>()
       return ctx.json(null, 204);
     },
   );
+
+/** @throws {ApiError} where a token would outlive the one that it ends with. */
+function checkEnd(endsWith: TokenLife | null, days: number | null): void {
+  const most = endsWith?.expiresAt ?? null;
+  if (most === null || (days !== null && Date.now() + days * DAY_MS <= most.getTime())) return;
+  throw new ApiError('unprocessable', {
+    reason: `body.expiresInDays: the token that asks ends ${most.toISOString()}, and what it makes no later; leave it out`,
+  });
+}

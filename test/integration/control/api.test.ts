@@ -176,7 +176,8 @@ test('nobody is counted by address, of IPv6 by network', async () => {
 });
 
 test("a session's cookie works for our own pages only", async () => {
-  const parts = { ...control.parts, findSession: () => Promise.resolve(control.owner.accountId) };
+  const signedIn = { accountId: control.owner.accountId, tokenId: null };
+  const parts = { ...control.parts, findSession: () => Promise.resolve(signedIn) };
   const change = (headers: Record<string, string>) =>
     send(
       '/projects',

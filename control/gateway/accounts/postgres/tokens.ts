@@ -21,6 +21,8 @@ export interface TokenAbout {
   readonly limits?: readonly SetLimit[];
   /** An account. */
   readonly createdBy?: string;
+  /** Id of the token of the API that it ends with. */
+  readonly parentId?: string | null;
 }
 
 /** A token that was made. */
@@ -92,14 +94,14 @@ export async function issueToken(
   sql: Statements,
   { kind, organizationId, projectId, deploymentId, branch, runId }: Omit<Caller, 'plan'>,
   expiresAt: number | null,
-  { name = '', limits = [], createdBy }: TokenAbout = {},
+  { name = '', limits = [], createdBy, parentId = null }: TokenAbout = {},
 ): Promise<IssuedToken> {
   const id = newTokenId();
   const token = newToken(deploymentId ?? id.replace('_', ''));
   await sql.all(
     `INSERT INTO control.ai_token (hash, id, kind, organization_id, project_id, deployment_id, branch, run_id, name, hint,
-       limits, created_by, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::text::jsonb, $12, to_timestamp($13::double precision / 1000))`,
+       limits, created_by, parent_id, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::text::jsonb, $12, $13, to_timestamp($14::double precision / 1000))`,
     hashOf(token),
     id,
     kind,
@@ -112,6 +114,7 @@ export async function issueToken(
     token.slice(0, HINT_CHARS),
     JSON.stringify(limits),
     createdBy ?? null,
+    parentId,
     expiresAt,
   );
   return { id, token };

@@ -7,6 +7,7 @@ import { projectsQuery } from '../../queries/account.ts';
 import { aiSettingsQuery } from '../../queries/ai.ts';
 import type { FullOrganization } from '../../queries/organization.ts';
 import { isAdmin, OrganizationPage } from '../organization/organization-page.tsx';
+import { DevTokens } from './dev-tokens.tsx';
 import { AiKeys } from './keys.tsx';
 import { ModelNames } from './model-names.tsx';
 import { AiReadiness } from './readiness.tsx';
@@ -52,6 +53,7 @@ function Settings({ organization: { id } }: { readonly organization: FullOrganiz
       <AiProviders id={id} providers={data.providers} />
       <ModelNames id={id} settings={data} />
       <AiKeys id={id} />
+      <DevTokens id={id} />
     </>
   );
 }
