@@ -6,7 +6,8 @@ import { nearestWord } from '#core/spelling.ts';
 import { programVersion } from './local/program-version.ts';
 import { commands, findEntry, type Entry, type Group, type Leaf } from './commands/tree.ts';
 import { checkArguments } from './terminal/arguments.ts';
-import { CliError, exitCodeOf, failuresOf, formatFailure } from './terminal/failure.ts';
+import { CliError, exitCodeOf, failuresOf, printFailure } from './terminal/failure.ts';
+import { marked, ownLines } from './terminal/printed.ts';
 import { processShell, type Shell } from './terminal/shell.ts';
 
 /**
@@ -26,7 +27,7 @@ export async function run(words: readonly string[], shell: Shell = processShell(
 async function dispatch(words: readonly string[], shell: Shell): Promise<number> {
   const [name] = words;
   if (name === undefined || name === '--help' || name === 'help') {
-    shell.out(usage(shell));
+    shell.out(ownLines(usage(shell)));
     return 0;
   }
   if (name === '--version') {
@@ -43,7 +44,7 @@ async function dispatch(words: readonly string[], shell: Shell): Promise<number>
     if (otherwise !== undefined && !helpWanted) return call(entry.commands[otherwise] as Leaf, called, rest, shell);
     if (next !== undefined && !next.startsWith('-')) throw unknown(next, called, entry.commands);
     if (helpWanted) {
-      shell.out(groupUsage(called, entry, shell));
+      shell.out(ownLines(groupUsage(called, entry, shell)));
       return 0;
     }
     if (entry.byDefault === undefined)
@@ -61,7 +62,7 @@ async function call(leaf: Leaf, called: string, rest: readonly string[], shell: 
   if (beforeDashes(rest).includes('--help')) {
     const parent = called.split(' ').slice(0, -1).join(' ');
     const text = await renderUsage(withLongAliases(command), { meta: { name: parent, version: programVersion() } });
-    shell.out(shell.paint('bold', 'x') === 'x' ? stripVTControlCharacters(text) : text);
+    shell.out(ownLines(shell.paint('bold', 'x') === 'x' ? stripVTControlCharacters(text) : marked(text)));
     return 0;
   }
   if (leaf.forwards === true) {
@@ -150,6 +151,6 @@ function listed(among: Readonly<Record<string, Entry>>, shell: Shell): string[] 
 function report(error: unknown, json: boolean, shell: Shell): void {
   const failures = failuresOf(error);
   if (json) shell.out(JSON.stringify({ errors: failures }));
-  else for (const failure of failures) shell.err(`${shell.paint('red', 'error')} ${formatFailure(failure)}`);
-  if (shell.env['PLATFORM_DEBUG'] === '1' && error instanceof Error) shell.err(error.stack ?? String(error));
+  else for (const failure of failures) printFailure(shell, failure);
+  if (shell.env['PLATFORM_DEBUG'] === '1' && error instanceof Error) shell.err(ownLines(error.stack ?? String(error)));
 }

@@ -2,6 +2,7 @@
 import type { Api } from '../account/api.ts';
 import { CliError } from '../terminal/failure.ts';
 import { plain } from '../terminal/plain.ts';
+import { coloured, continued } from '../terminal/printed.ts';
 import type { Shell, Style } from '../terminal/shell.ts';
 import { isEnded, statusText } from './deployment-text.ts';
 import { eventsOf } from './events.ts';
@@ -104,7 +105,7 @@ function lineOf(text: string): BuildLine | null {
 /** @example '03:39:12 build   npm run build' */
 export function formatBuildLine(shell: Shell, { at, step, level, text }: BuildLine): string {
   const time = String(at).slice(11, 19);
-  const said = plain(text.replace(/\n$/, ''), shell.isTerminal);
+  const said = coloured(text.replace(/\n$/, ''), shell.isTerminal);
   const style = styles[level];
   return `${shell.paint('dim', `${time} ${plain(step).padEnd(8)}`)} ${style === undefined ? said : shell.paint(style, said)}`;
 }
@@ -114,7 +115,7 @@ export function failureOfDeployment(deployment: Deployment): CliError | null {
   const { id, status, reason, errorMessage } = deployment;
   if (status === 'success') return null;
   const said = errorMessage ?? (reason === null ? null : reason.replaceAll('_', ' '));
-  const why = said === null ? '' : `: ${plain(said)}`;
+  const why = said === null ? '' : `: ${continued(plain(said))}`;
   return new CliError(
     `Deployment ${id} ${status === 'canceled' ? 'was canceled' : status === 'timeout' ? 'took too long' : 'failed'}${why}`,
     {

@@ -3,6 +3,7 @@
 import { apiFailure, type Api } from '../account/api.ts';
 import { CliError } from '../terminal/failure.ts';
 import { plain } from '../terminal/plain.ts';
+import { continued } from '../terminal/printed.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
@@ -125,7 +126,7 @@ export async function textOf(api: Api, response: Response, bytesMax = ANSWER_BYT
 function cleaned(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const { message } = value as { message?: unknown };
-  return typeof message === 'string' ? { ...value, message: plain(message) } : value;
+  return typeof message === 'string' ? { ...value, message: continued(plain(message)) } : value;
 }
 
 function notAnApi({ origin }: Api, found: string): CliError {

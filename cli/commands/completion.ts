@@ -4,6 +4,7 @@ import { defineCommand } from 'citty';
 import { knownPaths } from '../api/known-paths.ts';
 import { completionNodes, scripts } from '../terminal/completion.ts';
 import { CliError } from '../terminal/failure.ts';
+import { ownLines } from '../terminal/printed.ts';
 import type { Shell } from '../terminal/shell.ts';
 
 export const command = defineCommand({
@@ -14,13 +15,13 @@ export const command = defineCommand({
   async run({ args, data }) {
     const shell = data as Shell;
     // What the scripts themselves ask for.
-    if (args.shell === 'paths') return shell.out(knownPaths(shell).join('\n'));
+    if (args.shell === 'paths') return shell.out(ownLines(knownPaths(shell).join('\n')));
     if (!Object.hasOwn(scripts, args.shell))
       throw new CliError(`There is no completion for "${args.shell}"`, {
         exitCode: 2,
         advice: 'There is one for bash, zsh and fish: `platform completion --help`.',
       });
     const { commands } = await import('./tree.ts');
-    shell.out(scripts[args.shell as keyof typeof scripts](await completionNodes(commands)));
+    shell.out(ownLines(scripts[args.shell as keyof typeof scripts](await completionNodes(commands))));
   },
 });

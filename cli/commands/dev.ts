@@ -15,7 +15,8 @@ import { startServerSession } from '../dev/server/session.ts';
 import { toldOfServer } from '../dev/server/told.ts';
 import { startSession, type SessionEvents } from '../dev/session.ts';
 import { isViteProject, runVite } from '../vite/run-vite.ts';
-import { CliError, formatFailure } from '../terminal/failure.ts';
+import { CliError, printFailure } from '../terminal/failure.ts';
+import { coloured, ownLines } from '../terminal/printed.ts';
 import { projectNameFrom } from '#packages/create/project.ts';
 import { agentPackage, lacksAgentFlag, loadProject, type Project } from '../project/project.ts';
 import { workspaceFolder } from '../project/repository.ts';
@@ -283,18 +284,18 @@ function sessionEvents(shell: Shell, { url, dashboardUrl, ai, began, verbose }: 
     },
     built(text) {
       // What a failing build says is part of its error.
-      if (verbose) shell.err(shell.paint('dim', text.trimEnd()));
+      if (verbose) shell.err(ownLines(shell.paint('dim', coloured(text.trimEnd(), shell.isTerminal))));
     },
     warned: (message) => shell.err(shell.paint('yellow', message)),
     failed(error, { failures, serving }) {
-      for (const failure of failures) shell.err(`${shell.paint('red', 'error')} ${formatFailure(failure)}`);
+      for (const failure of failures) printFailure(shell, failure);
       shell.err(
         shell.paint(
           'yellow',
           serving ? 'The last version that built is still served' : `${url} shows this until it is mended`,
         ),
       );
-      if (shell.env['PLATFORM_DEBUG'] === '1' && error instanceof Error) shell.err(error.stack ?? '');
+      if (shell.env['PLATFORM_DEBUG'] === '1' && error instanceof Error) shell.err(ownLines(error.stack ?? ''));
     },
   };
 }

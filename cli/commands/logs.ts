@@ -180,12 +180,11 @@ function formattedRequest(shell: Shell, request: StoredRequest): string {
   const ended = method === '' || status === 0 ? outcome : outcome === 'ok' ? String(status) : `${status} ${outcome}`;
   const style = outcome !== 'ok' || status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green';
   const figures = shell.paint('dim', `in ${wallMs.toFixed(0)} ms, ${cpuMs.toFixed(1)} ms of CPU`);
-  const said = plain(what.trim(), shell.isTerminal);
-  return `${shell.paint('dim', `${at.slice(11, 23)} ${deploymentId}`)} ${said} ${shell.paint(style, ended)} ${figures}`;
+  return `${shell.paint('dim', `${at.slice(11, 23)} ${deploymentId}`)} ${plain(what.trim())} ${shell.paint(style, ended)} ${figures}`;
 }
 
 function formatted(shell: Shell, { time, level, deployment, text }: LogLine): string {
   const at = new Date(time).toISOString().slice(11, 23);
-  const said = plain(text, shell.isTerminal);
-  return `${shell.paint('dim', `${at} ${deployment}`)} ${shell.paint(styles[level], level.padEnd(5))} ${said}`;
+  // Without its colours: they would make it look like the program's own.
+  return `${shell.paint('dim', `${at} ${deployment}`)} ${shell.paint(styles[level], level.padEnd(5))} ${plain(text)}`;
 }

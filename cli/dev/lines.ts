@@ -2,6 +2,7 @@
 // engine.
 import { timesText } from '#core/invocation-times.ts';
 import type { DevOptions, DevRequest } from '#runtime/dev/dev.ts';
+import { coloured, ownLines } from '../terminal/printed.ts';
 import type { Shell } from '../terminal/shell.ts';
 
 /** A line of the worker's log, or of the platform's. */
@@ -13,7 +14,9 @@ export function printLog(shell: Shell, { level, message }: Parameters<DevOptions
       : level === 'warn'
         ? shell.paint('yellow', level)
         : shell.paint('dim', level);
-  (level === 'error' || level === 'warn' ? shell.err : shell.out)(`${label} ${message}`);
+  // It is the developer's own code: its colours and lines are wanted.
+  const said = ownLines(coloured(message, shell.isTerminal));
+  (level === 'error' || level === 'warn' ? shell.err : shell.out)(`${label} ${said}`);
 }
 
 /**

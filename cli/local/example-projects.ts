@@ -3,7 +3,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { limitsFrom } from '#core/limits.ts';
-import { exitCodeOf, failuresOf, formatFailure } from '../terminal/failure.ts';
+import { exitCodeOf, failuresOf, printFailure } from '../terminal/failure.ts';
 import { buildProject, loadProject } from '../project/project.ts';
 import { publish } from '#deployments/publish.ts';
 import { processShell, type Shell } from '../terminal/shell.ts';
@@ -36,7 +36,7 @@ if (process.argv[1] === import.meta.filename) {
   try {
     await publishExamples(examples, folder, shell);
   } catch (error) {
-    for (const failure of failuresOf(error)) shell.err(`${shell.paint('red', 'error')} ${formatFailure(failure)}`);
+    for (const failure of failuresOf(error)) printFailure(shell, failure);
     process.exitCode = exitCodeOf(error);
   }
 }

@@ -11,6 +11,7 @@ import { build } from '#builder/build.ts';
 import type { Bundle } from '#builder/bundle/bundle.ts';
 import { isInside, realPath } from '#builder/bundle/containment.ts';
 import { CliError } from '../terminal/failure.ts';
+import { coloured, ownLines } from '../terminal/printed.ts';
 import { placeOf, readWorkspaceFile } from './repository.ts';
 import { settleProject } from './settled.ts';
 import type { Shell } from '../terminal/shell.ts';
@@ -167,7 +168,7 @@ export function wantsAi(load: () => Project): boolean {
 /** What a build says goes to the standard error of the shell. */
 export function buildOutput(shell: Shell): { onOutput(text: string): void; onWarning(text: string): void } {
   return {
-    onOutput: (text) => shell.err(text.trimEnd()),
+    onOutput: (text) => shell.err(ownLines(coloured(text.trimEnd(), shell.isTerminal))),
     onWarning: (text) => shell.err(shell.paint('yellow', text)),
   };
 }

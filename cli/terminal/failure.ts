@@ -1,5 +1,7 @@
 // How a command fails: what went wrong, where, and what to do about it. Errors of core/ and builder/ carry `file`,
 // `line`, `column` and `frame` themselves and are printed the same way. No stack is shown unless PLATFORM_DEBUG=1.
+import { ownLines } from './printed.ts';
+import type { Shell } from './shell.ts';
 
 /** Where in the user's files something is wrong. Lines and columns count from 1. */
 interface Location {
@@ -104,6 +106,11 @@ export function formatFailure({ message, file, line, column, frame, advice, code
   if (frame !== undefined) blocks.push(frame.trimEnd());
   if (advice !== undefined) blocks.push(advice);
   return blocks.join('\n');
+}
+
+/** Prints a failure, with its label. */
+export function printFailure(shell: Pick<Shell, 'err' | 'paint'>, failure: Failure): void {
+  shell.err(ownLines(`${shell.paint('red', 'error')} ${formatFailure(failure)}`));
 }
 
 /** The exit code of an error: 2 for a wrong call, else 1. */

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import { arrayBuffer } from 'node:stream/consumers';
 import { styleText } from 'node:util';
+import { marked, printed } from './printed.ts';
 
 /** Goes to the beginning of the line, and takes away what is on it. */
 const CLEARED = '\r\u001b[2K';
@@ -15,9 +16,9 @@ export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 export interface Shell {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** A line on standard output. */
+  /** A line on standard output: of text in it that is not the program's, no control character passes (printed.ts). */
   out(line: string): void;
-  /** A line on standard error. */
+  /** The same on standard error. */
   err(line: string): void;
   /** Whether standard output is a terminal: tables get a header there, and lines their colours. */
   readonly isTerminal: boolean;
@@ -54,7 +55,13 @@ export function processShell(): Shell {
   let isShown = false;
   const progress = (line: string | null): void => {
     if (!process.stderr.isTTY || (line === null && !isShown)) return;
-    process.stderr.write(line === null ? CLEARED : `${CLEARED}${line.slice(0, (process.stderr.columns || 80) - 1)}`);
+    const shown =
+      line === null
+        ? ''
+        : printed(line)
+            .replace(/\n[^]*/, '')
+            .slice(0, (process.stderr.columns || 80) - 1);
+    process.stderr.write(`${CLEARED}${shown}`);
     isShown = line !== null;
   };
   return {
@@ -63,11 +70,11 @@ export function processShell(): Shell {
     isTerminal: process.stdout.isTTY === true,
     out(line) {
       progress(null);
-      process.stdout.write(`${line}\n`);
+      process.stdout.write(`${printed(line)}\n`);
     },
     err(line) {
       progress(null);
-      process.stderr.write(`${line}\n`);
+      process.stderr.write(`${printed(line)}\n`);
     },
     progress,
     ask,
@@ -76,7 +83,7 @@ export function processShell(): Shell {
     async write(bytes, to = 'stdout') {
       if (!process[to].write(bytes)) await once(process[to], 'drain');
     },
-    paint: (style, text) => styleText(style, text, { stream: process.stdout }),
+    paint: (style, text) => marked(styleText(style, text, { stream: process.stdout })),
     untilStopped: () => (stopped ??= firstSignal()),
   };
 }
@@ -103,7 +110,7 @@ async function ask(question: string): Promise<string | null> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return null;
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    return await lines.question(question);
+    return await lines.question(printed(question));
   } finally {
     lines.close();
   }

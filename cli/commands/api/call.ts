@@ -8,6 +8,7 @@ import { needApi, platformFlags } from '../../api/target.ts';
 import { nearestWord } from '#core/spelling.ts';
 import { CliError } from '../../terminal/failure.ts';
 import { plain } from '../../terminal/plain.ts';
+import { ownLines } from '../../terminal/printed.ts';
 import type { Shell } from '../../terminal/shell.ts';
 import { print, printTable } from '../../terminal/table.ts';
 
@@ -61,13 +62,8 @@ export const command = defineCommand({
     } catch {
       throw await failureOf(api, new Response(text, { status: response.status }));
     }
-    // JSON.stringify writes control characters as escapes: nothing in it reaches the terminal.
-    shell.out(
-      JSON.stringify(value, null, args.json === true || !shell.isTerminal ? undefined : 2).replace(
-        /[\u007f-\u009f]/g,
-        '',
-      ),
-    );
+    const shown = JSON.stringify(value, null, args.json === true || !shell.isTerminal ? undefined : 2);
+    shell.out(ownLines(shown));
   },
 });
 

@@ -3,6 +3,7 @@ import { defineCommand } from 'citty';
 import { needResource, resourceFlags } from '../../api/resource.ts';
 import { ask } from '../../api/requests.ts';
 import { plain } from '../../terminal/plain.ts';
+import { ownLines } from '../../terminal/printed.ts';
 import type { Shell } from '../../terminal/shell.ts';
 import { print, printTable } from '../../terminal/table.ts';
 
@@ -28,7 +29,7 @@ export const command = defineCommand({
     const { api, path, query, binding } = await needResource(shell, args, 'db', args.database, 'platform db tables');
     const { items: tables } = await ask<{ items: Table[] }>(api, 'GET', `${path}/tables`, { query });
     print(shell, args.json, { database: binding, tables }, () => {
-      if (args.schema === true) for (const { sql } of tables) shell.out(`${plain(sql)};`);
+      if (args.schema === true) for (const { sql } of tables) shell.out(ownLines(`${plain(sql)};`));
       else
         printTable(shell, {
           columns: ['name', 'type'],

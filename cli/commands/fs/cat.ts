@@ -7,6 +7,7 @@ import { defineCommand } from 'citty';
 import { needResource, resourceFlags } from '../../api/resource.ts';
 import { open } from '../../api/requests.ts';
 import { CliError } from '../../terminal/failure.ts';
+import { shownParts } from '../../terminal/printed.ts';
 import type { Shell } from '../../terminal/shell.ts';
 import { formatBytes } from '../../terminal/table.ts';
 
@@ -35,7 +36,7 @@ export const command = defineCommand({
     const body = response.body as import('node:stream/web').ReadableStream<Uint8Array> | null;
     if (body === null) return;
     if (args.output === undefined) {
-      for await (const part of body) await shell.write(part);
+      for await (const part of shownParts(body, shell.isTerminal)) await shell.write(part);
       return;
     }
     const file = path.resolve(shell.cwd, args.output);

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { defineCommand } from 'citty';
 import { open } from '../../api/requests.ts';
+import { shownParts } from '../../terminal/printed.ts';
 import type { Shell } from '../../terminal/shell.ts';
 import { formatBytes, print } from '../../terminal/table.ts';
 import { needSandbox, sandboxFlags, sandboxId, sayMissing } from './find.ts';
@@ -25,7 +26,7 @@ export const command = defineCommand({
     );
     const body = (response.body ?? new ReadableStream()) as import('node:stream/web').ReadableStream<Uint8Array>;
     if (args.output === undefined) {
-      for await (const part of body) await shell.write(part);
+      for await (const part of shownParts(body, shell.isTerminal)) await shell.write(part);
       return;
     }
     const file = path.resolve(shell.cwd, args.output);

@@ -4,6 +4,7 @@ import { needResource, resourceFlags } from '../../api/resource.ts';
 import { ask } from '../../api/requests.ts';
 import type { Shell } from '../../terminal/shell.ts';
 import { plain } from '../../terminal/plain.ts';
+import { ownLines } from '../../terminal/printed.ts';
 import { notThere } from './entry.ts';
 
 export const command = defineCommand({
@@ -28,6 +29,7 @@ export const command = defineCommand({
     });
     if (args.json) return shell.out(JSON.stringify(entry));
     if (entry.base64 !== undefined) return shell.write(new Uint8Array(Buffer.from(entry.base64, 'base64')));
-    shell.out(shell.isTerminal ? plain(entry.value ?? '') : (entry.value ?? ''));
+    const { value = '' } = entry;
+    return shell.isTerminal ? shell.out(ownLines(plain(value))) : shell.write(Buffer.from(`${value}\n`));
   },
 });

@@ -1,5 +1,6 @@
 // What `platform dev` prints of a framework's dev server, among that one's own lines. Called by commands/dev.ts.
-import { formatFailure } from '../../terminal/failure.ts';
+import { printFailure } from '../../terminal/failure.ts';
+import { coloured } from '../../terminal/printed.ts';
 import type { Shell } from '../../terminal/shell.ts';
 import type { ServerSessionEvents } from './session.ts';
 
@@ -17,7 +18,7 @@ interface Announced {
 export function toldOfServer(shell: Shell, name: string, announced: Announced): ServerSessionEvents {
   const { url } = announced;
   return {
-    line: (text, stream) => (stream === 'out' ? shell.out(text) : shell.err(text)),
+    line: (text, stream) => (stream === 'out' ? shell.out : shell.err)(coloured(text, shell.isTerminal)),
     listening(isFirst) {
       if (isFirst) ready(shell, announced);
       else shell.out(`${shell.paint('green', 'Ready again')} ${shell.paint('cyan', url)}`);
@@ -38,7 +39,7 @@ export function toldOfServer(shell: Shell, name: string, announced: Announced): 
             : `, but names port ${otherPort}: let it take the port of the variable PORT, or set "dev: {port: ${otherPort}}" in platform.yaml`),
       ),
     failed(failures) {
-      for (const failure of failures) shell.err(`${shell.paint('red', 'error')} ${formatFailure(failure)}`);
+      for (const failure of failures) printFailure(shell, failure);
       shell.err(shell.paint('yellow', 'What was there before is used on'));
     },
     restarting: (cause) => shell.out(shell.paint('dim', `${cause} has changed: the server starts again`)),

@@ -1,4 +1,5 @@
 // A Shell for tests: keeps what a command prints, and stops when the test says so.
+import { printed } from '#cli/terminal/printed.ts';
 import type { Shell } from '#cli/terminal/shell.ts';
 
 export interface RecordingShell extends Shell {
@@ -36,8 +37,8 @@ export function recordingShell(
     env,
     output,
     errors,
-    out: (line) => void output.push(line),
-    err: (line) => void errors.push(line),
+    out: (line) => void output.push(printed(line)),
+    err: (line) => void errors.push(printed(line)),
     written,
     writtenErrors,
     isTerminal,
