@@ -1,6 +1,6 @@
 // What goes out on the user's terminal, a line at a time. Text of others is among it everywhere: names, messages, what
-// workers and builds print. So no control character passes but those that the program has put there itself, which bear a
-// mark that nobody else knows, and a line of others begins where a line of the program cannot. Used by shell.ts.
+// workers and builds print. So no control character passes but those that the program has put there itself, which bear
+// a mark that nobody else knows, and a line of others begins where none of the program can. Used by shell.ts.
 /* oxlint-disable no-control-regex -- control characters are what it is about */
 import { randomBytes } from 'node:crypto';
 import { plain } from './plain.ts';
@@ -9,7 +9,7 @@ const MARK = `\ufdd0${randomBytes(8).toString('hex')}`;
 const COLOUR = /\u001b\[([\d;:]*)m/g;
 const MARKED_COLOUR = new RegExp(`${MARK}\\[([\\d;:]*)m`, 'g');
 const MARKED_LINE = `${MARK};`;
-/** A terminal obeys them, or shows others in another order; separators of lines and paragraphs are line breaks to some. */
+/** A terminal obeys them, or shows others in another order; separators of lines and paragraphs are breaks to some. */
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 /** Begins each line but the first of a text of others. */

@@ -1,5 +1,5 @@
-// What stays open after a request was let in, an event stream or a socket, ends when whoever asked may not any more: they
-// are asked about again from time to time. Used by surround.ts.
+// What stays open after a request was let in, an event stream or a socket, ends when whoever asked may not any more:
+// they are asked about again from time to time. Used by surround.ts.
 import { guardSocket } from '#resources/offered-socket.ts';
 
 /** What it takes. */

@@ -1,6 +1,6 @@
-// What a member has made in an organization that acts without asking who they are: it ends with the right to make it, by
-// the end of the membership or by a weaker role. Tokens of the API and sessions ask for the role with each request. The
-// rows are docs/sign-in.md's, each with a test.
+// What a member has made in an organization that acts without asking who they are: it ends with the right to make it,
+// by the end of the membership or by a weaker role. Tokens of the API and sessions ask for the role with each request.
+// The rows are those of docs/sign-in.md, each with a test.
 import type { Transaction } from '#postgres/sql.ts';
 import { roleMay, type Permission, type Role } from '../access/permissions.ts';
 import { changeProject } from './projects.ts';

@@ -1,5 +1,5 @@
-// Tokens of the AI gateway for `platform dev`: what a developer's machine asks counts for an organization. They end with
-// the token that made them, and with the membership (records/endings.ts).
+// Tokens of the AI gateway for `platform dev`: what a developer's machine asks counts for an organization. They end
+// with the token that made them, and with the membership (records/endings.ts).
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { statementsOf } from '#postgres/sql.ts';

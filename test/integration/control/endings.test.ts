@@ -1,5 +1,5 @@
-// What a member has made ends or changes hands with the membership, or with the role that it took: a test for each row of
-// the table in docs/sign-in.md.
+// What a member has made ends or changes hands with the membership, or with the role that it took: a test for each row
+// of the table in docs/sign-in.md.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { hashOf as hashOfAiToken } from '#core/ai-token.ts';

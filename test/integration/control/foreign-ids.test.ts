@@ -1,5 +1,5 @@
-// Other organizations' ids, in every field of a body or a query that names a thing by its id: they are unknown, and find
-// nothing. Ids in paths are walked by the authorization walk.
+// Other organizations' ids, in every field of a body or a query that names a thing by its id: they are unknown, and
+// find nothing. Ids in paths are walked by the authorization walk.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { defaultLimits } from '#core/limits.ts';
