@@ -205,7 +205,7 @@ class TransactionCalls implements OpenTransaction {
   readonly #waiting = new Map<number, { resolve(result: unknown): void; reject(error: Error): void }>();
   readonly #begun = deferred();
   readonly #over = deferred();
-  #ending: 'committed' | 'rolled back' | null = null;
+  #ending: 'it was committed' | 'its commit failed' | 'it was rolled back' | null = null;
   #last = 0;
 
   private constructor(request: ClientRequest, response: IncomingMessage, revivers: Revivers) {
@@ -226,7 +226,7 @@ class TransactionCalls implements OpenTransaction {
       return Promise.reject(
         toError({
           name: 'Error',
-          message: `D1_ERROR: the transaction is over: it was ${this.#ending}: SQLITE_ABORT`,
+          message: `D1_ERROR: the transaction is over: ${this.#ending}: SQLITE_ABORT`,
           code: 'SQLITE_ABORT',
         }),
       );
@@ -238,13 +238,16 @@ class TransactionCalls implements OpenTransaction {
   }
 
   async commit(): Promise<void> {
-    this.#ending = 'committed';
+    this.#ending = 'it was committed';
     this.#request.end('{"commit":true}\n');
-    await this.#over.promise;
+    await this.#over.promise.catch((error: unknown) => {
+      this.#ending = 'its commit failed';
+      throw error;
+    });
   }
 
   async rollback(): Promise<void> {
-    this.#ending = 'rolled back';
+    this.#ending = 'it was rolled back';
     this.#request.end();
     await this.#over.promise.catch(() => {});
   }

@@ -1,4 +1,5 @@
 // `env.<NAME>` of a database, in Node: statements are put together here and run in one call each. env.ts makes it.
+import { BegunByStatements } from './begun.ts';
 import type { Answer, Call, Connection } from './connection.ts';
 import { giveForm } from './values.ts';
 
@@ -93,13 +94,15 @@ class Session {
   readonly #ask: Ask;
   #bookmark: string | null;
 
-  constructor(call: (call: Call) => Promise<Answer>, start: unknown) {
+  /** @param call calls the database; in a transaction that a statement began, what is called is `inside`. */
+  constructor(call: (inside: Call, call: Call) => Promise<Answer>, start: unknown) {
     const isBookmark =
       typeof start === 'string' && !['first-primary', 'first-unconstrained'].includes(start) && start.trim() !== '';
     this.#bookmark = isBookmark ? start : null;
-    this.#ask = async ({ method, args, next = [] }) => {
+    this.#ask = async (inside) => {
+      const { method, args, next = [] } = inside;
       const from = this.#bookmark ?? start;
-      const { result, bookmark } = await call({
+      const { result, bookmark } = await call(inside, {
         method: 'withSession',
         args: from === undefined ? [] : [from],
         next: [{ method, args }, ...next],
@@ -154,12 +157,18 @@ class Transaction {
 export class Database {
   readonly #name: string;
   readonly #connection: Connection;
+  readonly #begun: BegunByStatements;
   readonly #ask: Ask;
 
   constructor(connection: Connection, name: string) {
     this.#connection = connection;
     this.#name = name;
-    this.#ask = async (call) => (await this.#call(call)).result;
+    this.#begun = new BegunByStatements(() => connection.transaction(name));
+    this.#ask = async (call) => (await this.#join(call)).result;
+  }
+
+  #join(inside: Call, call = inside): Promise<Answer> {
+    return this.#begun.take(inside) ?? this.#call(call);
   }
 
   /** Blobs are part of the JSON: a statement may have several. */
@@ -179,12 +188,12 @@ export class Database {
     return runExec(this.#ask, sql);
   }
 
-  dump(): Promise<unknown> {
-    return this.#ask({ method: 'dump', args: [] });
+  async dump(): Promise<unknown> {
+    return (await this.#call({ method: 'dump', args: [] })).result;
   }
 
   withSession(start?: unknown): Session {
-    return new Session((call) => this.#call(call), start);
+    return new Session((inside, call) => this.#join(inside, call), start);
   }
 
   async transaction(work: (transaction: Transaction) => unknown): Promise<unknown> {

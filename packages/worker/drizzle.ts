@@ -9,17 +9,13 @@ type DatabaseName<Env> = unknown extends Env
   : { [K in keyof Env]-?: Env[K] extends { prepare(sql: string): unknown; batch: unknown } ? K : never }[keyof Env] &
       string;
 
-interface Transactional {
-  transaction?<T>(run: (tx: unknown) => Promise<T>): Promise<T>;
-}
-
 /** State with a drizzle database. */
 export interface OrmState<Schema extends Record<string, unknown>> {
   readonly db: DrizzleD1Database<Schema>;
 }
 
 /**
- * A drizzle database over a `db` binding, for `state`. `db.transaction` is the binding's own, where it has one.
+ * A drizzle database over a `db` binding, for `state`. Its transactions are apart from what runs beside them.
  *
  * @param binding name of the binding in `env`.
  * @param schema the tables and relations, as `import * as schema from './schema.ts'` gives them.
@@ -47,10 +43,11 @@ export function withOrm<Schema extends Record<string, unknown>, Env = unknown>(
 
 function open<Schema extends Record<string, unknown>>(database: object, schema: Schema): DrizzleD1Database<Schema> {
   const db = drizzle(database as never, { schema });
-  const { transaction } = database as Transactional;
-  if (typeof transaction !== 'function') return db;
-  // drizzle's own would send BEGIN and COMMIT as statements, which a pool of connections cannot keep together.
-  const over = (run: (tx: unknown) => Promise<unknown>): Promise<unknown> =>
-    transaction.call(database, (tx) => run(open(tx as object, schema))) as Promise<unknown>;
-  return Object.assign(db, { transaction: over as never });
+  const transaction = db.transaction.bind(db) as (...given: unknown[]) => Promise<unknown>;
+  const apart = async (...given: unknown[]): Promise<unknown> => {
+    // What follows its BEGIN in the same chain of `await` is in the transaction: whoever called is in another chain.
+    await Promise.resolve();
+    return transaction(...given);
+  };
+  return Object.assign(db, { transaction: apart as never });
 }

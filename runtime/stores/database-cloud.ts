@@ -65,6 +65,7 @@ interface Stream {
 const ops = { ...databaseOps, ...outboxOps };
 const OUTBOX_ROWS = 100;
 const ended = new Set(['BEGIN', 'COMMIT', 'END', 'ROLLBACK', 'SAVEPOINT', 'RELEASE']);
+const savepoint = new Set(['SAVEPOINT', 'RELEASE']);
 const forbidden = new Set(['ATTACH', 'DETACH', 'VACUUM']);
 const readable =
   /^(?:table_list|table_x?info|index_(?:list|x?info)|foreign_key_(?:list|check)|quick_check|integrity_check|user_version|defer_foreign_keys|foreign_keys|optimize|page_count|freelist_count|schema_version|encoding|page_size)$/i;
@@ -142,7 +143,7 @@ export function createDatabaseCloud(
     return result.response.result;
   }
 
-  function statementOf(sql: unknown, values: unknown): HranaStatement {
+  function statementOf(sql: unknown, values: unknown, savepoints = false): HranaStatement {
     if (typeof sql !== 'string') throw new SqlRefusal('SQLITE_MISUSE', 'SQL must be text');
     if (Buffer.byteLength(sql) > limits.statementBytesMax) {
       throw new SqlRefusal(
@@ -152,7 +153,7 @@ export function createDatabaseCloud(
     }
     if (!Array.isArray(values)) throw new SqlRefusal('SQLITE_MISUSE', 'the values of a statement must be a list');
     const { sql: text, parameters } = oneStatement(sql);
-    checkAllowed(text);
+    checkAllowed(text, savepoints);
     if (values.length !== parameters) {
       const given = `the statement has ${parameters}, ${values.length} given`;
       throw new SqlRefusal('SQLITE_ERROR', `Wrong number of parameter bindings for SQL query: ${given}`);
@@ -299,7 +300,10 @@ export function createDatabaseCloud(
       over.set(transaction, why);
       if (over.size > 1000) over.delete(over.keys().next().value as number);
     }
-    await request;
+    await request.catch((error: Error) => {
+      if (stream !== undefined && sql === 'COMMIT') over.set(transaction, `its commit failed: ${error.message}`);
+      throw error;
+    });
     return sql === 'COMMIT' && stream !== undefined && stream.sends > 0
       ? `{"m":[${nextVersion()}],"o":${stream.sends}}`
       : `{"m":[${nextVersion()}]}`;
@@ -363,7 +367,7 @@ export function createDatabaseCloud(
     switch (op) {
       case ops.query: {
         const startedAt = performance.now();
-        const stmt = statementOf(args[0], args[1]);
+        const stmt = statementOf(args[0], args[1], transaction !== 0);
         const execute = (statement: HranaStatement): Promise<unknown> =>
           ask(place, transaction, { type: 'execute', stmt: statement });
         const result = await execute(stmt).catch(async (error: unknown) => {
@@ -497,13 +501,14 @@ function tooBig(what: string, variable: string, limit: number): SqlRefusal {
 }
 
 /** What the database service refuses, as far as the first words tell; the cloud has a fence of its own. */
-function checkAllowed(sql: string): void {
+function checkAllowed(sql: string, savepoints = false): void {
   const words: string[] = [];
   for (let token = nextToken(sql, 0); token !== null && words.length < 4; token = nextToken(sql, token.end)) {
     words.push(sql.slice(token.start, token.end).toUpperCase());
   }
   const [first = '', second = ''] = words[0] === 'EXPLAIN' ? words.slice(words[1] === 'QUERY' ? 3 : 1) : words;
   if (ended.has(first)) {
+    if (savepoints && (savepoint.has(first) || (first === 'ROLLBACK' && words.includes('TO')))) return;
     throw new SqlRefusal(
       'SQLITE_AUTH',
       'not authorized: use batch() or transaction() instead of BEGIN, COMMIT, ROLLBACK and SAVEPOINT',

@@ -30,6 +30,8 @@ export default {
     catch (error) { return Response.json({ error: error.message, code: error.code, cause: error.cause?.message }); }
   },
 };`;
+const refused =
+  'D1_ERROR: not authorized: use batch() or transaction() instead of BEGIN, COMMIT, ROLLBACK and SAVEPOINT: SQLITE_AUTH';
 const yaml = 'db:\n  DB: main\n  OTHER: second\nqueue:\n  MAIL: mail\n';
 
 /** Registers the suite's tests over the store that `open` gives. */
@@ -261,6 +263,94 @@ export function databaseBindingContract(open: () => Promise<DatabaseBindingCase>
       await DB.transaction(async (tx) => { late = tx; });
       return [kept, thrown, await count(DB), await count(late).catch((error) => error.message)];`),
       [[1, 0], 'no', 1, 'D1_ERROR: the transaction is over: it was committed: SQLITE_ABORT'],
+    );
+  });
+
+  test('BEGIN and COMMIT as statements hold what their chain of await asks, and nothing beside it', async () => {
+    assert.deepEqual(
+      await run(`
+      const count = (on = DB) => on.prepare('SELECT count(*) AS n FROM users').first('n');
+      const say = (sql) => DB.prepare(sql).run();
+      const add = (name) => DB.prepare('INSERT INTO users (name) VALUES (?)').bind(name).run();
+      // As drivers do it.
+      const transaction = async (work, begin = 'begin') => {
+        await say(begin);
+        try {
+          const result = await work();
+          await DB.prepare('COMMIT').all();
+          return result;
+        } catch (error) {
+          await say('rollback');
+          throw error;
+        }
+      };
+      const kept = await transaction(async () => { await add('ann'); return count(); }, 'BEGIN IMMEDIATE TRANSACTION;');
+      const failed = transaction(async () => {
+        await add('bob');
+        await DB.batch([DB.prepare("INSERT INTO users (name) VALUES ('cid')")]);
+        await DB.exec("INSERT INTO users (name) VALUES ('dan')");
+        await DB.withSession().prepare("INSERT INTO users (name) VALUES ('eva')").run();
+        throw new Error('no');
+      }).catch((error) => error.message);
+      // Begun while the other waits for its begin: beside it, and it stays so.
+      const beside = (async () => { const before = await count(); await add('fay'); return before; })();
+      const ended = [await failed, await beside, await count()];
+      const both = await Promise.all([transaction(() => add('gil')), transaction(() => add('hal'))]);
+      return [kept, ended, both.map(({ meta }) => meta.changes), await count(), [(await say('begin')).success, (await say('rollback')).results]];`),
+      [1, ['no', 1, 2], [1, 1], 4, [true, []]],
+    );
+  });
+
+  test('a COMMIT or ROLLBACK without a BEGIN is refused as SQLite does, and one that is over says why', async () => {
+    assert.deepEqual(
+      await run(`
+      const say = (sql) => DB.prepare(sql).run().then(() => 'done', (error) => error.message);
+      const first = [await say('commit'), await say('ROLLBACK TRANSACTION')];
+      await DB.exec('CREATE TABLE IF NOT EXISTS notes (owner REFERENCES users(id) DEFERRABLE INITIALLY DEFERRED)');
+      await DB.prepare('begin').run();
+      await DB.prepare('INSERT INTO notes VALUES (7)').run();
+      // What a driver does when its commit fails.
+      const second = [await say('commit'), (await say('SELECT 1')).split(': ').slice(0, 3), await say('rollback'), await say('rollback'), await say('SELECT 1')];
+      return [first, second];`),
+      [
+        [
+          'D1_ERROR: cannot commit - no transaction is active: SQLITE_ERROR',
+          'D1_ERROR: cannot rollback - no transaction is active: SQLITE_ERROR',
+        ],
+        [
+          'D1_ERROR: FOREIGN KEY constraint failed: SQLITE_CONSTRAINT',
+          ['D1_ERROR', 'the transaction is over', 'its commit failed'],
+          'done',
+          'D1_ERROR: cannot rollback - no transaction is active: SQLITE_ERROR',
+          'done',
+        ],
+      ],
+    );
+  });
+
+  test('savepoints are there inside a transaction, and nowhere else', async () => {
+    assert.deepEqual(
+      await run(`
+      const names = (on) => on.prepare('SELECT name FROM users ORDER BY name').raw().then((rows) => rows.flat());
+      const inside = await DB.transaction(async (tx) => {
+        const say = (sql) => tx.prepare(sql).run().then(() => 'done', (error) => error.message);
+        await say("INSERT INTO users (name) VALUES ('ann')");
+        await say('SAVEPOINT one');
+        await say("INSERT INTO users (name) VALUES ('bob')");
+        await say('CREATE TABLE gone (x)');
+        await say('SELECT * FROM gone');
+        await say('ROLLBACK TO SAVEPOINT one');
+        const after = [await names(tx), await say('SELECT * FROM gone')];
+        await say("INSERT INTO users (name) VALUES ('cid')");
+        return [...after, await say('RELEASE one'), await tx.batch([tx.prepare('SAVEPOINT two')]).catch((error) => error.message), await say('COMMIT')];
+      });
+      const outside = await DB.prepare('SAVEPOINT three').run().catch((error) => error.message);
+      return [inside, outside, await names(DB)];`),
+      [
+        [['ann'], words('D1_ERROR: no such table: gone at offset 14: SQLITE_ERROR'), 'done', refused, refused],
+        refused,
+        ['ann', 'cid'],
+      ],
     );
   });
 

@@ -29,7 +29,15 @@ export default {
       request.signal.throwIfAborted();
       request.signal.addEventListener('abort', () => reject(request.signal.reason));
     });
-    if (pathname === '/sleeps') await inside(untilGone);
+    const begun = async (work) => {
+      await DB.prepare('BEGIN').run();
+      await DB.prepare('INSERT INTO names VALUES (?)').bind(pathname).run();
+      console.log(pathname, 'is inside');
+      await work();
+    };
+    if (pathname === '/begins') await begun(untilGone);
+    else if (pathname === '/leaves') { await begun(() => {}); return Response.json(null); }
+    else if (pathname === '/sleeps') await inside(untilGone);
     else if (pathname === '/waits') { console.log('/waits is here'); await inside(untilGone); }
     else if (pathname === '/never') await inside(forever);
     else if (pathname === '/spins') await inside(() => { for (;;); });
@@ -78,16 +86,16 @@ export function databaseLeftOpenContract(open: (limits: DatabaseLimits) => Promi
     return (await handler.fetch('shop', '/write')).json();
   }
 
-  test(
-    'a transaction is rolled back with its invocation: of a client that went away, whose handler ends by the signal',
-    ofInvocations,
-    async () => {
-      const sent = begin('/sleeps');
-      await handler.logged('shop', /\/sleeps is inside/);
+  for (const [what, path] of [
+    ['of a client that went away, whose handler ends by the signal', '/sleeps'],
+    ['of such a client, begun by a statement', '/begins'],
+  ] as const)
+    test(`a transaction is rolled back with its invocation: ${what}`, ofInvocations, async () => {
+      const sent = begin(path);
+      await handler.logged('shop', new RegExp(`${path} is inside`));
       sent.destroy();
       assert.deepEqual(await write(), ['/write']);
-    },
-  );
+    });
 
   test(
     'a transaction is rolled back with its invocation: of a client that went away while it waited for another, likewise',
@@ -109,6 +117,7 @@ export function databaseLeftOpenContract(open: (limits: DatabaseLimits) => Promi
     ['of a handler that exceeds its CPU budget', '/spins', 500],
     ['of a handler that throws beside it', '/throws', 500],
     ['of a handler that answers beside it', '/forgets', 200],
+    ['of a handler that begins one by a statement, and never ends it', '/leaves', 200],
   ] as const)
     test(`a transaction is rolled back with its invocation: ${what}`, ofInvocations, async () => {
       assert.equal((await handler.fetch('shop', path)).status, status);

@@ -60,6 +60,22 @@ const routes = {
     const failed = await db.batch([db.insert(users).values({ name: 'eve' }), db.insert(users).values({ name: 'dan' })]).catch((error) => error.message);
     return { inserted, all, failed, after: await db.select({ n: count() }).from(users) };
   },
+  async transaction(db) {
+    const names = async (on) => (await on.select({ name: tags.name }).from(tags).orderBy(tags.name)).map(({ name }) => name);
+    const add = (on, name) => on.insert(tags).values({ name });
+    await db.delete(postTags);
+    await db.delete(tags);
+    const kept = await db.transaction(async (tx) => {
+      await add(tx, 'kept');
+      await tx.transaction((nested) => add(nested, 'nested'));
+      await tx.transaction(async (nested) => { await add(nested, 'undone'); nested.rollback(); }).catch(() => {});
+      return names(tx);
+    }, { behavior: 'immediate' });
+    const thrown = await db.transaction(async (tx) => { await add(tx, 'thrown'); throw new Error('no'); }).catch((error) => error.message);
+    const failed = await db.transaction(async (tx) => { await add(tx, 'first'); await tx.insert(posts).values({ authorId: 99, title: 'x' }); }).catch((error) => error.cause.message);
+    await Promise.all(['x', 'y'].map((name) => db.transaction((tx) => add(tx, name))));
+    return { kept, thrown, failed, after: await names(db) };
+  },
 };
 
 export default {
@@ -84,7 +100,7 @@ const migrations = [
 
 // The way dialects of D1 for Kysely are made: one connection that prepares, binds and takes `meta` apart.
 const kysely = `
-import { Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler, sql } from 'kysely';
+import { CompiledQuery, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler, sql } from 'kysely';
 
 class D1Driver {
   constructor(database) { this.database = database; }
@@ -100,11 +116,18 @@ class D1Driver {
       },
     };
   }
-  async beginTransaction() { throw new Error('no'); }
-  async commitTransaction() {}
-  async rollbackTransaction() {}
+  // As the drivers that Kysely brings do it.
+  async beginTransaction(connection) { await connection.executeQuery(CompiledQuery.raw('begin')); }
+  async commitTransaction(connection) { await connection.executeQuery(CompiledQuery.raw('commit')); }
+  async rollbackTransaction(connection) { await connection.executeQuery(CompiledQuery.raw('rollback')); }
   async releaseConnection() {}
   async destroy() {}
+}
+async function transactions(db) {
+  const add = (on, name) => on.insertInto('pets').values({ name }).execute();
+  await db.transaction().execute((trx) => add(trx, 'kept'));
+  const thrown = await db.transaction().execute(async (trx) => { await add(trx, 'thrown'); throw new Error('no'); }).catch((error) => error.message);
+  return [thrown, (await db.selectFrom('pets').select('name').orderBy('id').execute()).map(({ name }) => name)];
 }
 export default {
   async fetch(_request, env) {
@@ -122,6 +145,7 @@ export default {
         rows: await db.selectFrom('pets').selectAll().orderBy('id').execute(),
         columns: tables.find((table) => table.name === 'pets').columns.map((column) => column.name),
         raw: (await sql\`SELECT count(*) AS n FROM pets\`.execute(db)).rows,
+        transactions: await transactions(db),
       });
     } catch (error) { return new Response(error.stack, { status: 500 }); }
   },
@@ -190,7 +214,16 @@ test('a batch of drizzle that fails leaves nothing behind', async () => {
   });
 });
 
-test('a dialect of Kysely for D1 reads, writes and introspects', async () => {
+test('transactions of drizzle hold, also nested ones, several at a time, and those that fail', async () => {
+  assert.deepEqual(await ask('drizzle', '/transaction'), {
+    kept: ['kept', 'nested'],
+    thrown: 'no',
+    failed: 'D1_ERROR: FOREIGN KEY constraint failed: SQLITE_CONSTRAINT',
+    after: ['kept', 'nested', 'x', 'y'],
+  });
+});
+
+test('a dialect of Kysely for D1 reads, writes, introspects and has transactions', async () => {
   assert.deepEqual(await ask('kysely', '/'), {
     insertId: '2',
     updated: '1',
@@ -200,5 +233,6 @@ test('a dialect of Kysely for D1 reads, writes and introspects', async () => {
     ],
     columns: ['id', 'name'],
     raw: [{ n: 2 }],
+    transactions: ['no', ['max', 'tom', 'kept']],
   });
 });

@@ -37,6 +37,19 @@ export default platform()
       return { stored: (await tx.select().from(guests)).length };
     }),
   )
+  .get('/apart', async (ctx) => {
+    const { db } = ctx.state;
+    const name = 'stored ' + Math.random();
+    const undone = db.transaction(async (tx) => {
+      await tx.transaction((nested) => nested.insert(guests).values({ name: 'nested' }));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      tx.rollback();
+    }).catch((error) => error.message);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    await db.insert(guests).values({ name });
+    const added = (await db.select().from(guests)).map((guest) => guest.name).slice(3);
+    return [await undone, added.length === 1 && added[0] === name];
+  })
   .get('/keys', async (ctx) => (await ctx.env.KV.list({ prefix: 'ratelimit:' })).keys.map(({ name, expiration }) => [name.split(':').slice(0, 3).join(':'), typeof expiration]))
   .route('/limited', platform().use(rateLimit({ limit: 2, window: '1d', store: 'KV', key: () => 'everybody' })).get('/', () => 'x'))
   .route('/me', platform().use(auth()).get('/', (ctx) => ({ email: ctx.state.user.email })))
@@ -80,6 +93,10 @@ test('withOrm stores, queries, and takes back a transaction that fails', async (
     { id: 2, name: 'grace' },
     { id: 3, name: 'joan' },
   ]);
+});
+
+test('transactions of withOrm nest, are given up by rollback(), and hold nothing that runs beside them', async () => {
+  assert.deepEqual((await dev.fetch('/apart')).json(), ['Rollback', true], dev.output);
 });
 
 test('requests are counted in the state binding, and the counts end by themselves', async () => {

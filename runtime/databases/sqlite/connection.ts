@@ -22,6 +22,8 @@ export interface Prepared {
   readonly writes: boolean;
   /** Changes the schema. */
   readonly schema: boolean;
+  /** Is about a savepoint, which only some requests may be. */
+  readonly savepoint: boolean;
   /** Reads integers as bigints. */
   exact: boolean;
 }
@@ -118,6 +120,11 @@ export class Connection {
     this.own(`PRAGMA max_page_count=${grows ? this.#pagesMax : 1}`);
   }
 
+  /** Whether statements may make savepoints, release them and go back to them. */
+  set savepoints(allowed: boolean) {
+    this.#fence.savepoints = allowed;
+  }
+
   get inTransaction(): boolean {
     return this.#db.isTransaction;
   }
@@ -151,6 +158,7 @@ export class Connection {
       );
     }
     const prepared = this.compile(oneStatement(sql));
+    if (prepared.savepoint) return prepared;
     if (this.#statements.size >= STATEMENTS_KEPT)
       this.#statements.delete(this.#statements.keys().next().value as string);
     this.#statements.set(sql, prepared);
@@ -173,7 +181,7 @@ export class Connection {
   }
 
   #compiled(sql: string, parameters: number): Prepared {
-    const { result: statement, writes, schema } = this.#fence.watch(sql, () => this.#db.prepare(sql));
+    const { result: statement, writes, schema, savepoint } = this.#fence.watch(sql, () => this.#db.prepare(sql));
     const columns = statement.columns().map((column) => column.name);
     // Rows of a write cannot be read a second time, so its integers are exact from the start.
     const exact = writes && columns.length > 0;
@@ -185,6 +193,7 @@ export class Connection {
       parameters,
       writes,
       schema,
+      savepoint,
       exact,
     };
   }

@@ -258,6 +258,8 @@ export class DatabaseFile {
     const { op, args, transaction } = job;
     const connection = transaction === 0 ? this.#main : this.#connectionOf(transaction, job.owner);
     connection.grows = !this.#parts.space.isLow;
+    // Those of a batch are its own.
+    connection.savepoints = op === ops.query && transaction !== 0;
     switch (op) {
       case ops.query:
         return this.#statements.query(connection, args);

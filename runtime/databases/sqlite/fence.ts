@@ -91,9 +91,12 @@ function isOwn(name: string): boolean {
 export class Fence {
   /** True while the platform's own statements are compiled. */
   #open = false;
+  /** Savepoints may be made, released and gone back to. */
+  savepoints = false;
   #writes = false;
   #schema = false;
   #alters = false;
+  #savepoint = false;
   #refusal = '';
   /** The one table that may be changed; null: any. */
   #only: string | null = null;
@@ -137,13 +140,13 @@ export class Fence {
   watch<Result>(
     sql: string,
     compile: () => Result,
-  ): { readonly result: Result; readonly writes: boolean; readonly schema: boolean } {
-    this.#writes = this.#schema = this.#alters = false;
+  ): { readonly result: Result; readonly writes: boolean; readonly schema: boolean; readonly savepoint: boolean } {
+    this.#writes = this.#schema = this.#alters = this.#savepoint = false;
     const result = this.explain(compile);
     // The name that RENAME TO gives is shown to no authorizer. In the text it stands as it is.
     if (this.#alters && sql.toLowerCase().includes(ownTablePrefix))
       throw new SqlRefusal('SQLITE_AUTH', `not authorized: ${belongs}`);
-    return { result, writes: this.#writes, schema: this.#schema };
+    return { result, writes: this.#writes, schema: this.#schema, savepoint: this.#savepoint };
   }
 
   /**
@@ -178,6 +181,12 @@ export class Fence {
       return forbiddenFunctions.has(name) ? this.#refuse(`the function ${name} is not available`) : sqlite.SQLITE_OK;
     }
     if (action === sqlite.SQLITE_PRAGMA) return this.#pragma(first.toLowerCase(), second);
+    if (action === sqlite.SQLITE_SAVEPOINT && this.savepoints) {
+      this.#savepoint = true;
+      // It may undo anything.
+      if (first === 'ROLLBACK') this.#writes = this.#schema = true;
+      return sqlite.SQLITE_OK;
+    }
     if (action === sqlite.SQLITE_TRANSACTION || action === sqlite.SQLITE_SAVEPOINT)
       return this.#refuse('use batch() or transaction() instead of BEGIN, COMMIT, ROLLBACK and SAVEPOINT');
     if (action === sqlite.SQLITE_ATTACH || action === sqlite.SQLITE_DETACH)

@@ -14,7 +14,7 @@ import { createIncomingResponse, Response, takeResponse } from './web/response.t
 import { host } from './host.ts';
 import type { EventHandler } from './dispatch.ts';
 import { callHost, dropCall, invalidArgument, startCall } from './calls.ts';
-import { checkpoint, currentContext, runInContext } from './context.ts';
+import { AsyncLocalStorage, checkpoint, currentContext, runInContext } from './context.ts';
 import { currentInvocation } from './invocation.ts';
 import { noHandler } from './missing-handler.ts';
 import { fromJson, toJson } from './safe.ts';
@@ -66,6 +66,7 @@ export const lazyParts = {
     return useModule('event-classes').MessageEvent;
   },
   AbortController,
+  AsyncLocalStorage,
   Blob,
   DOMException,
   Event,

@@ -32,7 +32,13 @@ const ops = { query: 1, batch: 2, exec: 3, dump: 4, begin: 5, commit: 6, rollbac
 
 const digits = '0123456789abcdef';
 
+/** What drivers send around a transaction. Longer texts are none of these. */
+const control =
+  /^\s*(?:(begin)(?:\s+(?:deferred|immediate|exclusive))?|(?:(commit)|end)|(rollback))(?:\s+transaction)?[\s;]*$/i;
+const CONTROL_CHARS_MAX = 40;
+
 export default function createDb({
+  AsyncLocalStorage,
   atob,
   btoa,
   callHost,
@@ -45,6 +51,7 @@ export default function createDb({
 } {
   const { fromCharCode } = String;
   const { is } = Object;
+  const nothing = (): WireResult => ({ c: [], r: [], m: [0, 0, 0, 0, 0, 0, 0, 0, 0] });
 
   function failure(prefix: string, code: string, message: string): Error {
     // The base code stands in the text, as in D1; the extended one is a field.
@@ -150,21 +157,92 @@ export default function createDb({
     return { success: true, meta: toMeta(result), results: toObjects(result) };
   }
 
+  /** A transaction that a statement began. */
+  interface Begun {
+    /** 0: it has not begun yet, or is over. */
+    transaction: number;
+    /** What it was begun in. */
+    readonly outer: Begun | undefined;
+  }
+
+  /** The transactions of a database that statements begin: whatever its `BEGIN` is awaited by is in it. */
+  class BegunByStatements {
+    readonly #channel: Channel;
+    readonly #storage = new AsyncLocalStorage<Begun | undefined>();
+
+    constructor(binding: string) {
+      this.#channel = new Channel(binding);
+    }
+
+    /** The one that belongs to the code that runs. */
+    current(): Begun | undefined {
+      const found = this.#storage.getStore();
+      if (found === undefined || found.transaction !== 0) return found;
+      // Nothing of it runs before it is answered: this is somebody beside it, who is not in it later either.
+      let at: Begun | undefined = found;
+      while (at !== undefined && at.transaction === 0) at = at.outer;
+      this.#storage.enterWith(at);
+      return at;
+    }
+
+    /** Does what a statement says; null: it is no such statement. */
+    run(sql: string): Promise<WireResult> | null {
+      const said = sql.length <= CONTROL_CHARS_MAX ? control.exec(sql) : null;
+      if (said === null) return null;
+      return said[1] !== undefined ? this.#begin() : this.#end(said[3] === undefined ? 'commit' : 'rollback');
+    }
+
+    async #begin(): Promise<WireResult> {
+      const begun: Begun = { transaction: 0, outer: this.current() };
+      // For the caller, as long as it has not awaited anything.
+      this.#storage.enterWith(begun);
+      begun.transaction = (await this.#channel.ask<{ t: number }>(ops.begin, [])).t;
+      return nothing();
+    }
+
+    async #end(how: 'commit' | 'rollback'): Promise<WireResult> {
+      const begun = this.current();
+      if (begun === undefined) throw failure('D1_ERROR', 'SQLITE_ERROR', `cannot ${how} - no transaction is active`);
+      const { transaction } = begun;
+      const channel = new Channel(this.#channel.binding, transaction);
+      // After a commit that fails comes a rollback, and what the commit said is what counts.
+      if (how === 'commit') await channel.ask(ops.commit, []);
+      begun.transaction = 0;
+      if (how === 'rollback')
+        await channel.ask(ops.rollback, []).catch((error: { code?: string }) => {
+          if (error.code !== 'SQLITE_ABORT') throw error;
+        });
+      return nothing();
+    }
+  }
+
   /** A database, a session of it or a transaction: where statements go. */
   class Channel {
     readonly binding: string;
-    readonly transaction: number;
+    readonly #transaction: number;
+    readonly #begun: BegunByStatements | null;
     /** The newest state that an answer has shown; 0 for none. */
     version = 0;
 
-    constructor(binding: string, transaction = 0) {
+    constructor(binding: string, transaction = 0, begun: BegunByStatements | null = null) {
       this.binding = binding;
-      this.transaction = transaction;
+      this.#transaction = transaction;
+      this.#begun = begun;
+    }
+
+    /** One statement. */
+    async query(args: readonly [sql: string, ...unknown[]]): Promise<WireResult> {
+      return this.#begun?.run(args[0]) ?? this.join<WireResult>(ops.query, args);
+    }
+
+    /** As `ask`, in the transaction that a statement began. */
+    join<Answer>(op: number, args: unknown): Promise<Answer> {
+      return this.ask(op, args, this.#begun?.current()?.transaction);
     }
 
     /** The answer's JSON, without refusals. */
-    async ask<Answer>(op: number, args: unknown): Promise<Answer> {
-      const { binding, transaction } = this;
+    async ask<Answer>(op: number, args: unknown, transaction = this.#transaction): Promise<Answer> {
+      const { binding } = this;
       let reply;
       try {
         reply = await callHost('database.run', { binding, op, transaction }, [toJson(args) as string]);
@@ -179,7 +257,8 @@ export default function createDb({
 
     /** Puts messages into the transaction; what is wrong with one is said as `queue.send` says it. */
     async send(queue: string, messages: readonly object[], bodies: readonly string[]): Promise<string[]> {
-      const { binding, transaction } = this;
+      const { binding } = this;
+      const transaction = this.#transaction;
       const { value, parts } = await callHost('database.send', { binding, transaction, queue, messages }, bodies);
       this.#read(parts[0]);
       return (value as { messageIds: string[] }).messageIds;
@@ -227,8 +306,8 @@ export default function createDb({
     }
 
     async #query(firstOnly: boolean): Promise<WireResult> {
-      const args = firstOnly ? [this.#sql, this.#values, 1] : [this.#sql, this.#values];
-      return this.#channel.seen(await this.#channel.ask<WireResult>(ops.query, args));
+      const args = firstOnly ? ([this.#sql, this.#values, 1] as const) : ([this.#sql, this.#values] as const);
+      return this.#channel.seen(await this.#channel.query(args));
     }
 
     async all(): Promise<Result> {
@@ -258,7 +337,7 @@ export default function createDb({
 
   async function runBatch(channel: Channel, statements: unknown): Promise<Result[]> {
     if (!Array.isArray(statements)) throw new TypeError('batch takes a list of statements');
-    const results = await channel.ask<WireResult[]>(
+    const results = await channel.join<WireResult[]>(
       ops.batch,
       statements.map((statement) => Statement.parts(statement)),
     );
@@ -267,7 +346,7 @@ export default function createDb({
 
   async function runExec(channel: Channel, sql: unknown): Promise<{ count: number; duration: number }> {
     if (typeof sql !== 'string') throw typeError(sql);
-    const { n, d } = await channel.ask<{ n: number; d: number }>(ops.exec, [sql]);
+    const { n, d } = await channel.join<{ n: number; d: number }>(ops.exec, [sql]);
     return { count: n, duration: d };
   }
 
@@ -280,8 +359,8 @@ export default function createDb({
     readonly #channel: Channel;
     readonly #start: string | null;
 
-    constructor(binding: string, start: string | null) {
-      this.#channel = new Channel(binding);
+    constructor(binding: string, begun: BegunByStatements, start: string | null) {
+      this.#channel = new Channel(binding, 0, begun);
       this.#start = start;
     }
 
@@ -350,10 +429,12 @@ export default function createDb({
   }
 
   class Database {
+    readonly #begun: BegunByStatements;
     readonly #channel: Channel;
 
     constructor(binding: string) {
-      this.#channel = new Channel(binding);
+      this.#begun = new BegunByStatements(binding);
+      this.#channel = new Channel(binding, 0, this.#begun);
     }
 
     prepare(sql: unknown): Statement {
@@ -380,7 +461,7 @@ export default function createDb({
         start !== 'first-primary' &&
         start !== 'first-unconstrained' &&
         start.trim() !== '';
-      return new Session(this.#channel.binding, isBookmark ? start : null);
+      return new Session(this.#channel.binding, this.#begun, isBookmark ? start : null);
     }
 
     async transaction(work: (transaction: Transaction) => unknown): Promise<unknown> {
