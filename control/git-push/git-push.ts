@@ -83,10 +83,18 @@ async function repositoryOf(parts: Parts, actor: Actor, name: string, writes: bo
     throw new ApiError('bad_request', { reason: `"${name.slice(0, 60)}" cannot be the name of a project` });
   const access = new Access(sql, actor);
   const permission = writes ? 'deployment:create' : 'project:read';
-  const [found] = await sql<{ id: string; repository_id: string | null; default_branch: string }[]>`
-    SELECT id, repository_id, default_branch FROM control.project WHERE name = ${name} AND deleted_at IS NULL`;
+  const projectOf = async (): Promise<string | undefined> =>
+    (await sql<{ id: string }[]>`SELECT id FROM control.project WHERE name = ${name} AND deleted_at IS NULL`)[0]?.id;
+  const found = await projectOf();
   if (found === undefined && !writes) throw new ApiError('not_found');
-  const projectId = found?.id ?? (await firstProject(parts, access, actor, name));
+  const projectId =
+    found ??
+    (await firstProject(parts, access, actor, name).catch(async (error: unknown) => {
+      // Another first push was quicker.
+      const made = await projectOf();
+      if (made === undefined) throw error;
+      return made;
+    }));
   const { organizationId } = await access.project(permission, projectId);
   const repository = await sql.begin(async (tx) => {
     const [project] = await tx<{ repository_id: string | null; default_branch: string }[]>`

@@ -1,5 +1,9 @@
 // Git's own CGI program for smart HTTP, as a fetch handler: the request's body goes in, headers and body come out.
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
 import { Readable } from 'node:stream';
 import { repositoriesFolder } from '#git/builtin-repositories.ts';
 import { gitEnvironment } from './repositories.ts';
@@ -15,10 +19,13 @@ interface BackendCall {
 }
 
 const HEADER_BYTES_MAX = 16 * 1024;
+/** What ends an answer of Git. */
+const FLUSH = '0000';
 
 /** Runs it. The program ends with the client. */
 export async function gitHttpBackend(request: Request, call: BackendCall): Promise<Response> {
   const url = new URL(request.url);
+  const failed = path.join(repositoriesFolder(call.dataFolder), 'pushes', `${randomUUID()}.failed`);
   const child = spawn('git', ['http-backend'], {
     env: {
       ...gitEnvironment(),
@@ -36,6 +43,7 @@ export async function gitHttpBackend(request: Request, call: BackendCall): Promi
       REMOTE_USER: call.account,
       REMOTE_ADDR: '127.0.0.1',
       PLATFORM_ACCOUNT: call.account,
+      PLATFORM_PUSH_FAILED: failed,
     },
     stdio: ['pipe', 'pipe', 'ignore'],
     // A group of its own: git starts others, which end with it.
@@ -53,14 +61,14 @@ export async function gitHttpBackend(request: Request, call: BackendCall): Promi
   request.signal.addEventListener('abort', kill);
   child.once('exit', () => request.signal.removeEventListener('abort', kill));
   child.stdin.on('error', () => {});
-  const failed = new Promise<never>((_, reject) => child.once('error', reject));
-  failed.catch(() => {});
+  const missing = new Promise<never>((_, reject) => child.once('error', reject));
+  missing.catch(() => {});
   if (request.body === null) child.stdin.end();
   else
     Readable.fromWeb(request.body as never)
       .on('error', kill)
       .pipe(child.stdin);
-  const { head, rest } = await Promise.race([readHead(child.stdout), failed]);
+  const { head, rest } = await Promise.race([readHead(child.stdout), missing]);
   const headers = new Headers();
   let status = 200;
   for (const line of head.split(/\r?\n/)) {
@@ -69,8 +77,37 @@ export async function gitHttpBackend(request: Request, call: BackendCall): Promi
     if (name.toLowerCase() === 'status') status = Number.parseInt(value!, 10);
     else headers.append(name, value!);
   }
+  const body = call.path === '/git-receive-pack' ? withFailure(rest, failed) : rest;
   // Readable.toWeb throws outside of any caller where a client goes away while more comes.
-  return new Response(ReadableStream.from<Uint8Array>(rest), { status, headers });
+  return new Response(ReadableStream.from<Uint8Array>(body), { status, headers });
+}
+
+/**
+ * The answer to a push, which says at its end that a deployment failed: `git push` then shows the branches as updated,
+ * as they are, and ends with 1.
+ */
+async function* withFailure(answer: AsyncIterable<Buffer>, file: string): AsyncGenerator<Buffer> {
+  try {
+    let end: Buffer = Buffer.alloc(0);
+    for await (const chunk of answer) {
+      const bytes = Buffer.concat([end, chunk]);
+      // Nothing else is held back: lines of the log are shown as they come.
+      const zeros = /0*$/.exec(bytes.toString('latin1', Math.max(0, bytes.length - FLUSH.length)))![0].length;
+      end = bytes.subarray(bytes.length - zeros);
+      if (bytes.length > zeros) yield bytes.subarray(0, bytes.length - zeros);
+    }
+    const isFailed = existsSync(file) && end.toString('latin1') === FLUSH;
+    // Together: Git reads no further than the error, and would stumble over what comes later.
+    yield isFailed ? Buffer.concat([errorPacket('What was pushed is stored, and its deployment failed'), end]) : end;
+  } finally {
+    await rm(file, { force: true });
+  }
+}
+
+/** A line on the band for errors, the third. */
+function errorPacket(text: string): Buffer {
+  const body = `\x03${text}\n`;
+  return Buffer.from((body.length + FLUSH.length).toString(16).padStart(FLUSH.length, '0') + body, 'latin1');
 }
 
 /** The CGI headers, and the stream behind them. */

@@ -146,6 +146,7 @@ async function deploy(
       `A push is deployed up to ${REFS_MAX} branches: ${branches.length - REFS_MAX} more are stored, and not deployed. ` +
         'Deploy one with: platform deploy --remote <branch>',
     );
+  let isFailed = false;
   for (const { name, after } of branches.slice(0, REFS_MAX)) {
     if (made.has(name)) continue;
     const branch = name.slice(HEADS.length);
@@ -173,6 +174,7 @@ async function deploy(
       if (!(error instanceof ApiError)) throw error;
       say(`Branch ${branch} was not deployed: ${error.message}`);
       made.set(name, null);
+      isFailed = true;
     }
   }
   await onMade();
@@ -181,9 +183,13 @@ async function deploy(
   socket.once('close', () => closed.abort());
   const signal = AbortSignal.any([closed.signal, parts.stopping]);
   for (const deployment of made.values())
-    if (deployment !== null) await follow(parts, signals, say, deployment.id, deployment.branch, signal);
+    if (deployment !== null && !(await follow(parts, signals, say, deployment.id, deployment.branch, signal)))
+      isFailed = true;
+  // For the hook. No line has one.
+  if (isFailed) socket.write('\0');
 }
 
+/** @returns false: it failed. */
 async function follow(
   parts: Parts,
   signals: DeploymentSignals,
@@ -191,7 +197,7 @@ async function follow(
   id: string,
   branch: string,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   let last = '';
   for await (const news of followDeployment({ sql: parts.sql, signals }, id, 0, signal)) {
     if (news.kind === 'lines') {
@@ -206,6 +212,7 @@ async function follow(
     else say(`Status: ${status}`);
   }
   if (signal.aborted && last !== 'success') say(`It goes on: platform deployments view ${id}`);
+  return last !== 'failure' && last !== 'timeout';
 }
 
 async function urlsOf({ sql, addresses }: Parts, id: string, branch: string): Promise<string[]> {

@@ -34,9 +34,9 @@ export async function ensureRepository(dataFolder: string, id: string, defaultBr
     await ensureHooks(folder);
     return folder;
   }
-  const unfinished = `${folder}.${process.pid}.unfinished`;
+  // First pushes may come together.
+  const unfinished = `${folder}.${randomUUID()}.unfinished`;
   await mkdir(repositoriesFolder(dataFolder), { recursive: true, mode: 0o700 });
-  await rm(unfinished, { recursive: true, force: true });
   await run('git', ['init', '--quiet', '--bare', `--initial-branch=${defaultBranch}`, unfinished], {
     env: gitEnvironment(),
   });

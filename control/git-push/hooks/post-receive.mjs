@@ -1,6 +1,7 @@
 // post-receive of a repository of the platform: leaves a note of what was pushed, tells the API process, and prints
-// what it answers: the build log, which Git shows in the terminal of whoever pushed. A note that was not taken, since
-// no API process ran, is taken when one starts.
+// what it answers: the build log, which Git shows in the terminal of whoever pushed. NUL behind it says that a
+// deployment failed; Git asks no hook for that after a push, so it goes to http-backend.ts by a file. A note that was
+// not taken, since no API process ran, is taken when one starts.
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -30,4 +31,9 @@ connection.on('error', () => {
   console.log('The platform does not run: what was pushed is deployed when it starts');
 });
 connection.on('connect', () => connection.write(`${name}\n`));
-connection.on('data', (bytes) => process.stdout.write(bytes));
+connection.on('data', (bytes) => {
+  const isFailed = bytes.at(-1) === 0;
+  process.stdout.write(isFailed ? bytes.subarray(0, -1) : bytes);
+  if (isFailed && process.env.PLATFORM_PUSH_FAILED)
+    writeFileSync(process.env.PLATFORM_PUSH_FAILED, '', { mode: 0o600 });
+});

@@ -15,6 +15,7 @@ import { openGitPush, type GitPush } from '#control/git-push/git-push.ts';
 import { serveApi } from '#control/process/servers.ts';
 import { repositoryFolder } from '#git/builtin-repositories.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
+import { until } from '#test/setup/until.ts';
 import { withinWindow } from '#test/setup/window.ts';
 
 const run = promisify(execFile);
@@ -93,13 +94,63 @@ test('a push makes project, repository and deployment, and shows the log in the 
   );
 });
 
-test('a failed deployment is said, and what was pushed stays', async () => {
+test('a failed deployment is said and ends the push with 1, and what was pushed stays', async () => {
   const built = buildNext('failure');
-  const said = await git('push', remote('shop', control.owner.token), 'main:feature/login');
+  const ended = await git('push', remote('shop', control.owner.token), 'main:feature/login').catch(
+    (error: Error & { code: number; stderr: string }) => error,
+  );
   const id = await built;
-  assert.match(said, new RegExp(`remote: Deployment ${id} ended: failure`));
+  assert.ok(typeof ended === 'object', ended as string);
+  assert.equal(ended.code, 1);
+  assert.match(ended.stderr, new RegExp(`remote: Deployment ${id} ended: failure`));
+  assert.match(ended.stderr, /remote: What was pushed is stored, and its deployment failed/);
+  assert.match(ended.stderr, /\[new branch\] +main -> feature\/login/);
+  assert.doesNotMatch(ended.stderr, /rejected/);
   const { stdout } = await run('git', ['ls-remote', remote('shop', control.owner.token)]);
   assert.match(stdout, /refs\/heads\/feature\/login/);
+});
+
+test('of two first pushes of a project at once both are deployed', async () => {
+  const branches = ['first', 'second'];
+  const pushed = Promise.all(
+    branches.map((branch) => git('push', remote('twins', control.owner.token), `main:${branch}`)),
+  );
+  const made = until(async () => {
+    const rows = await control.sql`SELECT 1 FROM control.deployment WHERE branch = ANY(${branches})`;
+    return rows.length === 2;
+  });
+  await Promise.race([made, pushed]);
+  await control.sql`DELETE FROM control.job`;
+  await control.sql`UPDATE control.deployment SET status = 'success' WHERE branch = ANY(${branches})`;
+  for (const said of await pushed) assert.match(said, /remote: Live at/);
+});
+
+test('of two pushes of a new branch at once, the later one is told that there was another', async () => {
+  const url = remote('shop', control.owner.token);
+  const other = path.join(folder, 'pushed');
+  // Git asks it once it knows the branches of the remote, before it sends anything.
+  writeFileSync(
+    path.join(folder, '.git/hooks/pre-push'),
+    `#!/bin/sh\n[ -e '${other}' ] || { : > '${other}'; git push '${url}' "$(git commit-tree -m Other main^{tree})":refs/heads/raced; }\n`,
+    { mode: 0o755 },
+  );
+  const built = buildNext('success');
+  await git('config', 'user.name', 'Ada');
+  await git('config', 'user.email', 'ada@example.com');
+  try {
+    await assert.rejects(git('push', url, 'main:raced'), (error: Error & { stderr: string }) => {
+      assert.match(
+        error.stderr,
+        /remote: platform: raced was changed by another push meanwhile: fetch it, and push again/,
+      );
+      assert.doesNotMatch(error.stderr, /cannot lock ref/);
+      return true;
+    });
+    await built;
+  } finally {
+    rmSync(path.join(folder, '.git/hooks/pre-push'));
+    rmSync(other, { force: true });
+  }
 });
 
 test('a push deploys where a restore left no hooks, or an upgrade those of another program', async () => {
