@@ -99,7 +99,11 @@ export async function findAccess(shell: Shell, { api }: { readonly api?: string 
 export function connect(access: ApiAccess): Api {
   const { origin, token } = access;
   const headers = { authorization: `Bearer ${token}` };
-  const send = (request: Request): Promise<Response> => answerOf(origin, request);
+  const send = async (request: Request): Promise<Response> => {
+    const answer = await answerOf(origin, request);
+    if (answer.status === 401 && access.source === 'machine') throw revokedHere(origin);
+    return answer;
+  };
   return {
     ...access,
     client: createClient<ControlApi>(origin, { headers, fetch: send }),
@@ -109,6 +113,14 @@ export function connect(access: ApiAccess): Api {
       return send(request);
     },
   };
+}
+
+/** The token that a platform keeps for the user who runs it is none any more. */
+function revokedHere(origin: string): CliError {
+  return new CliError(`The token of this machine for ${origin} was revoked`, {
+    code: 'unauthorized',
+    advice: 'Stop the platform and start it again: that makes another one. Or set PLATFORM_API_TOKEN.',
+  });
 }
 
 /**

@@ -9,7 +9,7 @@ import { issueToken } from './tokens.ts';
 
 /** What the first start made, or an earlier one did. */
 export interface FirstRun {
-  /** Of the first admin; null when its file is gone or it was revoked. */
+  /** Of the first admin; null when its file is gone. */
   readonly token: string | null;
   /** Whether this start made it: then it is shown to the user, once. */
   readonly isNew: boolean;
@@ -22,8 +22,8 @@ const LOGIN = 'admin';
 const LOCK = 5_209_131_301;
 
 /**
- * Makes the first admin where there is no account yet. Where there is one, an empty file in the place of the token asks
- * for a new one: the earlier one is revoked.
+ * Makes the first admin where there is no account yet. Where there is one, another token is made for a file that is
+ * empty, whose earlier token is revoked, and for one whose token was revoked: who may write there gets in again.
  *
  * @example const { token, isNew } = await ensureFirstRun(parts);
  */
@@ -35,12 +35,9 @@ export async function ensureFirstRun({ sql, folder }: Pick<Parts, 'sql' | 'folde
     const [account] = await tx`SELECT 1 FROM control.account LIMIT 1`;
     if (account === undefined) return { token: await firstAdmin(tx, file), isNew: true, file };
     const kept = read(file);
-    if (kept === '') {
-      const token = await anotherToken(tx, file);
-      if (token !== null) return { token, isNew: true, file };
-    }
-    const isGood = kept !== null && kept !== '' && (await isAlive(tx, kept));
-    return { token: isGood ? kept : null, isNew: false, file };
+    if (kept === null || (kept !== '' && (await isAlive(tx, kept)))) return { token: kept, isNew: false, file };
+    const token = await anotherToken(tx, file);
+    return { token, isNew: token !== null, file };
   });
 }
 

@@ -48,10 +48,13 @@ test('an empty file asks for another token, and the earlier one is revoked', asy
   assert.equal(statSync(file).mode & 0o777, 0o600);
 });
 
-test('where the file is gone or its token was revoked, none is made', async () => {
-  const { file } = await ensureFirstRun(control.parts);
+test('a token that was revoked is followed by another at the next start, where its file is gone by none', async () => {
+  const { file, token: before } = await ensureFirstRun(control.parts);
   await control.sql`UPDATE control.token SET revoked_at = now()`;
-  assert.deepEqual(await ensureFirstRun(control.parts), { token: null, isNew: false, file });
+  const next = await ensureFirstRun(control.parts);
+  assert.equal(next.isNew, true);
+  assert.equal((await control.call('GET', '/user', undefined, before)).status, 401);
+  assert.equal((await control.call('GET', '/user', undefined, next.token)).status, 200);
   rmSync(file);
   assert.deepEqual(await ensureFirstRun(control.parts), { token: null, isNew: false, file });
   assert.equal(existsSync(file), false);
