@@ -3,6 +3,7 @@
 import { urlsOf } from '../api/deployment-text.ts';
 import { failureOfDeployment, followDeployment, formatBuildLine } from '../api/follow.ts';
 import { needProject, type TargetFlags } from '../api/project.ts';
+import type { BuildLine } from '../api/records.ts';
 import { ask } from '../api/requests.ts';
 import { gitPlace } from '../project/git-branch.ts';
 import type { Shell } from '../terminal/shell.ts';
@@ -30,9 +31,11 @@ export async function deployRemotely(shell: Shell, flags: Flags): Promise<void> 
     );
     stopped.abort();
   });
-  const onLine = isQuiet
-    ? null
-    : (line: Parameters<typeof formatBuildLine>[1]) => shell.out(formatBuildLine(shell, line));
+  const onLine = (line: BuildLine): void => {
+    if (!isQuiet) shell.out(formatBuildLine(shell, line));
+    // In JSON too: a script's log is where it is looked for.
+    else if (line.level === 'warn') shell.err(formatBuildLine(shell, line));
+  };
   const deployment = await followDeployment(shell, api, id, { onLine, signal: stopped.signal });
   if (stopped.signal.aborted) return;
   const failure = failureOfDeployment(deployment);

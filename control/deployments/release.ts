@@ -5,6 +5,7 @@ import { openArtifact } from '#deployments/artifact-source.ts';
 import type { PlatformError } from '#core/errors.ts';
 import type { Manifest } from '#core/manifest.ts';
 import type { Transaction } from '#postgres/sql.ts';
+import { readReadiness } from '../api/ai-readiness.ts';
 import type { Parts } from '../parts.ts';
 import { issueAiToken, revokeAiTokens } from './ai-tokens.ts';
 import { addLogLines } from './deployment-log.ts';
@@ -84,6 +85,7 @@ async function steps(parts: Parts, job: ReleaseJob, row: Row): Promise<void> {
     await writeRoute(parts, row.project_id);
     await startWorker(parts, row);
     await say('The worker has started on all engines');
+    if (manifest.ai) await sayAi(parts, row);
     await migrateDatabases(parts, job, row);
     await checkWanted(parts, job, row);
     await movePointer(parts, job, row);
@@ -181,6 +183,13 @@ async function startWorker(parts: Parts, row: Row): Promise<void> {
   );
   await addLogLines(parts.sql, row.id, 'release', written);
   if (!isStarted) throw new ReleaseEnd('failure', 'worker_start_failed', error ?? 'The worker does not start');
+}
+
+/** Who pushed sees nothing else that would say it before a call fails. */
+async function sayAi(parts: Parts, row: Row): Promise<void> {
+  const { state, advice } = await readReadiness(parts, row.organization_id);
+  if (advice === null) return;
+  await addLogLines(parts.sql, row.id, 'release', [[state === 'mock' ? 'info' : 'warn', `AI: ${advice}`]]);
 }
 
 async function migrateDatabases(parts: Parts, job: ReleaseJob, row: Row): Promise<void> {

@@ -55,6 +55,21 @@ test('an upload is released: production answers, and its URL, and the log says e
   assert.deepEqual(log.slice(1), ['release The worker has started on all engines', 'release Production leads to it']);
 });
 
+test('the log of a project that calls models says what is missing for them', async () => {
+  const id = await all.project('models');
+  const said = async (): Promise<string[]> => {
+    const made = await all.deploy(id, { ...worker('ai'), yaml: 'ai: true\n' });
+    return (await all.log(made.id)).filter((line) => line.startsWith('release AI: '));
+  };
+  const { parts } = all.control;
+  const { operatorAi } = parts;
+  assert.deepEqual(await said(), []);
+  Object.assign(parts, { operatorAi: { kinds: [], auto: [] } });
+  const [line] = await said();
+  assert.match(line!, /^release AI: No AI provider is set up: the operator sets AI_PROVIDER_<NAME>_KEY and AI_AUTO/);
+  Object.assign(parts, { operatorAi });
+});
+
 test('no request fails during deploys, promotes and rollbacks, and each is served when it is answered', async () => {
   const busy = await all.project('busy');
   const first = await all.deploy(busy, worker('v0'));
