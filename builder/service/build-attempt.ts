@@ -44,6 +44,8 @@ export interface AttemptParts {
   readonly limits: Limits;
   readonly confinement: Confinement;
   readonly wayOut: BuildWayOut;
+  /** Of {@link BuildRequest}. */
+  readonly noServers: string | null;
   readonly guard: ProcessGuard;
   readonly runBuild: RunBuild;
   readonly findRemote: FindRemote;
@@ -244,6 +246,7 @@ async function runSteps(
       limits: { ...limits.build, ...limits },
       confinement: parts.confinement,
       wayOut: parts.wayOut,
+      noServers: parts.noServers,
       sandbox,
       slot,
       isFork: input.isFork,

@@ -21,6 +21,7 @@ import { guardedLookup } from '#runtime/engine/bindings/host-names.ts';
 import { CHILD, ownFolders } from '../steps/own-folders.ts';
 import { runBuild } from '../steps/run-build.ts';
 import { buildWayOut } from '../steps/way-out/reach.ts';
+import { noServers } from '#core/process/confinement/servers-here.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
 import { BuildFailure } from '../steps/types.ts';
 import type { SandboxBuilds } from './build-attempt.ts';
@@ -104,6 +105,8 @@ async function start(logger: Logger): Promise<void> {
     log: logger,
     confinement,
     wayOut,
+    // Where handlers of this machine run them: they are fenced as builds are.
+    noServers: process.env['PLATFORM_SERVERS_HERE'] === '1' ? noServers(confinement) : null,
     workFolder,
     runBuild,
     findRemote,

@@ -60,6 +60,7 @@ export async function planBuild(
   const own = repository.monorepo ? detect(filesIn(source), base) : detect(filesIn(root));
   const detected = await withLibrary(own, root, needsCommand ? ask : null);
   const config = settled(written, request.settings, detected, say);
+  if (config.kind === 'ssr' && request.noServers != null) throw new BuildFailure('servers_refused', request.noServers);
   return {
     config,
     root,

@@ -106,6 +106,8 @@ export interface BuildRequest {
   readonly confinement: Confinement;
   /** Where commands may go, where they are confined with a network of their own. */
   readonly wayOut: BuildWayOut;
+  /** Why the platform would not run a server for Node; null or absent: it would, as far as the builder knows. */
+  readonly noServers?: string | null;
   /** Null: commands run on this machine, confined. Else none of them do, whatever becomes of the sandbox. */
   readonly sandbox: BuildSandbox | null;
   /** Number of this build among those that run at a time, from 0. */

@@ -23,6 +23,7 @@ import { readVariables } from '../project/variables.ts';
 import { CliError } from '../terminal/failure.ts';
 import type { Shell } from '../terminal/shell.ts';
 import type { DeployFlags } from './deploy-local.ts';
+import { refuseServer } from './refuse-server.ts';
 import { unsetAdvice } from './unset-variables.ts';
 import { uploadArtifact } from './upload.ts';
 
@@ -59,6 +60,8 @@ export async function deployByApi(shell: Shell, api: Api, folder: string, flags:
   wanted.catch(() => {});
   const temporary = mkdtempSync(path.join(tmpdir(), 'platform-deploy-'));
   try {
+    // Of a platform elsewhere its own builder knows.
+    if (api.source === 'machine' && flags.prebuilt === undefined) await refuseServer(shell, project);
     const built = flags.prebuilt === undefined ? await buildHere(shell, project, temporary) : null;
     const artifact = built?.folder ?? prebuiltFolder(path.resolve(shell.cwd, flags.prebuilt!));
     const { found, create } = await wanted;

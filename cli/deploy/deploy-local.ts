@@ -11,6 +11,7 @@ import { buildOutput, buildProject, loadProject } from '../project/project.ts';
 import { checkProjectName, publish } from '#deployments/publish.ts';
 import { readRoute } from '#deployments/route-records.ts';
 import { untilRouted } from '../local/served.ts';
+import { refuseServer } from './refuse-server.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { branchOf, nameOf, urlsOf } from '../project/target.ts';
 import { readVariables } from '../project/variables.ts';
@@ -50,6 +51,7 @@ export async function deployLocally(shell: Shell, folder: string, args: DeployFl
     shell.out(
       shell.paint('dim', `Deploying to the platform on ${inWords({ ...platform, pid: platform.running.pid })}`),
     );
+  await refuseServer(shell, project);
   const built = await buildProject(project, path.join(platform.folder, 'artifacts'), {
     ...buildOutput(shell),
     keepsFreeBytes: limitsFrom(shell.env).diskFreeBytesMin,

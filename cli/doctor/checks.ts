@@ -1,10 +1,10 @@
 // What `platform doctor` looks at on this machine: the programs it takes, memory, disk, ports, folders. Each check says
 // what it found, and what to do where that is not well.
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, statfsSync, statSync, accessSync, constants } from 'node:fs';
+import { existsSync, statfsSync, statSync, accessSync, constants } from 'node:fs';
 import { lookup } from 'node:dns/promises';
 import { createServer } from 'node:net';
-import { tmpdir, totalmem } from 'node:os';
+import { totalmem } from 'node:os';
 import { promisify } from 'node:util';
 import path from 'node:path';
 import { credentialsFile } from '../account/credentials.ts';
@@ -12,8 +12,7 @@ import { dataFolder, userFolder } from '../local/locations.ts';
 import type { LocalPlatform } from '../local/local-platform.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { formatBytes } from '../terminal/table.ts';
-import { nodeFolders } from '#core/process/confinement/command-line.ts';
-import { confinementOf } from '#core/process/confinement/confinement.ts';
+import { serverConfinement } from '#core/process/confinement/servers-here.ts';
 import { fail, ok, warn, type Finding } from '#operations/doctor/finding.ts';
 
 const GB = 1024 ** 3;
@@ -45,32 +44,20 @@ export async function checkPrograms(shell: Shell): Promise<Finding[]> {
 
 /** By trying it: a program that is there may lack the right to. */
 async function checkFence(shell: Shell): Promise<Finding> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'platform-doctor-'));
-  try {
-    const { kind, reason, fence } = await confinementOf({
-      workFolders: folder,
-      privateFolders: [],
-      readable: nodeFolders(),
-      needs: process.execPath,
-      isOffline: true,
-      environment: shell.env,
-    });
-    if (kind === 'namespaces') {
-      const bubblewrap = await versionOf(shell, fence!, ['--version']);
-      return ok('fence', `Builds and servers run in namespaces, by ${bubblewrap ?? "the platform's own program"}`);
-    }
-    return warn(
-      'fence',
-      `Nothing makes namespaces. ${reason ?? ''}`.trim(),
-      [
-        // In containers they run in another one.
-        ...((shell.env['SSR_SOCKETS_DIR'] ?? '') === '' ? ['Servers for Node (kind: ssr) are refused'] : []),
-        kind === 'user' ? 'builds run under a user of their own alone' : 'only the first organization can build',
-      ].join(', and ') + '. docs/builds.md#what-a-build-can-reach says what they take.',
-    );
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+  const { kind, reason, fence } = await serverConfinement(shell.env);
+  if (kind === 'namespaces') {
+    const bubblewrap = await versionOf(shell, fence!, ['--version']);
+    return ok('fence', `Builds and servers run in namespaces, by ${bubblewrap ?? "the platform's own program"}`);
   }
+  return warn(
+    'fence',
+    `Nothing makes namespaces. ${reason ?? ''}`.trim(),
+    [
+      // In containers they run in another one.
+      ...((shell.env['SSR_SOCKETS_DIR'] ?? '') === '' ? ['Servers for Node (kind: ssr) are refused'] : []),
+      kind === 'user' ? 'builds run under a user of their own alone' : 'only the first organization can build',
+    ].join(', and ') + '. docs/builds.md#what-a-build-can-reach says what they take.',
+  );
 }
 
 export async function versionOf(shell: Shell, program: string, words: readonly string[]): Promise<string | null> {

@@ -320,6 +320,7 @@ async function start(config: SupervisorConfig): Promise<void> {
               port: claimed.port,
               databaseUrl: () => ownerUrl || (process.env['DATABASE_URL'] ?? ''),
               stays: !runsControl,
+              runsServers: servers.specs.length > 0,
             }),
           ]
         : []),

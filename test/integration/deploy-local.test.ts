@@ -1,7 +1,7 @@
 // The commands of a user whose platform runs on this machine: they find it, in whatever folder they are called, and
 // what they change is served when they return; by every engine of several: test/dev/deploy-local.test.ts.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -59,6 +59,23 @@ test('the record that a platform leaves is for its user alone', () => {
   };
   assert.deepEqual([pid, port, folder], [platform.supervisorPid, platform.port, platform.folder]);
   assert.match(recordFile(recordingShell('/', { PLATFORM_HOME: home }), folder), /\/local\/[0-9a-f]{16}\.json$/);
+});
+
+test('a server for Node is refused in one line before its build, where nothing fences it', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'project-'));
+  writeFileSync(path.join(folder, 'platform.yaml'), 'kind: ssr\nname: app\nbuild: touch built\n');
+  writeFileSync(path.join(folder, 'package.json'), '{"scripts":{"start":"node server.js"}}');
+  // No program that makes namespaces is taken.
+  const shell = recordingShell(folder, { PLATFORM_HOME: home, PLATFORM_FENCE: 'none' });
+  assert.equal(await run(['deploy'], shell), 1);
+  const [line, ...more] = shell.errors.join('\n').split('\n');
+  assert.match(
+    line!,
+    /^error Servers for Node \(kind: ssr, such as Next\.js\) are refused here: nothing keeps them from this machine/,
+  );
+  assert.deepEqual(more, ['docs/builds.md#what-a-build-can-reach says what a fence takes.']);
+  assert.equal(existsSync(path.join(folder, 'built')), false);
+  rmSync(folder, { recursive: true });
 });
 
 let first: Told;

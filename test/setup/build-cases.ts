@@ -273,6 +273,22 @@ export function decisionCases({ open, build }: BuildCase): void {
     assert.match(failure?.message ?? '', /add a script "start" to package\.json/);
   });
 
+  test('a server is refused before anything is installed or run, where the platform could not fence it', async (t) => {
+    const place = open(t);
+    const scripts = { build: 'echo was run', start: 'node server.js' };
+    place.commit({
+      'package.json': JSON.stringify({ dependencies: { next: '16.0.0' }, scripts }),
+      'next.config.js': '',
+    });
+    const { failure, log } = await build(place, { noServers: 'Servers for Node are refused here: no fence' });
+    assert.deepEqual(
+      [failure?.reason, failure?.message],
+      ['servers_refused', 'Servers for Node are refused here: no fence'],
+      log,
+    );
+    assert.doesNotMatch(log, /was run|^\[install/m);
+  });
+
   test('a framework that made no worker is named with what works instead', async (t) => {
     const place = open(t);
     const script = 'mkdir -p .output/other && echo x > .output/other/index.mjs';

@@ -102,6 +102,7 @@ export async function openBuilds(runBuild: RunBuild, url?: string): Promise<Test
     limits: { ...defaultLimits, build: { ...defaultLimits.build, ...quick } },
     confinement: { kind: 'user', reason: null },
     wayOut: testWayOut(),
+    noServers: null,
     runBuild,
     findRemote: () => Promise.reject(new Error('No remote repositories in this test')),
     sandboxes: null,

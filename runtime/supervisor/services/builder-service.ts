@@ -26,13 +26,16 @@ interface BuilderServiceParts {
   readonly databaseUrl: () => string;
   /** Whether it runs all the time: no control plane beside it can ask for it. */
   readonly stays: boolean;
+  /** Whether servers for Node are run beside it. */
+  readonly runsServers: boolean;
 }
 
 /** After which a builder that stays would end for want of work. */
 const NEVER_MS = 2 ** 48;
 
 /** @throws {Error} when a setting of builds is one that no builder takes. */
-export function builderService({ environment, folder, port, databaseUrl, stays }: BuilderServiceParts): ServiceSpec {
+export function builderService(given: BuilderServiceParts): ServiceSpec {
+  const { environment, folder, port, databaseUrl, stays, runsServers } = given;
   // What is wrong is said at the platform's start rather than at the first build.
   const inSandboxes = buildExecutor(environment) !== null;
   const isKept = (name: string): boolean => KEPT.test(name) || (inSandboxes && OF_SANDBOXES.test(name));
@@ -53,6 +56,7 @@ export function builderService({ environment, folder, port, databaseUrl, stays }
         env: {
           ...own,
           ...(stays && { BUILD_IDLE_MS: String(NEVER_MS) }),
+          ...(runsServers && { PLATFORM_SERVERS_HERE: '1' }),
           ENCRYPTION_KEY,
           FS_PATH: folder,
           HANDLER_PORT: String(port),
