@@ -1,5 +1,5 @@
-// What the pages for newcomers say is not there, is not: each such row and sentence has a probe here that must be refused,
-// so that no page denies what has come meanwhile. A page's new denial fails this file until it has one.
+// What the pages for newcomers say is not there, is not: each such row and sentence has a probe here that must be
+// refused, so that no page denies what has come meanwhile. A page's new denial fails this file until it has one.
 import assert from 'node:assert/strict';
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,5 +1,5 @@
-// Whether servers for Node would be run on this machine: asked before a build that would be for nothing, at the start of
-// the platform and by `platform doctor`. The process that runs them (runtime/ssr/) finds out for itself.
+// Whether servers for Node would be run on this machine: asked before a build that would be for nothing, at the start
+// of the platform and by `platform doctor`. The process that runs them (runtime/ssr/) finds out for itself.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
