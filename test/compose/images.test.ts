@@ -169,7 +169,11 @@ test('bounds on memory of what starts without a profile add up to 4 GB; servers 
   for (const files of FILES.slice(0, 2)) {
     const { services } = parse(await compose(files, ...PROFILES, 'config')) as Json;
     const usual = Object.values<Json>(services).filter(({ profiles = [] }) => profiles.length === 0);
-    const bytes = usual.map((service) => Number(service.mem_limit));
+    // Compose 1.29 leaves them as they are written.
+    const bytes = usual.map(({ mem_limit: limit }) => {
+      const [, number, unit] = /^(\d+)([mg]?)$/.exec(String(limit))!;
+      return Number(number) * { '': 1, m: 1024 ** 2, g: 1024 ** 3 }[unit!]!;
+    });
     assert.equal(
       bytes.reduce((sum, each) => sum + each, 0),
       4 * 1024 ** 3,
