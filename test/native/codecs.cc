@@ -14,7 +14,7 @@
 #include "../../runtime/engine/isolates/native/codecs/sha.h"
 #include "../../runtime/engine/isolates/native/codecs/url.h"
 #include "../../runtime/engine/isolates/native/codecs/utf8.h"
-#include "../../runtime/engine/isolates/native/codecs/wasm-memory.h"
+#include "../../runtime/engine/isolates/native/codecs/wasm-module.h"
 #include "../../runtime/engine/isolates/native/guest/checked-numbers.h"
 #include "../../runtime/engine/isolates/native/guest/crash-format.h"
 #include "../../runtime/engine/isolates/native/guest/kept-blocks.h"
@@ -138,7 +138,115 @@ void Url() {
   if (joined > 0) url::Scan(out.data(), joined, &joined_places);
 }
 
-void Wasm() {
+// Instructions with all that may follow them, in which the bytes of tail calls stand for numbers, types and places.
+const std::vector<std::vector<uint8_t>> kInstructions = {
+    {0x00},
+    {0x41, 0x12},
+    {0x42, 0x95, 0x13},
+    {0x43, 0x12, 0x13, 0x15, 0x12},
+    {0x44, 0x12, 0x12, 0x12, 0x12, 0x13, 0x13, 0x15, 0x15},
+    {0x02, 0x40},
+    {0x03, 0x7f},
+    {0x04, 0x12},
+    // A block of type 99, whose first byte a reference's may not be taken for.
+    {0x02, 0xe3, 0x00},
+    {0x02, 0x64, 0x12},
+    {0x06, 0x63, 0x70},
+    {0x07, 0x15},
+    {0x08, 0x13},
+    {0x0e, 0x02, 0x12, 0x13, 0x15},
+    {0x10, 0x12},
+    {0x11, 0x12, 0x13},
+    {0x14, 0x15},
+    {0x18, 0x12},
+    {0x1b},
+    {0x1c, 0x01, 0x7f},
+    {0x1c, 0x02, 0x63, 0x12, 0x7e},
+    {0x1f, 0x40, 0x02, 0x00, 0x12, 0x13, 0x02, 0x15},
+    {0x20, 0x12},
+    {0x26, 0x13},
+    {0x28, 0x02, 0x12},
+    {0x36, 0x42, 0x12, 0x13},
+    {0x3f, 0x12},
+    {0x45},
+    {0xc4},
+    {0xd0, 0x12},
+    {0xd1},
+    {0xd2, 0x13},
+    {0xd5, 0x15},
+    {0xfb, 0x00, 0x12},
+    {0xfb, 0x02, 0x12, 0x13},
+    {0xfb, 0x08, 0x13, 0x15},
+    {0xfb, 0x0f},
+    {0xfb, 0x11, 0x12, 0x13},
+    {0xfb, 0x14, 0x12},
+    {0xfb, 0x18, 0x12, 0x13, 0x15, 0x12},
+    {0xfb, 0x1c},
+    {0xfc, 0x07},
+    {0xfc, 0x08, 0x12, 0x13},
+    {0xfc, 0x0b, 0x15},
+    {0xfc, 0x0e, 0x13, 0x12},
+    {0xfc, 0x11, 0x12},
+    {0xfd, 0x00, 0x04, 0x12},
+    {0xfd, 0x0c, 0x12, 0x13, 0x15, 0x12, 0x13, 0x15, 0x12, 0x13, 0x15, 0x12, 0x13, 0x15, 0x12, 0x13, 0x15, 0x12},
+    {0xfd, 0x15, 0x12},
+    {0xfd, 0x54, 0x00, 0x13, 0x15},
+    {0xfd, 0x5c, 0x02, 0x12},
+    {0xfd, 0xae, 0x01},
+    {0xfd, 0x93, 0x02},
+    {0xfe, 0x03, 0x12},
+    {0xfe, 0x1e, 0x02, 0x13},
+};
+
+void Append(std::vector<uint8_t>* to, const std::vector<uint8_t>& bytes) {
+  to->insert(to->end(), bytes.begin(), bytes.end());
+}
+
+void AppendNumber(std::vector<uint8_t>* to, size_t number) {
+  for (; number >= 0x80; number >>= 7) to->push_back(static_cast<uint8_t>(number | 0x80));
+  to->push_back(static_cast<uint8_t>(number));
+}
+
+void AppendSized(std::vector<uint8_t>* to, const std::vector<uint8_t>& bytes) {
+  AppendNumber(to, bytes.size());
+  Append(to, bytes);
+}
+
+wasm::Finding Find(std::vector<uint8_t> module) {
+  module.shrink_to_fit();
+  return wasm::FindRefused(module.data(), module.size());
+}
+
+void WasmCalls() {
+  std::vector<uint8_t> module{0, 97, 115, 109, 1, 0, 0, 0}, functions;
+  uint8_t tail = 0;
+  size_t left = 1 + Below(4);
+  AppendNumber(&functions, left);
+  for (; left > 0; left--) {
+    std::vector<uint8_t> body =
+        Below(2) ? std::vector<uint8_t>{0} : std::vector<uint8_t>{2, 0x12, 0x7f, 0x13, 0x63, 0x15};
+    for (size_t count = Below(20); count > 0; count--) Append(&body, kInstructions[Below(kInstructions.size())]);
+    if (Below(8) == 0) {
+      uint8_t opcode = "\x12\x13\x15"[Below(3)];
+      if (tail == 0) tail = opcode;
+      body.push_back(opcode);
+      body.push_back(0);
+      if (opcode == 0x13) body.push_back(0);
+    }
+    body.push_back(0x0b);
+    AppendSized(&functions, body);
+  }
+  module.push_back(10);
+  AppendSized(&module, functions);
+  wasm::Finding found = Find(module);
+  Expect(found.refusal == (tail == 0 ? wasm::kNothing : wasm::kTailCall) && found.opcode == tail, "a tail call");
+  if (tail != 0) Expect(module[found.at] == tail, "the place of a tail call");
+  module[Below(module.size())] = static_cast<uint8_t>(Random());
+  module.resize(Below(module.size() + 1));
+  Find(module);
+}
+
+void WasmMemories() {
   std::vector<uint8_t> module{0, 97, 115, 109, 1, 0, 0, 0};
   bool shared = false;
   if (Below(2)) {
@@ -149,16 +257,14 @@ void Wasm() {
     for (; size > 0; size--) module.push_back(static_cast<uint8_t>(Random()));
     shared = Below(2) == 1;
     for (int byte : {5, 4, 1, shared ? 3 : 1, 1, 2}) module.push_back(static_cast<uint8_t>(byte));
-    module.shrink_to_fit();
-    Expect(wasm::MakesSharedMemory(module.data(), module.size()) == shared, "a shared memory");
+    Expect(Find(module).refusal == (shared ? wasm::kSharedMemory : wasm::kNothing), "a shared memory");
     module[Below(module.size())] = static_cast<uint8_t>(Random());
     module.resize(Below(module.size() + 1));
   } else {
     for (size_t left = Below(60); left > 0; left--)
-      module.push_back(static_cast<uint8_t>(Below(3) ? Below(8) : Random()));
+      module.push_back(static_cast<uint8_t>(Below(3) ? Below(16) : Random()));
   }
-  std::vector<uint8_t> exact(module);
-  wasm::MakesSharedMemory(exact.data(), exact.size());
+  Find(module);
 }
 
 // Doubles of every kind: any bits, near bounds that matter, and what is no number.
@@ -354,7 +460,8 @@ int main(int count, char** words) {
       Base64();
       Sha();
       Url();
-      Wasm();
+      WasmCalls();
+      WasmMemories();
       Numbers();
       CrashReport();
       Scripts();

@@ -58,11 +58,19 @@ export interface Native {
   fences(construct: unknown, compileError: unknown): void;
   /**
    * A constructor in place of another, which bounds the memory that it makes; `adapt` gives the first argument where it
-   * is a function.
+   * is a function. `heldBytes`: of each object, where V8 counts nothing; `compiles`: it is WebAssembly.Module.
    */
-  fence<Original extends object>(original: Original, adapt?: (callback: never) => unknown): Original | undefined;
-  /** A method in place of another: ArrayBuffer's that resize (0), WebAssembly's that compile (1). */
-  fenceMethod(original: unknown, length: number, kind: 0 | 1): unknown;
+  fence<Original extends object>(
+    original: Original,
+    adapt?: (callback: never) => unknown,
+    heldBytes?: number,
+    compiles?: boolean,
+  ): Original | undefined;
+  /**
+   * A method in place of another: ArrayBuffer's that resize (0), WebAssembly's that compile (1) or validate (2), one
+   * that makes an object that holds so much (3), `segment` of Intl.Segmenter (4).
+   */
+  fenceMethod(original: unknown, length: number, kind: 0 | 1 | 2 | 3 | 4, heldBytes?: number): unknown;
 }
 
 /**

@@ -1,47 +1,113 @@
 // What stands in tenants' hands in place of V8's own where that would escape a bound: constructors and methods that
-// make memory which V8 counts nowhere, or only once it is had, and FinalizationRegistry, whose callbacks V8 runs
-// outside all entries. Tenants see what they would see of V8's: names, prototypes, species, subclasses. Installed by
-// main.ts in each isolate: native functions are in no snapshot.
+// make memory which V8 counts nowhere, or only once it is had; those that compile WebAssembly, of which nothing ends
+// some; and FinalizationRegistry, whose callbacks V8 runs outside all entries. Tenants see what they would see of V8's:
+// names, prototypes, species, subclasses. Installed by main.ts in each isolate: native functions are in no snapshot.
 import { currentContext, enterContext, type Context, type Native } from './context.ts';
 import { requestLimitMs } from './cpu-limits.ts';
 import { currentEntry } from './invocation.ts';
 import { safeArray } from './safe.ts';
 import { reportUncaught } from './web/console.ts';
+import { wasmStreaming, type Compiler } from './web/wasm-streaming.ts';
 
+type Wasm = Compiler & { CompileError?: unknown; Memory?: unknown; validate: unknown };
 type Constructor = (new (...parameters: never[]) => object) & { prototype: object };
 
 const { apply, construct, defineProperty, getOwnPropertyDescriptor, ownKeys } = Reflect;
 
-function replace(target: object, name: string, value: unknown): void {
-  defineProperty(target, name, { ...getOwnPropertyDescriptor(target, name), value });
+function replace(target: object, name: PropertyKey, value: unknown): void {
+  defineProperty(target, name, { __proto__: null, ...getOwnPropertyDescriptor(target, name), value } as object);
 }
 
-function fence(native: Native, target: object, name: string, adapt?: (callback: never) => unknown): void {
+function fence(
+  native: Native,
+  target: object,
+  name: string,
+  adapt?: (callback: never) => unknown,
+  heldBytes?: number,
+  compiles?: boolean,
+): void {
   const original = (target as Record<string, Constructor | undefined>)[name];
   if (original === undefined) return;
-  const fenced = native.fence(original, adapt);
+  const fenced = native.fence(original, adapt, heldBytes, compiles);
   if (fenced === undefined) return;
-  for (const key of ownKeys(original)) defineProperty(fenced, key, getOwnPropertyDescriptor(original, key)!);
+  const keys = ownKeys(original);
+  // Tenants may have patched what arrays are iterated with, and what descriptors inherit.
+  for (let at = 0; at < keys.length; at++)
+    defineProperty(fenced, keys[at]!, { __proto__: null, ...getOwnPropertyDescriptor(original, keys[at]!) } as object);
   replace(original.prototype, 'constructor', fenced);
   replace(target, name, fenced);
 }
 
-/** Puts them on the global object, before any tenant's code. */
+/**
+ * Puts them on the global object, before any tenant's code. Those of WebAssembly and Intl are made when the object is
+ * first asked for: few workers do, and each fence costs an isolate 20 us.
+ */
 export function installFences(native: Native, atomicsWaitMs: number): void {
   const scope = globalThis as unknown as Record<string, object>;
-  const wasm = scope['WebAssembly'] as { CompileError?: unknown; Memory?: unknown };
+  const wasm = scope['WebAssembly'] as Wasm;
   // While the snapshot is made there is nothing of it.
   if (wasm.Memory === undefined) return;
   replace(Atomics, 'wait', boundedWait(native, atomicsWaitMs));
   native.fences(construct, wasm.CompileError);
   for (const name of ['ArrayBuffer', 'SharedArrayBuffer']) fence(native, scope, name);
-  fence(native, wasm, 'Memory');
   fence(native, scope, 'FinalizationRegistry', deferred);
   const buffers = ArrayBuffer.prototype as unknown as Record<string, object>;
   for (const name of ['resize', 'transfer'] as const)
     replace(buffers, name, native.fenceMethod(buffers[name]!, name === 'resize' ? 1 : 0, 0));
-  for (const name of ['compile', 'instantiate'])
-    replace(wasm, name, native.fenceMethod((wasm as unknown as Record<string, object>)[name]!, 1, 1));
+  const intl = scope['Intl'] as Record<string, Constructor>;
+  native.defineLazy(globalThis, 'WebAssembly', false, () => fenceWasm(native, wasm));
+  native.defineLazy(globalThis, 'Intl', false, () => fenceIntl(native, intl));
+}
+
+// Whatever these two do may run with what a tenant has patched.
+
+function fenceWasm(native: Native, wasm: Wasm): object {
+  fence(native, wasm, 'Memory');
+  fence(native, wasm, 'Module', undefined, 0, true);
+  replace(wasm, 'compile', native.fenceMethod(wasm.compile, 1, 1));
+  replace(wasm, 'instantiate', native.fenceMethod(wasm.instantiate, 1, 1));
+  replace(wasm, 'validate', native.fenceMethod(wasm.validate, 1, 2));
+  const streaming = wasmStreaming(wasm);
+  const names = ownKeys(streaming);
+  for (let at = 0; at < names.length; at++)
+    defineProperty(wasm, names[at]!, getOwnPropertyDescriptor(streaming, names[at]!)!);
+  return wasm;
+}
+
+const KB = 1024;
+/**
+ * What one object of a constructor of Intl holds outside the heap, where V8 counts none of it: the most that was seen
+ * with any locale and options.
+ */
+const intlBytes = {
+  __proto__: null,
+  Collator: 2 * KB,
+  DateTimeFormat: 160 * KB,
+  DisplayNames: 44 * KB,
+  DurationFormat: 3 * KB,
+  ListFormat: 1 * KB,
+  Locale: 6 * KB,
+  NumberFormat: 3 * KB,
+  PluralRules: 3 * KB,
+  RelativeTimeFormat: 9 * KB,
+  Segmenter: 8 * KB,
+} as unknown as Readonly<Record<string, number>>;
+const INTL_NAMES = ownKeys(intlBytes) as string[];
+/** Of segments, and of each iterator over them, beside their text. */
+const SEGMENTS_BYTES = 10 * KB;
+
+function fenceIntl(native: Native, intl: Record<string, Constructor>): object {
+  for (let at = 0; at < INTL_NAMES.length; at++)
+    fence(native, intl, INTL_NAMES[at]!, undefined, intlBytes[INTL_NAMES[at]!]);
+  const { Locale, Segmenter } = intl;
+  const locales = Locale!.prototype as Record<string, unknown>;
+  replace(locales, 'maximize', native.fenceMethod(locales['maximize'], 0, 3, intlBytes['Locale']));
+  replace(locales, 'minimize', native.fenceMethod(locales['minimize'], 0, 3, intlBytes['Locale']));
+  const segmenters = Segmenter!.prototype as Record<string, unknown>;
+  replace(segmenters, 'segment', native.fenceMethod(segmenters['segment'], 1, 4, SEGMENTS_BYTES));
+  // V8's own, which is in no standard: it keeps each text that it is given.
+  delete intl['v8BreakIterator'];
+  return intl;
 }
 
 /**

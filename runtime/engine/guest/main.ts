@@ -20,7 +20,6 @@ import { connectConsole, console } from './web/console.ts';
 import { fetch } from './web/fetch.ts';
 import { installGlobals } from './web/globals.ts';
 import { clearTimeout, connectTimers, scheduler, setImmediate, setInterval, setTimeout } from './web/timers.ts';
-import { installWasmStreaming } from './web/wasm-streaming.ts';
 import { fetchListener, globalEvents } from './fetch-event.ts';
 import { installStackPlaces } from './stack-places.ts';
 
@@ -117,7 +116,6 @@ scope['connect'] = (
   };
   connectNodeHooks(waiting);
   installFences(native, limits.atomicsWaitMs);
-  installWasmStreaming();
   installStackPlaces();
   host.defineLazy = native.defineLazy;
   host.evaluate = native.evaluate;

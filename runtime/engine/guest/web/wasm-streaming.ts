@@ -1,8 +1,8 @@
 // WebAssembly.compileStreaming and instantiateStreaming (WebAssembly Web API): V8 leaves them to whoever has responses.
-// V8's own object does not exist while the snapshot is made, so main.ts installs them in each isolate.
+// V8's own object does not exist while the snapshot is made: ../fences.ts puts them on it in each isolate.
 import { isResponse, type Response } from './response.ts';
 
-interface Compiler {
+export interface Compiler {
   compile(bytes: ArrayBuffer): Promise<unknown>;
   instantiate(bytes: ArrayBuffer, imports: unknown): Promise<unknown>;
 }
@@ -22,11 +22,9 @@ function readModule(response: Response): Promise<ArrayBuffer> {
   return response.arrayBuffer();
 }
 
-/** Puts both functions on V8's WebAssembly object. */
-export function installWasmStreaming(): void {
-  const target = (globalThis as unknown as { WebAssembly: Compiler }).WebAssembly;
-  const { compile, instantiate } = target;
-  const streaming = {
+/** Both functions, over V8's own. */
+export function wasmStreaming({ compile, instantiate }: Compiler): object {
+  return {
     async compileStreaming(source: unknown): Promise<unknown> {
       return compile(await moduleBytes(source));
     },
@@ -35,6 +33,4 @@ export function installWasmStreaming(): void {
       return instantiate(await moduleBytes(source), imports);
     },
   };
-  for (const [name, value] of Object.entries(streaming))
-    Object.defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true });
 }

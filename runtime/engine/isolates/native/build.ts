@@ -24,6 +24,8 @@ const provided = new RegExp(
     '(?:__tls_get_addr|__cxa_finalize|__gmon_start__|_ITM_(?:de)?registerTMCloneTable)$|' +
     // Of the library for C++ that Node itself is linked with on macOS, and of the system there.
     '_ZNK?St3__1(?:19__shared_weak_count|22__libcpp_verbose_abort)|(?:_tlv_bootstrap|bzero|dyld_stub_binder|thread_info)$|' +
+    // Where there is none, it is not called.
+    'malloc_trim$|' +
     '(?:clock_gettime|getentropy|madvise|mmap|munmap|nanosleep|raise|send|sigaction|strcmp|strncpy|sysconf)$)',
 );
 const flags = ['-std=c++20', '-O3', '-fno-exceptions', '-fno-rtti', '-fno-threadsafe-statics', '-fvisibility=hidden'];

@@ -65,10 +65,13 @@ constexpr GuestFunction kFunctions[] = {
     // fences.cc
     // fences(construct, CompileError): Reflect.construct, and what modules are refused with.
     {"fences", PrepareFences},
-    // fence(original, adapt): a constructor that makes what the original makes, if the guest may hold it. `adapt` gives
-    // the first argument where it is a function. The caller copies the properties.
+    // fence(original, adapt, held, compiles): a constructor that makes what the original makes, if the guest may hold
+    // it. `adapt`
+    // gives the first argument where it is a function; `held`: bytes that V8 does not count of each object; `compiles`:
+    // it is WebAssembly.Module. The caller copies the properties.
     {"fence", FenceConstructor},
-    // fenceMethod(original, length, kind): ArrayBuffer's that resize (0), WebAssembly's that compile (1).
+    // fenceMethod(original, length, kind, held): ArrayBuffer's that resize (0), WebAssembly's that compile (1) or
+    // validate (2), those that make an object that holds so many bytes (3), Segmenter's `segment` (4).
     {"fenceMethod", FenceMethod},
 
     // codec-functions.cc
@@ -123,6 +126,7 @@ constexpr int kGuestField = 1;
 // The backing store goes with the context and its isolate. No handle may be touched any more, and none needs to be.
 void Release(void*, size_t, void* pointer) {
   auto* guest = static_cast<Guest*>(pointer);
+  GiveBackAfter(guest->memory);
   guest->memory.shared.~SharedMemories();
   guest->cpu.shown_memory.~shared_ptr();
   operator delete(pointer);
@@ -161,7 +165,6 @@ void Init(Isolate* isolate, Local<Context> context, Local<Object> target) {
   Local<External> self = External::New(isolate, guest);
   context->SetEmbedderData(kGuestField, self);
   isolate->SetPromiseRejectCallback(OnReject);
-  isolate->SetWasmModuleCallback(OnModule);
   for (const GuestFunction& function : kFunctions) Define(isolate, context, target, self, function);
 }
 

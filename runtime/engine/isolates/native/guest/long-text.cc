@@ -61,11 +61,9 @@ MaybeLocal<String> NewLongText(Guest* guest, const uint8_t* bytes, size_t length
   memcpy(block.bytes, bytes, length);
   std::shared_ptr<BackingStore> store =
       ArrayBuffer::NewBackingStore(block.bytes, length, Give, reinterpret_cast<void*>(block.capacity));
-  // V8 collects young strings for what young buffers hold, and looks at that when it makes memory for one: this buffer,
-  // which nobody sees, stands for the string, and the byte for the look.
+  // This buffer, which nobody sees, stands for the string.
   ArrayBuffer::New(isolate, store);
-  ArrayBuffer::NewBackingStore(isolate, 1, BackingStoreInitializationMode::kUninitialized,
-                               BackingStoreOnFailureMode::kReturnNull);
+  LookAtBuffers(isolate);
   auto* resource = new (std::nothrow) LongText(std::move(store));
   if (resource == nullptr) return {};
   MaybeLocal<String> text = String::NewExternalOneByte(isolate, resource);
