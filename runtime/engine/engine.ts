@@ -30,6 +30,7 @@ import { EntryScheduler } from './isolates/entry.ts';
 import { LostThreads } from './isolates/lost-threads.ts';
 import { loadNative } from './isolates/native.ts';
 import { Pool } from './isolates/pool.ts';
+import { ResidentGrowth } from './isolates/resident-growth.ts';
 import { loadSnapshot } from './isolates/snapshot.ts';
 
 /** Choices of a root. */
@@ -66,6 +67,7 @@ export interface Engine {
   /** Places of fetches, and of calls of the AI gateway and of sandboxes. */
   readonly openFetches: OpenFetches;
   readonly scheduler: EntryScheduler;
+  readonly growth: ResidentGrowth;
   readonly counters: EngineCounters;
   readonly usage: EngineUsage;
   /** On connections that workers opened. */
@@ -93,6 +95,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   });
   // One entry a core: more would only take turns at the system's mercy instead of ours.
   const scheduler = new EntryScheduler({ runningMax: Math.max(2, availableParallelism()), defer: setImmediate });
+  const growth = new ResidentGrowth(options.limits.isolateMemoryMb);
   const counters = new EngineCounters({ deploymentsMax: options.limits.metricsDeploymentsMax });
   const lostThreads = new LostThreads(options.limits.lostThreadsCpuMs);
   const pool = new Pool(
@@ -102,6 +105,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       scheduler,
       counters,
       compiledForms,
+      growth,
       crashDescriptor: options.crashDescriptor ?? -1,
       limits: options.limits,
       lostThreads,
@@ -157,6 +161,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     sandboxes: options.sandboxes ?? null,
     openFetches,
     scheduler,
+    growth,
     counters,
     usage: new EngineUsage(),
     egressBytes,

@@ -359,6 +359,7 @@ export function createHandler(parts: HandlerParts): Handler {
     limits: parts.limits,
     deployments,
     isEntered: () => parts.engine.scheduler.running > 0,
+    beforeAlive: () => parts.engine.growth.look(),
     onWall() {
       for (const [deployment, counters] of retired) {
         if (deployment.load > 0) continue;

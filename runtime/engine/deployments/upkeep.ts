@@ -14,6 +14,8 @@ export interface UpkeepParts {
   readonly deployments: () => Iterable<Deployment>;
   /** Whether an entry runs in any isolate. */
   readonly isEntered: () => boolean;
+  /** Called before entries that run are looked at. */
+  readonly beforeAlive: () => void;
   /** Called about once a second, after the wall limits. */
   readonly onWall: () => void;
 }
@@ -25,9 +27,11 @@ export interface Upkeep {
   close(): void;
 }
 
-export function startUpkeep({ limits, deployments, isEntered, onWall }: UpkeepParts): Upkeep {
+export function startUpkeep({ limits, deployments, isEntered, beforeAlive, onWall }: UpkeepParts): Upkeep {
   const alive = setInterval(() => {
-    if (isEntered()) for (const deployment of deployments()) deployment.checkAlive();
+    if (!isEntered()) return;
+    beforeAlive();
+    for (const deployment of deployments()) deployment.checkAlive();
   }, CHECK_MS).unref();
   const wall = setInterval(() => {
     const now = performance.now();

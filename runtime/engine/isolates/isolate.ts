@@ -6,7 +6,8 @@ import { formStages, type CompiledForms, type FormStage } from './compiled-forms
 import type { Conduct, Enterable, EntryScheduler, EntryState } from './entry.ts';
 import type { LossReason, LostThreads } from './lost-threads.ts';
 import type { Snapshot } from './snapshot.ts';
-import { StuckEntry } from './stuck-entry.ts';
+import type { GrownBytes, ResidentGrowth } from './resident-growth.ts';
+import { shownWords, StuckEntry } from './stuck-entry.ts';
 
 /** What an isolate is made of; shared by all of an engine. */
 export interface IsolateParts {
@@ -20,6 +21,8 @@ export interface IsolateParts {
   readonly compiledForms: CompiledForms | null;
   /** Where the process says, when it dies, whose code was running; below 0: nowhere. */
   readonly crashDescriptor?: number;
+  /** Absent: nobody is held responsible for memory that nothing counts. */
+  readonly growth?: ResidentGrowth;
   readonly limits: {
     readonly isolateMemoryMb: number;
     /** Of the worker's top level; 0 = off. */
@@ -144,6 +147,7 @@ export class WorkerIsolate implements Enterable {
   #leaves = 0;
   #checkedLeaves = 0;
   #stuck: StuckEntry;
+  readonly #grown: GrownBytes = { bytes: 0, at: 0 };
   /** Host calls that its thread waits for. */
   #awaited = 0;
 
@@ -312,7 +316,7 @@ export class WorkerIsolate implements Enterable {
    */
   checkAlive(): void {
     if (this.#gone) return;
-    if (this.#isolate.isDisposed) {
+    if (this.#isolate.isDisposed || this.#isOverGrown()) {
       this.#die('memory');
     } else if (this.entryState === 'idle' || this.entryState === 'ready' || this.#checkedLeaves !== this.#leaves) {
       this.#checkedLeaves = this.#leaves;
@@ -320,6 +324,11 @@ export class WorkerIsolate implements Enterable {
     } else if (this.#stuck.check(this.#awaited > 0)) {
       this.#die('stuck');
     }
+  }
+
+  #isOverGrown(): boolean {
+    const thread = Atomics.load(this.#stuck.shown, shownWords.thread);
+    return thread > 0 && this.#parts.growth?.isOver(this.#grown, thread) === true;
   }
 
   #die(reason: DeathReason, error?: unknown): void {

@@ -14,6 +14,7 @@ import { EntryScheduler } from '#runtime/engine/isolates/entry.ts';
 import { WorkerIsolate } from '#runtime/engine/isolates/isolate.ts';
 import { LostThreads } from '#runtime/engine/isolates/lost-threads.ts';
 import { loadNative } from '#runtime/engine/isolates/native.ts';
+import { ResidentGrowth } from '#runtime/engine/isolates/resident-growth.ts';
 import { loadSnapshot } from '#runtime/engine/isolates/snapshot.ts';
 
 const lostThreads = new LostThreads(Infinity);
@@ -28,8 +29,8 @@ const parts = {
 };
 
 /** Checks the first entry of a worker from its first synchronous host call on, and says how it ends. */
-async function endOf(code: string): Promise<string> {
-  const isolate = new WorkerIsolate(parts);
+async function endOf(code: string, growth?: ResidentGrowth): Promise<string> {
+  const isolate = new WorkerIsolate(growth === undefined ? parts : { ...parts, growth });
   const batch = new HostRecords(new EngineMemory(defaultLimits).open('p/d'));
   batch.record(toGuest.start);
   let hasBegun = false;
@@ -62,6 +63,7 @@ async function endOf(code: string): Promise<string> {
   );
   isolate.request();
   while (end === '') {
+    growth?.look();
     if (hasBegun) isolate.checkAlive();
     await setTimeout(1);
   }
@@ -79,4 +81,17 @@ test('an endless loop is not stuck but ends with its CPU limit, however much tim
 test('an entry whose thread sleeps for that time is stuck', async () => {
   assert.equal(await endOf(`${begin} Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);`), 'stuck');
   assert.deepEqual(lostThreads.takeLost(), [{ owner: 'shop/d1', organization: null, reason: 'endless' }]);
+});
+
+const ofLinux = { skip: process.platform !== 'linux' && 'threads have no numbers elsewhere' };
+
+test('an entry whose thread makes the process grow beyond all bounds ends for its memory', ofLinux, async () => {
+  let looks = 0;
+  const bytes = (): number => looks * 100 * 1024 * 1024;
+  // Each page is touched by the thread that runs the entry.
+  const growth = new ResidentGrowth(128, {
+    bytes,
+    faults: (thread) => (thread === undefined ? ++looks : looks) * 25_600,
+  });
+  assert.equal(await endOf(`${begin} for (;;);`, growth), 'memory');
 });
