@@ -76,25 +76,26 @@ function fenceWasm(native: Native, wasm: Wasm): object {
 
 const KB = 1024;
 /**
- * What one object of a constructor of Intl holds outside the heap, where V8 counts none of it: the most that was seen
- * with any locale and options.
+ * What one object of a constructor of Intl counts as, since V8 counts nothing of what it holds outside the heap: the
+ * most that was seen with any locale and options, and 16 KB at least: with tens of thousands of counted objects an
+ * isolate at its limit did nothing but collect.
  */
 const intlBytes = {
   __proto__: null,
-  Collator: 2 * KB,
+  Collator: 16 * KB,
   DateTimeFormat: 160 * KB,
   DisplayNames: 44 * KB,
-  DurationFormat: 3 * KB,
-  ListFormat: 1 * KB,
-  Locale: 6 * KB,
-  NumberFormat: 3 * KB,
-  PluralRules: 3 * KB,
-  RelativeTimeFormat: 9 * KB,
-  Segmenter: 8 * KB,
+  DurationFormat: 16 * KB,
+  ListFormat: 16 * KB,
+  Locale: 16 * KB,
+  NumberFormat: 16 * KB,
+  PluralRules: 16 * KB,
+  RelativeTimeFormat: 16 * KB,
+  Segmenter: 16 * KB,
 } as unknown as Readonly<Record<string, number>>;
 const INTL_NAMES = ownKeys(intlBytes) as string[];
 /** Of segments, and of each iterator over them, beside their text. */
-const SEGMENTS_BYTES = 10 * KB;
+const SEGMENTS_BYTES = 16 * KB;
 
 function fenceIntl(native: Native, intl: Record<string, Constructor>): object {
   for (let at = 0; at < INTL_NAMES.length; at++)

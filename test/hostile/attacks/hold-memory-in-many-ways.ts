@@ -10,7 +10,7 @@ export default {
   kind: 'memory',
   worker: {
     attacker: attacker(''),
-    ...Object.fromEntries(ways.map((way, at) => [`way${at}`, holderOf(way, 700)])),
+    ...Object.fromEntries(ways.map((way, at) => [`way${at}`, holderOf(way, 300)])),
   },
   environment: { WORKER_MEMORY_MB: String(HELD_LIMIT_MB), WORKER_CPU_LIMIT_MS_FREE: '5000' },
   growthMbMax: HELD_GROWTH_MB_MAX,
