@@ -1,5 +1,5 @@
-// Who is held responsible for growth of the engine's resident memory: looks every 50 ms at a process that the test makes
-// up.
+// Who is held responsible for growth of the engine's resident memory: looks every 50 ms at a process that the test
+// makes up.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ResidentGrowth, type GrownBytes } from '#runtime/engine/isolates/resident-growth.ts';
