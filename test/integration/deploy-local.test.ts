@@ -198,7 +198,7 @@ test('the log of a project is shown, of one branch, and goes on with what comes'
   await platform.fetch('shop--talk', '/two');
   const lines = await ok('logs');
   assert.match(lines.join('\n'), / d[0-9a-z]{12} info  asked for \/one\n/);
-  assert.match(lines.join('\n'), / error Uncaught Error: on purpose\n    at .*src\/index\.ts:1:/);
+  assert.match(lines.join('\n'), / error Uncaught Error: on purpose\n {2}\| {5}at .*src\/index\.ts:1:/);
   assert.match(lines.join('\n'), / warn  GET \/throw 500 worker_threw: .*on purpose \(CPU /);
   assert.deepEqual(
     (await ok('logs', '--branch', 'talk', '--json')).map((line) => (JSON.parse(line) as { text: string }).text),
