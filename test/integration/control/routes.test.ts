@@ -75,7 +75,8 @@ test('what was served before the control plane knew it is adopted whole, and goe
   const { status, body } = await makeProject('old-shop');
   assert.equal(status, 201, JSON.stringify(body));
   assert.deepEqual([body.productionDeploymentId, body.defaultBranch], ['d00000000000b', 'trunk']);
-  assert.deepEqual(readRoute(control.parts.folder, 'old-shop'), before);
+  const adopted = { ...before, owner: { organization: control.organizationId, project: body.id } };
+  assert.deepEqual(readRoute(control.parts.folder, 'old-shop'), adopted);
   const rows = await control.sql<{ key: string; scope: string; branch: string; value: Buffer }[]>`
     SELECT key, scope, branch, value FROM control.variable WHERE project_id = ${body.id} ORDER BY scope`;
   assert.deepEqual(
@@ -92,7 +93,7 @@ test('what was served before the control plane knew it is adopted whole, and goe
   // Once more changes nothing.
   await control.sql`UPDATE control.project SET routed_version = 0 WHERE id = ${body.id}`;
   await writeRoute(control.parts, body.id);
-  assert.deepEqual(readRoute(control.parts.folder, 'old-shop'), before);
+  assert.deepEqual(readRoute(control.parts.folder, 'old-shop'), adopted);
 });
 
 test('another organization cannot take the name of what is served, and records without a project are left alone', async () => {
