@@ -1,6 +1,6 @@
 // Ways to hold memory outside the heap, one after the other, each until the isolate may hold no more of it; then it
-// dies. None of them takes an isolate much beyond its limit, and most of what it held is given back before the next one.
-// With thousands of small objects that count as 16 KB, V8 can collect for so long that the isolate is replaced.
+// dies. None of them takes an isolate much beyond its limit, and most of what it held is given back before the next
+// one. With thousands of small objects that count as 16 KB, V8 can collect for so long that the isolate is replaced.
 import { attacker, type Attack } from '#test/setup/hostile.ts';
 import {
   HELD_GROWTH_MB_MAX,
