@@ -200,10 +200,11 @@ export async function startSession({
   return {
     async close() {
       closed = true;
-      for (const watcher of watchers.values()) watcher.close();
       command.close();
-      await sources?.close();
+      // Before the watches: a build under way opens some.
       await queue;
+      for (const watcher of watchers.values()) watcher.close();
+      await sources?.close();
       await rm(temporary, { recursive: true, force: true });
     },
   };
