@@ -16,7 +16,7 @@ import { gitConfigurationFrom } from '#git/configuration.ts';
 import { GitHostError } from '#git/host/connection.ts';
 import { openSql } from '#postgres/sql.ts';
 import { confinementOf, describeConfinement } from '#core/process/confinement/confinement.ts';
-import { machineMemory } from '#core/process/confinement/control-groups.ts';
+import { machineMemory } from '#core/process/machine-memory.ts';
 import { guardedLookup } from '#runtime/engine/bindings/host-names.ts';
 import { CHILD, ownFolders } from '../steps/own-folders.ts';
 import { runBuild } from '../steps/run-build.ts';
@@ -85,7 +85,7 @@ function sandboxBuilds(executor: SandboxExecutor | null): SandboxBuilds | null {
 
 async function start(logger: Logger): Promise<void> {
   closeInherited();
-  const config = builderConfig(process.env, await machineMemory());
+  const config = builderConfig(process.env, machineMemory());
   const git = gitConfigurationFrom(process.env);
   const [workFolder, confinement] = await placeOfWork(config.folder, config.workFolder);
   logger[confinement.kind === 'none' ? 'warn' : 'info'](describeConfinement(confinement));

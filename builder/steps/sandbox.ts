@@ -10,7 +10,8 @@ import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { confinedCommand, uidOf } from '#core/process/confinement/command-line.ts';
 import { unconfined } from '#core/process/confinement/confinement.ts';
-import { machineMemory, openControlGroups } from '#core/process/confinement/control-groups.ts';
+import { openControlGroups } from '#core/process/confinement/control-groups.ts';
+import { machineMemory } from '#core/process/machine-memory.ts';
 import { refuseLinks, foldersIn, removeFolders, type BuildFolders } from './build-folders.ts';
 import { keepOutput } from './command-output.ts';
 import { leftBehind, watchDisk } from './disk-watch.ts';
@@ -105,7 +106,7 @@ export async function openSandbox(request: BuildRequest): Promise<Sandbox> {
   const { workFolder, confinement, slot, limits, signal } = request;
   const uid = uidOf(confinement, slot);
   const folders = foldersIn(workFolder);
-  const memoryBytesMax = Math.floor(Math.min(limits.memoryMbMax * MB, (await machineMemory()) * MEMORY_PART));
+  const memoryBytesMax = Math.floor(Math.min(limits.memoryMbMax * MB, machineMemory() * MEMORY_PART));
   const processorsMax = Math.min(limits.processorsMax, cpus().length);
   // Left by a build that was killed with its builder.
   if (uid !== null) await endUser(uid);

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, statfsSync, statSync, accessSync, constants } from 'node:fs';
 import { lookup } from 'node:dns/promises';
 import { createServer } from 'node:net';
-import { totalmem } from 'node:os';
+import { machineMemory } from '#core/process/machine-memory.ts';
 import { promisify } from 'node:util';
 import path from 'node:path';
 import { credentialsFile } from '../account/credentials.ts';
@@ -72,7 +72,7 @@ export async function versionOf(shell: Shell, program: string, words: readonly s
 
 /** Memory of the machine, or of the group of processes where that is less; room on the disk. */
 export function checkRoom(shell: Shell): Finding[] {
-  const memory = Math.min(totalmem(), process.constrainedMemory() || Infinity);
+  const memory = machineMemory();
   const folder = existing(dataFolder(shell));
   const { bavail, bsize } = statfsSync(folder);
   const free = bavail * bsize;

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir, totalmem } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { logFormatFrom, logLevelFrom } from '#core/log/log-level.ts';
@@ -13,7 +13,7 @@ import { migrationsExecutorFrom } from '#core/migrations-executor.ts';
 import { engineUrlOf } from '#postgres/engine-role.ts';
 import { homes } from '../engine/cluster/homes.ts';
 import { openLog } from '#core/log/log.ts';
-import { engineMemoryMb, supervisorConfig, type SupervisorConfig } from './engines/configuration.ts';
+import { supervisorConfig, type SupervisorConfig } from './engines/configuration.ts';
 import { databaseService, databaseSockets } from './services/database-service.ts';
 import { EngineProcess } from './engines/engine-process.ts';
 import { Engines } from './engines/engines.ts';
@@ -118,15 +118,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     ...(edgeSecret !== '' && { EDGE_TOKEN: edgeSecret }),
     ...databaseSockets(process.env, sockets),
     ...(folder === '' || !serves ? {} : { ENGINE_SECRET: engineSecret(process.env, folder) }),
-    ...(serves && {
-      ENGINE_MEMORY_MB: String(
-        engineMemoryMb(
-          limits.engineMemoryMb,
-          Math.min(totalmem(), process.constrainedMemory() || Infinity),
-          config.processes,
-        ),
-      ),
-    }),
+    ENGINE_MEMORY_MB: String(config.engineMemoryMb),
   };
   const usage = new UsageLedger();
   const telemetry = new TelemetryBuffer({

@@ -184,15 +184,3 @@ function succeeds(work: Promise<unknown>): Promise<boolean> {
     () => false,
   );
 }
-
-/** Memory of the machine, or of the group that the platform itself is in, in bytes. */
-export async function machineMemory(): Promise<number> {
-  const text = await readFile('/proc/meminfo', 'utf8').catch(() => '');
-  const total = Number(/^MemTotal:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) * 1024;
-  let least = total === 0 ? Infinity : total;
-  for (const file of ['/sys/fs/cgroup/memory.max', '/sys/fs/cgroup/memory/memory.limit_in_bytes']) {
-    const limit = Number((await readFile(file, 'utf8').catch(() => '')).trim() || Infinity);
-    if (Number.isFinite(limit) && limit > 0) least = Math.min(least, limit);
-  }
-  return least;
-}

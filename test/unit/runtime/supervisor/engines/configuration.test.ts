@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { engineMemoryMb } from '#runtime/supervisor/engines/configuration.ts';
+import { supervisorConfig } from '#runtime/supervisor/engines/configuration.ts';
 
 const GB = 1024 ** 3;
 
 test('engines keep to half of the memory that there is, together', () => {
-  assert.equal(engineMemoryMb(4096, 64 * GB, 4), 4096);
-  assert.equal(engineMemoryMb(4096, 4 * GB, 2), 1024);
-  assert.equal(engineMemoryMb(4096, 2.25 * GB, 2), 576);
-  assert.equal(engineMemoryMb(300, 4 * GB, 2), 300);
+  const memoryOf = (memoryBytes: number, environment: Record<string, string>): number =>
+    supervisorConfig(environment, memoryBytes).engineMemoryMb;
+  assert.equal(memoryOf(64 * GB, { HANDLER_PROCESSES: '4' }), 4096);
+  assert.equal(memoryOf(4 * GB, { HANDLER_PROCESSES: '2' }), 1024);
+  assert.equal(memoryOf(2.25 * GB, { HANDLER_PROCESSES: '2' }), 576);
+  assert.equal(memoryOf(4 * GB, { HANDLER_PROCESSES: '2', ENGINE_MEMORY_MB: '300' }), 300);
 });
