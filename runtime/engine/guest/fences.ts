@@ -1,7 +1,8 @@
 // What stands in tenants' hands in place of V8's own where that would escape a bound: constructors and methods that
-// make memory which V8 counts nowhere, or only once it is had; those that compile WebAssembly, of which nothing ends
-// some; and FinalizationRegistry, whose callbacks V8 runs outside all entries. Tenants see what they would see of V8's:
-// names, prototypes, species, subclasses. Installed by main.ts in each isolate: native functions are in no snapshot.
+// make memory which V8 counts nowhere, or only once it is had; those that compile WebAssembly, some of which cannot be
+// interrupted; and FinalizationRegistry, whose callbacks V8 runs outside all entries. Tenants see what they would see
+// of V8's: names, prototypes, species, subclasses. Installed by main.ts in each isolate: native functions are in no
+// snapshot.
 import { currentContext, enterContext, type Context, type Native } from './context.ts';
 import { requestLimitMs } from './cpu-limits.ts';
 import { currentEntry } from './invocation.ts';
@@ -14,8 +15,17 @@ type Constructor = (new (...parameters: never[]) => object) & { prototype: objec
 
 const { apply, construct, defineProperty, getOwnPropertyDescriptor, ownKeys } = Reflect;
 
+// Tenants may have patched what descriptors inherit, and what arrays are iterated with.
+
 function replace(target: object, name: PropertyKey, value: unknown): void {
   defineProperty(target, name, { __proto__: null, ...getOwnPropertyDescriptor(target, name), value } as object);
+}
+
+/** Puts the own properties of one object on another. */
+function copyProperties(from: object, to: object): void {
+  const keys = ownKeys(from);
+  for (let at = 0; at < keys.length; at++)
+    defineProperty(to, keys[at]!, { __proto__: null, ...getOwnPropertyDescriptor(from, keys[at]!) } as object);
 }
 
 function fence(
@@ -30,10 +40,7 @@ function fence(
   if (original === undefined) return;
   const fenced = native.fence(original, adapt, heldBytes, compiles);
   if (fenced === undefined) return;
-  const keys = ownKeys(original);
-  // Tenants may have patched what arrays are iterated with, and what descriptors inherit.
-  for (let at = 0; at < keys.length; at++)
-    defineProperty(fenced, keys[at]!, { __proto__: null, ...getOwnPropertyDescriptor(original, keys[at]!) } as object);
+  copyProperties(original, fenced);
   replace(original.prototype, 'constructor', fenced);
   replace(target, name, fenced);
 }
@@ -59,7 +66,7 @@ export function installFences(native: Native, atomicsWaitMs: number): void {
   native.defineLazy(globalThis, 'Intl', false, () => fenceIntl(native, intl));
 }
 
-// Whatever these two do may run with what a tenant has patched.
+// Both run after code of the tenant, which may have patched any built-in.
 
 function fenceWasm(native: Native, wasm: Wasm): object {
   fence(native, wasm, 'Memory');
@@ -67,10 +74,7 @@ function fenceWasm(native: Native, wasm: Wasm): object {
   replace(wasm, 'compile', native.fenceMethod(wasm.compile, 1, 1));
   replace(wasm, 'instantiate', native.fenceMethod(wasm.instantiate, 1, 1));
   replace(wasm, 'validate', native.fenceMethod(wasm.validate, 1, 2));
-  const streaming = wasmStreaming(wasm);
-  const names = ownKeys(streaming);
-  for (let at = 0; at < names.length; at++)
-    defineProperty(wasm, names[at]!, getOwnPropertyDescriptor(streaming, names[at]!)!);
+  copyProperties(wasmStreaming(wasm), wasm);
   return wasm;
 }
 

@@ -165,7 +165,8 @@ function countUnfinished(socket: WebSocket, memory: HostMemory, refused: (error:
     if (isOver) return;
     const { _messageLength: inflated, _bufferedBytes: raw } = receiver;
     const bytes = inflated + raw < UNFINISHED_BYTES_MIN ? 0 : inflated + raw;
-    if (bytes <= held) {
+    if (bytes === held) return;
+    if (bytes < held) {
       memory.release(held - bytes);
       held = bytes;
       return;
