@@ -1,6 +1,6 @@
 // Whether a CPU budget is the worker's own CPU: spinners and honest workers at once, more of them than cores. A spinner
 // must end at its budget in CPU time however long that takes on the clock, and an honest worker must never be blamed.
-// `npm run bench budget`; code that V8 lets nobody interrupt: `npm run bench overruns`.
+// `npm run bench budget`; code that V8 cannot interrupt: `npm run bench overruns`.
 import { startHandler } from '../test/setup/handler.ts';
 import { formatTable } from './statistics.ts';
 

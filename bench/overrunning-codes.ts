@@ -1,5 +1,5 @@
-// Code that keeps V8 busy for long in one go, by name: what a request runs; a value that nobody
-// kept would be left out by the bundler. overruns.bench.ts runs them.
+// Code that keeps V8 busy for long in one go, by name: what a request runs. The bundler leaves out a value that is not
+// kept. overruns.bench.ts runs them.
 import { bytesText, section, tableOf, wasmModule } from '../test/setup/wasm-bytes.ts';
 
 const SPARSE = 'const a = []; a[2 ** 32 - 2] = 1;';

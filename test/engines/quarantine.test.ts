@@ -101,7 +101,7 @@ test('whoever killed it with its own hands is not blamed on those that were runn
   assert.ok(lostRequests >= 0);
 });
 
-test('who loses an engine threads by heap overflows is quarantined with the second, and nobody beside it notices', async () => {
+test('a deployment that loses an engine threads by heap overflows is quarantined with the second, and its neighbours do not notice', async () => {
   const own = await startPlatform(
     {
       hog: `export default { fetch(request) { if (new URL(request.url).pathname === '/map') { const map = new Map(); for (let i = 0; ; i++) map.set(i, { i }); } return new Response('hog'); } };`,

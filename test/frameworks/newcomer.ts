@@ -20,7 +20,7 @@ process.stdout.write(`agent-app: "${await said(hostOf('agent-app'), 'Hello')}"\n
 
 /** What the agent answers to a message. */
 async function said(host: string, text: string): Promise<string> {
-  // Whoever comes gets a conversation.
+  // Each visitor gets a conversation.
   const { headers } = await send(port, host, '/api/nothing');
   const cookie = headers['set-cookie']![0]!.split(';')[0]!;
   const body = JSON.stringify({ text });

@@ -1,4 +1,4 @@
-// Every method of every binding, given what nobody gives: getters that throw, proxies, thenables, `toJSON` that makes
+// Every method of every binding with hostile arguments: getters that throw, proxies, thenables, `toJSON` that makes
 // calls of its own, detached buffers, broken streams. Each call ends, the host never fails on what it was given, and
 // the bindings work afterwards. FUZZ_SEED repeats a run, FUZZ_TIMES=10 makes it ten times as long.
 import assert from 'node:assert/strict';
@@ -11,7 +11,7 @@ import { createSeededRandom, fuzzRounds } from '#test/setup/seeded-random.ts';
 
 const worker = `
 const CALLS = 60;
-/** What V8 says when code trips over a value: from the host, nobody looked at the value before. */
+/** What V8 says when code trips over a value: from the host, the value was not validated. */
 const TRIPPED = /^(?:Cannot (?:read|set|convert|destructure|mix|perform)|.* is not (?:a function|iterable|a constructor)|Reduce of|Invalid (?:array|string) length|The "[^"]+" (?:argument|property) must)/;
 
 function hostileValues(random, env) {

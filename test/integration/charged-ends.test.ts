@@ -1,5 +1,5 @@
-// An invocation is charged what its code used, also where its isolate goes with it and nobody is told how much that
-// was. `npm run bench charged` compares such charges with what the system counts.
+// An invocation is charged what its code used, also where its isolate goes with it and the guest cannot report how much
+// that was. `npm run bench charged` compares such charges with what the system counts.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { defaultLimits } from '#core/limits.ts';

@@ -77,7 +77,7 @@ test('a worker sees of Intl what Node shows', async () => {
   assert.deepEqual((await handler.fetch('looks')).json(), JSON.parse(JSON.stringify(runInThisContext(looks))));
 });
 
-test('texts that are kept as segments are counted, whatever the worker has patched', async () => {
+test('texts that are kept as segments are counted, with built-ins that the worker has patched', async () => {
   assert.equal((await handler.fetch('patched')).text, 'RangeError: There is no memory left for an object of Intl');
 });
 

@@ -45,7 +45,7 @@ test('requests are counted by route and failure, and told until somebody has kep
   for (const path of ['/api/users/7', '/api/users/8?x=1', '/throw', '/burn']) await platform.fetch('shop', path);
   let last: string | null = null;
   const rows: UsageBatch['rows'][number][] = [];
-  /** Whether all four have come: requests of two engines, or of two moments, are told apart. */
+  /** Whether all four have come: two engines, or two moments, report apart. */
   const take = async (): Promise<boolean> => {
     const batch = await ask(last);
     if (batch.id !== null) {

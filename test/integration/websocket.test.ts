@@ -307,7 +307,7 @@ describe('bounds of WebSockets', () => {
 
   it(
     'messages under way count in what their deployment may hold, inflated',
-    notOverUws('holds a message under way where nobody can see it'),
+    notOverUws('does not show how much of a message it holds'),
     async () => {
       const small = await startHandler({ echo }, { hostMemoryMb: 24 });
       const half = Buffer.alloc(5 * 1024 * 1024);

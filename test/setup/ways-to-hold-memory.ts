@@ -77,7 +77,7 @@ export const waysToHoldMemory: Readonly<Record<string, Way>> = {
     top: `const empty = new WebAssembly.Module(${emptyModule});`,
     make: 'new WebAssembly.Instance(empty)',
   },
-  'waits that nobody ends': {
+  'waits without an end': {
     top: 'const waited = new Int32Array(new SharedArrayBuffer(4));',
     make: 'Atomics.waitAsync(waited, 0, 0)',
   },

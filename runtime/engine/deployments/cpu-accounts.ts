@@ -44,7 +44,7 @@ export class CpuAccounts implements CpuMeter {
   }
 
   /**
-   * CPU of an entry that nobody could say the shares of, as its isolate was given up in it or V8 forgot whose code ran:
+   * CPU of an entry whose shares are unknown, as its isolate was given up in it or V8 forgot whose code ran:
    * all that were in it have the same; where there were none it is their deployment's alone.
    */
   chargeAlike(invocations: readonly AnyInvocation[], cpuMs: number): void {

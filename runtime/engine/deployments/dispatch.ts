@@ -250,7 +250,7 @@ export class Dispatch {
         invocation,
       );
     if (invocation !== null) this.#running.end(id, failed('cpu_limit_exceeded', { limitMs, usedMs }));
-    // V8 has forgotten whose code it was, or it was nobody's.
+    // V8 has forgotten whose code it was, or it belonged to no invocation.
     if (id === 0)
       this.#accounts.chargeAlike(
         lost.flatMap((other) => this.#running.get(other) ?? []),

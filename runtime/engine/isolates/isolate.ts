@@ -21,7 +21,7 @@ export interface IsolateParts {
   readonly compiledForms: CompiledForms | null;
   /** Where the process says, when it dies, whose code was running; below 0: nowhere. */
   readonly crashDescriptor?: number;
-  /** Absent: nobody is held responsible for memory that nothing counts. */
+  /** Absent: memory that V8 does not count ends no isolate. */
   readonly growth?: ResidentGrowth;
   readonly limits: {
     readonly isolateMemoryMb: number;

@@ -1,7 +1,7 @@
 // The backstop for memory that nothing counts: growth of the engine's resident memory while an isolate's code runs. Of
 // what the process grew between two looks an isolate has the share of its thread in the pages that were touched first.
 // What it grew long ago is forgotten: memory that goes and comes back looks like growth. Used by isolate.ts at each
-// check of an entry. Linux only: elsewhere nobody is ever over.
+// check of an entry. Linux only: elsewhere no isolate is ever over.
 import { readFileSync } from 'node:fs';
 
 /** What an isolate grew lately. */

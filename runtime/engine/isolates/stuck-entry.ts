@@ -43,7 +43,7 @@ export class StuckEntry {
     return Atomics.load(this.shown, shownWords.thread) !== 0;
   }
 
-  /** An entry is on its way to its thread: what the last one used is told. */
+  /** An entry is on its way to its thread; the CPU of the last one is reported already. */
   begin(): void {
     if (!this.isEntered) Atomics.store(this.shown, shownWords.usedMs, 0);
   }

@@ -8,7 +8,7 @@ export interface Death {
    * The deployment whose code the crashing thread was running; null when nobody could tell (kill -9, out of memory).
    */
   readonly blamed: DeploymentKey | null;
-  /** Whose the blamed deployment is; null where nobody has said so. */
+  /** The organization of the blamed deployment; null where it is unknown. */
   readonly organization: string | null;
   /** Deployments whose code was running shortly before. */
   readonly running: readonly DeploymentKey[];
@@ -18,7 +18,7 @@ export interface Death {
 
 /** What is held against one deployment. */
 interface Blame {
-  /** Null where nobody has said so. */
+  /** Null where it is unknown. */
   readonly organization: string | null;
   readonly exact: number;
   readonly suspected: number;

@@ -1,6 +1,6 @@
 // Who is quarantined because it kills engines or loses them threads, for how long, and when it is released. Holds the
-// policy and no process: the supervisor tells it of deaths and of what the quarantine engines do, and asks it before it
-// starts one. Time comes in.
+// policy and no process: the supervisor reports deaths and what the quarantine engines do, and asks it before it starts
+// one. Time comes in.
 import type { QuarantinedDeployment } from '../engines/messages.ts';
 import type { DeploymentKey, QuarantineState } from '../private-port/state.ts';
 import {
@@ -32,9 +32,9 @@ const FULL_MS_MAX = 60_000;
 
 /** What a deployment that is blamed for certain has done. */
 export interface Deed {
-  /** In words, for operators. */
+  /** For operators. */
   readonly reason: string;
-  /** CPU that nobody could end. */
+  /** CPU of threads whose code could not be ended. */
   readonly burntMs: number;
 }
 

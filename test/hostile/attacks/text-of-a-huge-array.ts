@@ -1,6 +1,6 @@
 // One line of plain JavaScript that nothing ends: an array with one element at the far end of what an array may have,
 // as text. Its isolate is given up, and its thread burns on: until the engine is replaced, behind all others and on the
-// deployment's account, and nobody beside it notices.
+// deployment's account, and its neighbours do not notice.
 import { until } from '#test/setup/until.ts';
 import { attacker, type Attack } from '#test/setup/hostile.ts';
 

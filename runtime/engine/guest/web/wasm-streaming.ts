@@ -1,4 +1,4 @@
-// WebAssembly.compileStreaming and instantiateStreaming (WebAssembly Web API): V8 leaves them to whoever has responses.
+// WebAssembly.compileStreaming and instantiateStreaming (WebAssembly Web API): V8 leaves them to the embedder.
 // V8's own object does not exist while the snapshot is made: ../fences.ts puts them on it in each isolate.
 import { isResponse, type Response } from './response.ts';
 

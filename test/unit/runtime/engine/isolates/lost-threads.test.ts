@@ -112,7 +112,7 @@ test('an engine is replaced for the CPU of all its lost threads together, and th
   });
 });
 
-test('threads that sleep for good count by their number, and each of them is told', (t) => {
+test('threads that sleep for good count by their number, and each is reported', (t) => {
   const { threads, priorities } = create();
   t.after(() => threads.close());
   for (let at = 0; at < 8; at++) {

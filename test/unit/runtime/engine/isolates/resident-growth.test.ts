@@ -61,7 +61,7 @@ test('what grows within the memory of an isolate is not over', () => {
   assert.deepEqual(simulate(14, [[20, 0]]), [[]]);
 });
 
-test('where the system does not say what is touched, nobody is over', () => {
+test('where the system does not count page faults, no isolate is over', () => {
   const growth = new ResidentGrowth(1, { bytes: () => 1e12, faults: () => null });
   growth.look();
   assert.equal(growth.isOver({ bytes: 0, at: 0 }, 1), false);
