@@ -1,31 +1,22 @@
-// One entry into the isolate: reads the records the host sent, starts requests, resumes what waited, and at the end of
-// all microtasks (`flush`, called by the native half) shares out the CPU and sends everything back at once. Hot path:
-// each object here is made per request only where the request needs it.
+// One entry into the isolate: reads the records that the host sent, starts requests, resumes what waited; entry-end.ts
+// is its end. Hot path: each object here is made per request only where the request needs it.
 import { RecordReader, NOTHING, STREAM, toGuest, toHost, type Failure, type Part } from '../bridge/protocol.ts';
 import { answer, answerEvent, fail, finish, onSettled } from './answers.ts';
-import { failCall, pendingCalls, settleCall } from './calls.ts';
-import { enterContext, type Account, type Native } from './context.ts';
-import {
-  beginEntry,
-  closeInvocation,
-  findInvocation,
-  GuestInvocation,
-  openInvocation,
-  openInvocations,
-  touch,
-  touchedInvocations,
-} from './invocation.ts';
+import { failCall, settleCall } from './calls.ts';
+import { enterContext, type Native } from './context.ts';
+import { connectEntryEnd, flush, forgetWake, isCondemned, type Leave } from './entry-end.ts';
+import { beginEntry, findInvocation, GuestInvocation, openInvocation, touch } from './invocation.ts';
 import { onRejection, threw } from './rejections.ts';
-import { hasFinalizers, runFinalizers } from './fences.ts';
-import { fromJson, safeArray } from './safe.ts';
-import { records, send } from './records.ts';
-import { hasOpenSockets, socketClosed, socketFailed, socketMessage } from './sockets.ts';
+import { runFinalizers } from './fences.ts';
+import { fromJson } from './safe.ts';
+import { send } from './records.ts';
+import { socketClosed, socketFailed, socketMessage } from './sockets.ts';
 import { breakStream, endStream, bodyToGuest, pushChunk, spliceStream } from './bodies-to-guest.ts';
-import { cancelPump, creditPump, flushPumps, hasOpenStreams } from './pumps.ts';
+import { cancelPump, creditPump } from './pumps.ts';
 import { reportUncaught } from './web/console.ts';
 import { createIncomingRequest } from './web/request.ts';
 import { URL } from './web/url.ts';
-import { dueTimers, hasTimers, nextWake } from './web/timers.ts';
+import { dueTimers } from './web/timers.ts';
 import { limitEvent, limitWorker, requestLimitMs } from './cpu-limits.ts';
 import { ExecutionContext } from './execution-context.ts';
 import { isMissingHandler, missingHandler } from './missing-handler.ts';
@@ -54,22 +45,17 @@ export const eventHandlers: { load: (kind: string) => EventHandler } = {
   },
 };
 
-const { apply } = Reflect;
-
 let worker: Worker | null = null;
 let env: unknown = null;
 let start: () => void = () => {};
 let native: Native;
-let leave: (meta: string, text: string, shareMs: number, cpuMs: number, ...bytes: Uint8Array[]) => void;
-
-let lastWake = -1;
 
 /** Connects the dispatcher to its isolate. */
-export function connectDispatch(functions: Native, answer: typeof leave, onStart: () => void): void {
+export function connectDispatch(functions: Native, answer: Leave, onStart: () => void): void {
   native = functions;
-  leave = answer;
   start = onStart;
-  native.bind(enter, flush, onRejection, leave);
+  connectEntryEnd(answer, () => early === null);
+  native.bind(enter, flush, onRejection, answer);
 }
 
 /**
@@ -120,8 +106,6 @@ function callReleased(): void {
  * is not closed.
  */
 let unread: RecordReader | null = null;
-/** A budget was broken here: the host has another isolate made. */
-let isCondemned = false;
 
 function enter(meta: string, text: string, ...bytes: Uint8Array[]): void {
   beginEntry();
@@ -217,7 +201,7 @@ function read(reader: RecordReader): void {
       case toGuest.timers:
         runFinalizers();
         dueTimers();
-        lastWake = -1;
+        forgetWake();
         break;
       case toGuest.abort:
       case toGuest.clientGone: {
@@ -261,7 +245,7 @@ function startRequest(reader: RecordReader): void {
         ? bodyToGuest(invocation.id, invocation)
         : reader.part(bodyField);
   // Here it might only find what made the one before it spin: a fresh isolate answers it.
-  if (isCondemned && bodyField === NOTHING && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS')) {
+  if (isCondemned() && bodyField === NOTHING && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS')) {
     send(toHost.unstarted, invocation.id);
     return;
   }
@@ -339,88 +323,6 @@ function callEvent(invocation: GuestInvocation, kind: string, head: string, bodi
   } finally {
     enterContext(undefined);
   }
-}
-
-function flush(cpuMs: number, unchargedMs: number, ended: Account | undefined): void {
-  flushPumps();
-  const touched = touchedInvocations();
-  const breached = ended === undefined ? undefined : culprit(ended, touched);
-  let count = 0;
-  for (let at = touched; at !== null; at = at.nextTouched) count++;
-  const share = count > 0 ? unchargedMs / count : 0;
-  for (let at = touched; at !== null; at = at.nextTouched) {
-    const used = at.usedBefore + (at.used += share);
-    if (used !== share) send(toHost.charge, at.id, used, used - at.told);
-    at.told = used;
-    // Many short entries, of which the watch has seen none: nothing is lost with this one.
-    if (at.limit > 0 && at.used >= at.limit && !at.over && at !== breached) {
-      send(toHost.breach, at.id, at.used, '');
-      closeInvocation(at);
-    }
-  }
-  if (breached !== undefined) onBreach(breached, touched);
-  else if (openInvocations() !== null && early === null) endHung();
-  for (let at = touched; at !== null;) {
-    const next = at.nextTouched;
-    at.nextTouched = null;
-    at = next;
-  }
-  const wake = hasFinalizers() ? 0 : nextWake();
-  if (wake !== lastWake) {
-    lastWake = wake;
-    send(toHost.wake, wake);
-  }
-  const { meta, text, bytes } = records;
-  records.meta = '';
-  records.text = '';
-  records.size = 0;
-  if (bytes.length === 0) {
-    leave(meta, text, share, cpuMs);
-    return;
-  }
-  records.bytes = safeArray<Uint8Array>() as unknown as Uint8Array[];
-  const parameters = safeArray<unknown>();
-  parameters[0] = meta;
-  parameters[1] = text;
-  parameters[2] = share;
-  parameters[3] = cpuMs;
-  for (let at = 0; at < bytes.length; at++) parameters[at + 4] = bytes[at];
-  apply(leave, undefined, parameters as ArrayLike<never> as never);
-  records.release();
-}
-
-/** Where V8 has forgotten whose code was ended, it was that of the only one that ran. */
-function culprit(account: Account, touched: GuestInvocation | null): Account {
-  if (!(account.limit < 0)) return account;
-  if (touched === null || touched.nextTouched !== null || touched.over) return account;
-  touched.used += account.used;
-  return touched;
-}
-
-// The native half ended the entry in the middle: V8 dropped all queued continuations, so nothing that ran in this entry
-// and has not finished can be trusted to go on.
-function onBreach(account: Account, touched: GuestInvocation | null): void {
-  isCondemned = true;
-  let lost = '';
-  for (let at = touched; at !== null; at = at.nextTouched)
-    if (!at.over && at !== account) lost += (lost === '' ? '' : ',') + at.id;
-  send(toHost.breach, account instanceof GuestInvocation ? account.id : 0, account.used, lost);
-  if (account instanceof GuestInvocation) closeInvocation(account);
-}
-
-function endHung(): void {
-  if (pendingCalls() > 0 || hasFinalizers() || hasTimers() || hasOpenStreams() || hasOpenSockets()) return;
-  let hung = '';
-  for (let at = openInvocations(); at !== null;) {
-    const next = at.next;
-    if (!at.answered || at.waiting > 0) {
-      hung += (hung === '' ? '' : ',') + at.id;
-      at.answered = true;
-      closeInvocation(at);
-    }
-    at = next;
-  }
-  if (hung !== '') send(toHost.hung, hung);
 }
 
 function abortReason(failure: Failure): unknown {

@@ -1,5 +1,5 @@
-// What the guest has to tell the host, collected until the entry ends. Every part of the guest writes here; dispatch.ts
-// sends and empties it.
+// What the guest has to tell the host, collected until the entry ends. Every part of the guest writes here;
+// entry-end.ts sends and empties it.
 import { BYTES, FIELD, RecordWriter, RECORD, type Part } from '../bridge/protocol.ts';
 import { safeArray } from './safe.ts';
 import { byteLengthOf, giveBack, isWhole, isWorthGivingBack } from './give-back.ts';

@@ -1,0 +1,121 @@
+// The end of an entry, after all its microtasks: shares out its CPU, ends what broke a budget or waits for nothing, and
+// sends back at once what was collected (records.ts). Connected by dispatch.ts. Hot path.
+import { toHost } from '../bridge/protocol.ts';
+import { pendingCalls } from './calls.ts';
+import type { Account } from './context.ts';
+import { hasFinalizers } from './fences.ts';
+import { closeInvocation, GuestInvocation, openInvocations, touchedInvocations } from './invocation.ts';
+import { flushPumps, hasOpenStreams } from './pumps.ts';
+import { records, send } from './records.ts';
+import { safeArray } from './safe.ts';
+import { hasOpenSockets } from './sockets.ts';
+import { hasTimers, nextWake } from './web/timers.ts';
+
+const { apply } = Reflect;
+
+/** Hands an entry's answer to the host. */
+export type Leave = (meta: string, text: string, shareMs: number, cpuMs: number, ...bytes: Uint8Array[]) => void;
+
+let leave: Leave;
+/** Whether requests reach the worker by now: before, they wait for it and for nothing else. */
+let isServing: () => boolean;
+let lastWake = -1;
+/** A budget was broken here: the host has another isolate made. */
+let condemned = false;
+
+export function connectEntryEnd(answer: Leave, serves: () => boolean): void {
+  leave = answer;
+  isServing = serves;
+}
+
+/** The host has called for due timers: it has to know again when the next one is. */
+export function forgetWake(): void {
+  lastWake = -1;
+}
+
+export function isCondemned(): boolean {
+  return condemned;
+}
+
+/** Called by the native half: it may call nothing that a tenant can replace. */
+export function flush(cpuMs: number, unchargedMs: number, ended: Account | undefined): void {
+  flushPumps();
+  const touched = touchedInvocations();
+  const breached = ended === undefined ? undefined : culprit(ended, touched);
+  let count = 0;
+  for (let at = touched; at !== null; at = at.nextTouched) count++;
+  const share = count > 0 ? unchargedMs / count : 0;
+  for (let at = touched; at !== null; at = at.nextTouched) {
+    const used = at.usedBefore + (at.used += share);
+    if (used !== share) send(toHost.charge, at.id, used, used - at.told);
+    at.told = used;
+    // Many short entries, of which the watch has seen none: nothing is lost with this one.
+    if (at.limit > 0 && at.used >= at.limit && !at.over && at !== breached) {
+      send(toHost.breach, at.id, at.used, '');
+      closeInvocation(at);
+    }
+  }
+  if (breached !== undefined) onBreach(breached, touched);
+  else if (openInvocations() !== null && isServing()) endHung();
+  for (let at = touched; at !== null;) {
+    const next = at.nextTouched;
+    at.nextTouched = null;
+    at = next;
+  }
+  const wake = hasFinalizers() ? 0 : nextWake();
+  if (wake !== lastWake) {
+    lastWake = wake;
+    send(toHost.wake, wake);
+  }
+  const { meta, text, bytes } = records;
+  records.meta = '';
+  records.text = '';
+  records.size = 0;
+  if (bytes.length === 0) {
+    leave(meta, text, share, cpuMs);
+    return;
+  }
+  records.bytes = safeArray<Uint8Array>() as unknown as Uint8Array[];
+  const parameters = safeArray<unknown>();
+  parameters[0] = meta;
+  parameters[1] = text;
+  parameters[2] = share;
+  parameters[3] = cpuMs;
+  for (let at = 0; at < bytes.length; at++) parameters[at + 4] = bytes[at];
+  apply(leave, undefined, parameters as ArrayLike<never> as never);
+  records.release();
+}
+
+/** Where V8 has forgotten whose code was ended, it was that of the only one that ran. */
+function culprit(account: Account, touched: GuestInvocation | null): Account {
+  if (!(account.limit < 0)) return account;
+  if (touched === null || touched.nextTouched !== null || touched.over) return account;
+  touched.used += account.used;
+  return touched;
+}
+
+// The native half ended the entry in the middle: V8 dropped all queued continuations, so nothing that ran in this entry
+// and has not finished can be trusted to go on.
+function onBreach(account: Account, touched: GuestInvocation | null): void {
+  condemned = true;
+  let lost = '';
+  for (let at = touched; at !== null; at = at.nextTouched)
+    if (!at.over && at !== account) lost += (lost === '' ? '' : ',') + at.id;
+  send(toHost.breach, account instanceof GuestInvocation ? account.id : 0, account.used, lost);
+  if (account instanceof GuestInvocation) closeInvocation(account);
+}
+
+function endHung(): void {
+  if (pendingCalls() > 0 || hasFinalizers() || hasTimers() || hasOpenStreams() || hasOpenSockets()) return;
+  let hung = '';
+  for (let at = openInvocations(); at !== null;) {
+    const next = at.next;
+    if (!at.answered || at.waiting > 0) {
+      hung += (hung === '' ? '' : ',') + at.id;
+      at.answered = true;
+      closeInvocation(at);
+    }
+    at = next;
+  }
+  if (hung !== '') send(toHost.hung, hung);
+}
