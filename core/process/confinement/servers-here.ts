@@ -36,9 +36,13 @@ export async function noServersHere(environment: Environment): Promise<string | 
   return noServers(await serverConfinement(environment));
 }
 
-/** The same of a confinement that is known. */
-export function noServers({ kind, reason }: Pick<Confinement, 'kind' | 'reason'>): string | null {
-  if (kind === 'namespaces') return null;
+/** The same for a known confinement, which may be that of builds: servers do not share the machine's network. */
+export function noServers({
+  kind,
+  reason,
+  sharesNetwork,
+}: Pick<Confinement, 'kind' | 'reason' | 'sharesNetwork'>): string | null {
+  if (kind === 'namespaces' && sharesNetwork !== true) return null;
   const why = reason === null ? '' : `. ${reason.replaceAll(/\s+/g, ' ')}`;
   return `Servers for Node (kind: ssr, such as Next.js) are refused here: nothing keeps them from this machine${why}`;
 }
