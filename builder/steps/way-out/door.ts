@@ -26,7 +26,7 @@ export async function openDoor(folder: string, uid: number | null, way: WayOut):
     sockets.add(socket);
     socket.on('error', () => {}).once('close', () => sockets.delete(socket));
     if (sockets.size > CONNECTIONS_MAX)
-      socket.end(`EMFILE a build has at most ${CONNECTIONS_MAX} connections at a time\n`);
+      socket.end(`EMFILE a build has at most ${CONNECTIONS_MAX} connections at a time\n`, () => socket.destroy());
     else readTarget(socket, (target) => lead(target, socket, way));
   });
   // Addresses of sockets are short, and folders of builds may lie deep.
