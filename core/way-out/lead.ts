@@ -3,6 +3,7 @@
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { mayConnect, type EgressPolicy } from '../egress.ts';
+import { targetOf } from './target.ts';
 import { connectThrough } from './through-proxy.ts';
 
 /** What may be reached, and how. */
@@ -55,10 +56,7 @@ export function lead(target: string, stream: Duplex, way: WayOut): void {
     else refuse(code, `${name}:${port}`);
   };
   if (proxy !== null) {
-    connectThrough(proxy, host.includes(':') ? `[${name}]:${port}` : `${name}:${port}`, CONNECT_MS).then(
-      (outside) => join(outside.on('error', fail)),
-      fail,
-    );
+    connectThrough(proxy, targetOf(name, port), CONNECT_MS).then((outside) => join(outside.on('error', fail)), fail);
     return;
   }
   const to = { host: name, port, timeout: CONNECT_MS, allowHalfOpen: true };

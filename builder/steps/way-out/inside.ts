@@ -10,6 +10,7 @@ import type { Duplex } from 'node:stream';
 import { nodeFlags } from '#core/node-flags.mjs';
 import { nodeCommand } from '#core/process/node-command.ts';
 import { PROXY_VARIABLES, reach, startProxy } from '#core/way-out/proxy.ts';
+import { targetOf } from '#core/way-out/target.ts';
 import type { Place } from './reach.ts';
 
 /** What a build knows of its way out. */
@@ -71,7 +72,7 @@ export async function startWayOut({ door, loopback }: InsideWayOut): Promise<voi
 
 /** A port of the build's loopback that is one of the machine's. */
 function passOn({ host, port }: Place, open: (target: string) => Duplex): Server {
-  const target = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const target = targetOf(host, port);
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (client) => {
     client.on('error', () => {});
     reach(target, open).then(

@@ -3,6 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { WayOut } from '#core/way-out/lead.ts';
+import { targetOf } from '#core/way-out/target.ts';
+import { privateHostsFrom } from '#git/configuration.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -39,15 +41,15 @@ export function buildWayOut(
   const urls = [...[...OF_REGISTRIES, ...OF_GIT_HOSTS].map((name) => environment[name] ?? ''), ...registriesIn(npm)];
   const places = urls.flatMap(placeOf);
   const known = new Set([
-    ...places.map(({ host, port }) => `${host}:${port}`),
-    ...listOf(environment, 'BUILD_REACHABLE_HOSTS'),
-    ...listOf(environment, 'GIT_REMOTE_PRIVATE_HOSTS'),
+    ...places.map(({ host, port }) => targetOf(host, port)),
+    ...reachableHosts(environment['BUILD_REACHABLE_HOSTS'] ?? ''),
+    ...privateHostsFrom(environment),
   ]);
   const proxyOf = proxiesOf(environment, npm);
   return {
     ...given,
     who: 'builds',
-    isKnown: (name, port) => isOfPackages(name, port) || known.has(name) || known.has(`${name}:${port}`),
+    isKnown: (name, port) => isOfPackages(name, port) || known.has(name) || known.has(targetOf(name, port)),
     proxyOf: (name, port) => (isLoopback(name) ? null : proxyOf(name, port)),
     loopback: places.filter(({ host }) => isLoopback(host)),
   };
@@ -83,16 +85,18 @@ function placeOf(text: string): Place[] {
   return [{ host, port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80) }];
 }
 
-/** Hosts, each with a port or for all of them. */
-function listOf(environment: Environment, name: string): string[] {
-  const words = (environment[name] ?? '')
+/** Hosts for all ports, and targets of one port. */
+function reachableHosts(text: string): string[] {
+  const words = text
     .toLowerCase()
     .split(/[\s,]+/)
     .filter((word) => word !== '');
   const wrong = words.find((word) => !/^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/.test(word));
   if (wrong !== undefined)
-    throw new Error(`${name} has "${wrong}": it takes hosts such as npm.example or 10.0.0.7:4873, with commas between`);
-  return words.map((word) => word.replace(/^\[(.*?)\]/, '$1'));
+    throw new Error(
+      `BUILD_REACHABLE_HOSTS has "${wrong}": it takes hosts such as npm.example or 10.0.0.7:4873, with commas between`,
+    );
+  return words.map((word) => word.replace(/^\[(.*)\]$/, '$1'));
 }
 
 function isLoopback(name: string): boolean {
@@ -127,5 +131,16 @@ function proxyOf(name: string, text: string): URL | null {
   const url = URL.parse(text.includes('://') ? text : `http://${text}`);
   if (url === null || !/^https?:$/.test(url.protocol))
     throw new Error(`${name} must be a proxy such as http://proxy.example:3128: builds go out through it`);
+  if (!isPercentEncoded(url.username) || !isPercentEncoded(url.password))
+    throw new Error(`${name} has a user name or password that is not percent-encoded: write % as %25`);
   return url;
+}
+
+function isPercentEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -1,6 +1,12 @@
 // Where builds may go, as the operator's settings say it.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { openDoor } from '#builder/steps/way-out/door.ts';
 import { buildWayOut, type BuildWayOut } from '#builder/steps/way-out/reach.ts';
 import { withWayOut } from '#builder/steps/way-out/inside.ts';
 import { guardedLookup } from '#runtime/engine/bindings/host-names.ts';
@@ -19,7 +25,7 @@ test('registries and Git hosts that are set are reached whatever their address, 
       npm_config_registry: 'http://localhost:4874/',
       COREPACK_NPM_REGISTRY: 'https://10.0.0.7:8443/npm',
       GITHOST_URL: 'https://git.corp',
-      GIT_REMOTE_PRIVATE_HOSTS: 'Old-Git.corp',
+      GIT_REMOTE_PRIVATE_HOSTS: 'Old-Git.corp, fd00::2',
       BUILD_REACHABLE_HOSTS: 'files.corp, 10.0.0.8:9000 [fd00::1]:80',
     },
     npm,
@@ -33,6 +39,7 @@ test('registries and Git hosts that are set are reached whatever their address, 
     ['10.0.0.7', 8443],
     ['git.corp', 443],
     ['old-git.corp', 22],
+    ['fd00::2', 22],
     ['files.corp', 12_345],
     ['10.0.0.8', 9000],
     ['fd00::1', 80],
@@ -43,6 +50,9 @@ test('registries and Git hosts that are set are reached whatever their address, 
     ['10.0.0.8', 9001],
     ['npm.corp', 80],
     ['127.0.0.1', 4874],
+    // Addresses that read as one of the above with its port.
+    ['::1:4873', 443],
+    ['fd00::1:80', 443],
   ] as const)
     assert.equal(isKnown!(host, port), false, `${host}:${port}`);
   assert.deepEqual(loopback, [
@@ -82,6 +92,9 @@ test('a setting that is no host and no proxy is refused by its name', () => {
   assert.throws(() => wayOut({ HTTPS_PROXY: 'socks5://proxy.corp' }), {
     message: 'HTTPS_PROXY must be a proxy such as http://proxy.example:3128: builds go out through it',
   });
+  assert.throws(() => wayOut({ HTTPS_PROXY: 'http://me:100%@proxy.corp:3128' }), {
+    message: 'HTTPS_PROXY has a user name or password that is not percent-encoded: write % as %25',
+  });
 });
 
 test("options of Node that a project sets are its commands' own, not those of the program beside them", () => {
@@ -96,3 +109,27 @@ test("options of Node that a project sets are its commands' own, not those of th
   });
   assert.deepEqual(withWayOut(null, ['npm', 'ci'], env), { words: ['npm', 'ci'], env });
 });
+
+test(
+  'a connection above the limit is closed, also when the build keeps its end open',
+  { timeout: 10_000 },
+  async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'way-out-'));
+    const door = await openDoor(join(folder, 'door'), null, wayOut({}));
+    t.after(async () => {
+      await door.close();
+      rmSync(folder, { recursive: true });
+    });
+    const sockets = Array.from({ length: 257 }, () =>
+      connect({ path: join(door.folder, 'out.sock'), allowHalfOpen: true }).on('error', () => {}),
+    );
+    t.after(() => sockets.forEach((socket) => socket.destroy()));
+    const last = sockets.at(-1)!;
+    const [answer] = (await once(last, 'data')) as [Buffer];
+    assert.match(answer.toString(), /^EMFILE /);
+    await once(last, 'end');
+    const writing = assert.rejects(once(last, 'close'), { code: 'EPIPE' });
+    last.write('example.com:443\n');
+    await writing;
+  },
+);

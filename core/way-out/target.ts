@@ -1,0 +1,12 @@
+// A host and a port in one word, as a way out takes them. Pure.
+
+/**
+ * An IPv6 address stands in brackets, so that its last part is not read as a port.
+ *
+ * @example
+ * targetOf('npm.example', 443) // 'npm.example:443'
+ * targetOf('fd00::1', 443) // '[fd00::1]:443'
+ */
+export function targetOf(host: string, port: number): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
