@@ -1,4 +1,4 @@
-// The folders of one build on this machine. Made by sandbox.ts; their names are those of builds in sandboxes too.
+// The folders of one build on this machine. Created by sandbox.ts; builds in sandboxes use the same names.
 import { execFile } from 'node:child_process';
 import { lstat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -38,13 +38,13 @@ export async function removeFolders(folders: readonly string[]): Promise<void> {
 }
 
 /**
- * Where a build has the platform's own user, it may put links in the place of its folders, which the next command is
- * shown and this process reads. @throws {BuildFailure} Only while no command runs.
+ * A build with the platform's own user can replace its folders by links; they are mounted for the next command, and
+ * read by this process. Call it only while no command runs. @throws {BuildFailure} when one is a link.
  */
 export async function refuseLinks(paths: readonly string[]): Promise<void> {
   for (const path of paths) {
     const info = await lstat(path).catch(() => null);
     if (info?.isSymbolicLink() === true)
-      throw new BuildFailure('build_failed', `The build has put a link in the place of its folder ${basename(path)}`);
+      throw new BuildFailure('build_failed', `The build replaced its folder ${basename(path)} by a link`);
   }
 }

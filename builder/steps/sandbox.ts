@@ -25,8 +25,8 @@ import type { Confinement } from '#core/process/confinement/types.ts';
 import { fencedVariables } from './environment.ts';
 import { ownFolders } from './own-folders.ts';
 import { BuildFailure, type BuildRequest } from './types.ts';
-import { openDoor } from './way-out/door.ts';
-import { DOOR_INSIDE, SOCKET, type InsideWayOut } from './way-out/inside.ts';
+import { SOCKET_FOLDER, SOCKET_NAME, type InsideWayOut } from './way-out/inside.ts';
+import { openListener } from './way-out/listener.ts';
 
 /** One command. */
 export interface SandboxCommand {
@@ -126,7 +126,7 @@ export async function openSandbox(request: BuildRequest): Promise<Sandbox> {
   const groups = await openControlGroups(confinement.withoutGroups === true ? null : bounds);
   const isShared = confinement.kind === 'user';
   const isParted = confinement.fence !== undefined && confinement.sharesNetwork !== true && request.sandbox === null;
-  const door = isParted ? await openDoor(join(workFolder, 'door'), uid, request.wayOut) : null;
+  const listener = isParted ? await openListener(join(workFolder, 'way-out'), uid, request.wayOut) : null;
   const lookAtDisk = await watchDisk({
     folder: workFolder,
     shared: isShared ? SHARED : [],
@@ -185,7 +185,7 @@ export async function openSandbox(request: BuildRequest): Promise<Sandbox> {
       // The kernel may have ended the build before anybody looked.
       if (ending === null && code !== 0) ending = await breach(0, false);
       if (ending !== null) throw ending;
-      await refuseLinks([...Object.values(folders), passwd, ...(door === null ? [] : [door.folder])]);
+      await refuseLinks([...Object.values(folders), passwd, ...(listener === null ? [] : [listener.folder])]);
       return { code, signal: killedBy, ...kept.texts() };
     } finally {
       watching.stop();
@@ -207,7 +207,7 @@ export async function openSandbox(request: BuildRequest): Promise<Sandbox> {
       readable: [
         ...ownFolders().map((path) => [path, path] as const),
         [passwd, '/etc/passwd'] as const,
-        ...(door === null || command.network !== 'way out' ? [] : [[door.folder, DOOR_INSIDE] as const]),
+        ...(listener === null || command.network !== 'way out' ? [] : [[listener.folder, SOCKET_FOLDER] as const]),
         ...(command.readable ?? []),
       ],
       isOffline: command.network !== 'machine',
@@ -281,7 +281,7 @@ export async function openSandbox(request: BuildRequest): Promise<Sandbox> {
   return {
     folders,
     uid,
-    wayOut: door === null ? null : { door: join(DOOR_INSIDE, SOCKET), loopback: request.wayOut.loopback },
+    wayOut: listener === null ? null : { socket: join(SOCKET_FOLDER, SOCKET_NAME), loopback: request.wayOut.loopback },
     run,
     async giveAway(folder) {
       if (uid !== null) await promisify(execFile)('chown', ['-hR', `${uid}:${uid}`, '--', folder]);
@@ -291,7 +291,7 @@ export async function openSandbox(request: BuildRequest): Promise<Sandbox> {
       if (uid !== null && isShared)
         for (const path of await leftBehind(SHARED, uid))
           await rm(path, { recursive: true, force: true }).catch(() => {});
-      await door?.close();
+      await listener?.close();
       await removeFolders([...Object.values(folders), passwd]);
       await groups.close();
     },

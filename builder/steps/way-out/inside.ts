@@ -13,21 +13,21 @@ import { PROXY_VARIABLES, reach, startProxy } from '#core/way-out/proxy.ts';
 import { targetOf } from '#core/way-out/target.ts';
 import type { Place } from './reach.ts';
 
-/** What a build knows of its way out. */
+/** How a build finds its way out. */
 export interface InsideWayOut {
   /** Path of the socket. */
-  readonly door: string;
+  readonly socket: string;
   readonly loopback: readonly Place[];
 }
 
-/** Where the folder of the door is seen, and the socket in it. */
-export const DOOR_INSIDE = '/run/way-out';
-export const SOCKET = 'out.sock';
+/** Where a build finds the folder of the socket, and the socket's name. */
+export const SOCKET_FOLDER = '/run/way-out';
+export const SOCKET_NAME = 'out.sock';
 
 const PROGRAM = join(import.meta.dirname, `inside${extname(import.meta.filename)}`);
 const HEAP_MB = 64;
 
-/** By which package managers find the way, whatever their settings on the machine say. */
+/** Point package managers at the proxy, over their settings on the machine. */
 export const WAY_OUT_VARIABLES: Readonly<Record<string, string>> = {
   ...PROXY_VARIABLES,
   npm_config_proxy: PROXY_VARIABLES['HTTP_PROXY']!,
@@ -37,7 +37,7 @@ export const WAY_OUT_VARIABLES: Readonly<Record<string, string>> = {
   YARN_HTTPS_PROXY: PROXY_VARIABLES['HTTPS_PROXY']!,
 };
 
-/** What the program is given. */
+/** The program's argument, as JSON. */
 interface Job extends InsideWayOut {
   readonly words: readonly string[];
   /** `NODE_OPTIONS` of the command. */
@@ -58,10 +58,10 @@ export function withWayOut(
   return { words: [...node, PROGRAM, JSON.stringify(job)], env: others };
 }
 
-/** Resolves when programs find it. It keeps no process from ending. */
-export async function startWayOut({ door, loopback }: InsideWayOut): Promise<void> {
+/** Resolves when its ports are open. Does not keep the process alive. */
+export async function startWayOut({ socket: path, loopback }: InsideWayOut): Promise<void> {
   const open = (target: string): Duplex => {
-    const socket = connect({ path: door, allowHalfOpen: true });
+    const socket = connect({ path, allowHalfOpen: true });
     socket.on('error', () => {}).write(`${target}\n`);
     return socket.unref();
   };
@@ -70,7 +70,7 @@ export async function startWayOut({ door, loopback }: InsideWayOut): Promise<voi
   await Promise.all(servers.map((server) => Promise.race([once(server, 'listening'), once(server, 'close')])));
 }
 
-/** A port of the build's loopback that is one of the machine's. */
+/** Forwards a port of the build's loopback to the same port of the machine's. */
 function passOn({ host, port }: Place, open: (target: string) => Duplex): Server {
   const target = targetOf(host, port);
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (client) => {

@@ -1,4 +1,4 @@
-// A build that puts links in the place of its own folders, which its next command is shown and the builder reads.
+// A build that replaces its own folders by links. They are mounted for its next command, and read by the builder.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { buildIn, openBuildPlace, possibleWays, workerWith } from '#test/setup/confined-builds.ts';
 
-const FOLDERS = { tmp: 'private', cache: 'private', artifact: 'private', passwd: 'private/key', door: 'private' };
+const FOLDERS = { tmp: 'private', cache: 'private', artifact: 'private', passwd: 'private/key', 'way-out': 'private' };
 
 for (const { name, confinement } of await possibleWays())
   describe(`a build, confined by ${name}`, () => {
@@ -23,8 +23,7 @@ for (const { name, confinement } of await possibleWays())
         const settings = { buildCommand: null, outputDirectory: null, installCommand };
         const { log, failure } = await buildIn(place, confinement, { settings });
         assert.doesNotMatch(log, /of the platform/);
-        if (/-> /.test(log))
-          assert.equal(failure?.message, `The build has put a link in the place of its folder ${folder}`, log);
+        if (/-> /.test(log)) assert.equal(failure?.message, `The build replaced its folder ${folder} by a link`, log);
         const words = ['-c', 'cat $(find "$@" -type f)', 'sh', place.cache, place.artifacts];
         const kept = execFileSync('sh', words, { input: '', encoding: 'utf8' });
         assert.doesNotMatch(kept, /of the platform/);

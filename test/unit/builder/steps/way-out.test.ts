@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openDoor } from '#builder/steps/way-out/door.ts';
+import { openListener } from '#builder/steps/way-out/listener.ts';
 import { buildWayOut, type BuildWayOut } from '#builder/steps/way-out/reach.ts';
 import { withWayOut } from '#builder/steps/way-out/inside.ts';
 import { guardedLookup } from '#runtime/engine/bindings/host-names.ts';
@@ -98,7 +98,7 @@ test('a setting that is no host and no proxy is refused by its name', () => {
 });
 
 test("options of Node that a project sets are its commands' own, not those of the program beside them", () => {
-  const way = { door: '/run/way-out/out.sock', loopback: [] };
+  const way = { socket: '/run/way-out/out.sock', loopback: [] };
   const env = { NODE_OPTIONS: '--require ./own.cjs', KEY: 'value' };
   const started = withWayOut(way, ['npm', 'ci'], env);
   assert.deepEqual(started.env, { KEY: 'value' });
@@ -115,13 +115,13 @@ test(
   { timeout: 10_000 },
   async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'way-out-'));
-    const door = await openDoor(join(folder, 'door'), null, wayOut({}));
+    const listener = await openListener(join(folder, 'way-out'), null, wayOut({}));
     t.after(async () => {
-      await door.close();
+      await listener.close();
       rmSync(folder, { recursive: true });
     });
     const sockets = Array.from({ length: 257 }, () =>
-      connect({ path: join(door.folder, 'out.sock'), allowHalfOpen: true }).on('error', () => {}),
+      connect({ path: join(listener.folder, 'out.sock'), allowHalfOpen: true }).on('error', () => {}),
     );
     t.after(() => sockets.forEach((socket) => socket.destroy()));
     const last = sockets.at(-1)!;

@@ -1,14 +1,14 @@
 // The host's side of the way out of one build, which has a network that leads nowhere: a Unix socket in a folder that
-// is shown to it, on which it asks for connections by name and port. Opened by sandbox.ts.
+// is mounted into it, on which it requests connections by name and port. Opened by sandbox.ts.
 import { chmod, chown, mkdir, open, rm } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { lead, type WayOut } from '#core/way-out/lead.ts';
-import { SOCKET } from './inside.ts';
+import { SOCKET_NAME } from './inside.ts';
 
-/** An open one. */
-export interface Door {
-  /** With the socket in it. */
+/** A listening socket. */
+export interface Listener {
+  /** Of the socket. */
   readonly folder: string;
   /** Ends all connections, and removes the folder. */
   close(): Promise<void>;
@@ -18,8 +18,8 @@ const CONNECTIONS_MAX = 256;
 const LINE_BYTES_MAX = 512;
 const LINE_MS_MAX = 30_000;
 
-/** @param folder is made. @param uid who may come through; null: the platform's own user. */
-export async function openDoor(folder: string, uid: number | null, way: WayOut): Promise<Door> {
+/** @param folder is created. @param uid of the user who may connect; null: the platform's own. */
+export async function openListener(folder: string, uid: number | null, way: WayOut): Promise<Listener> {
   await mkdir(folder, { mode: 0o700 });
   const sockets = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (socket) => {
@@ -32,10 +32,11 @@ export async function openDoor(folder: string, uid: number | null, way: WayOut):
   // Addresses of sockets are short, and folders of builds may lie deep.
   const handle = await open(folder);
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(`/proc/self/fd/${handle.fd}/${SOCKET}`, resolve);
+    // Later errors are failed accepts, which the build alone notices.
+    server.on('error', reject).listen(`/proc/self/fd/${handle.fd}/${SOCKET_NAME}`, resolve);
   });
-  await chmod(join(folder, SOCKET), 0o600);
-  if (uid !== null) for (const path of [join(folder, SOCKET), folder]) await chown(path, uid, uid);
+  await chmod(join(folder, SOCKET_NAME), 0o600);
+  if (uid !== null) for (const path of [join(folder, SOCKET_NAME), folder]) await chown(path, uid, uid);
   return {
     folder,
     async close() {
@@ -47,7 +48,7 @@ export async function openDoor(folder: string, uid: number | null, way: WayOut):
   };
 }
 
-/** The first line. */
+/** Reads the first line. */
 function readTarget(socket: Socket, onTarget: (target: string) => void): void {
   let line = Buffer.alloc(0);
   const take = (chunk: Buffer): void => {
