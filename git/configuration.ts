@@ -35,16 +35,11 @@ export function gitConfigurationFrom(environment: Environment): GitConfiguration
   return {
     gitHost: appId === '' ? null : openGitHost({ url, apiUrl, appId, privateKey }),
     webhookSecret: secret === '' ? null : secret,
-    privateHosts: privateHostsFrom(environment),
+    privateHosts: get('GIT_REMOTE_PRIVATE_HOSTS')
+      .split(/[\s,]+/)
+      .filter((host) => host !== '')
+      .map((host) => host.toLowerCase()),
   };
-}
-
-/** Reads `GIT_REMOTE_PRIVATE_HOSTS`. */
-export function privateHostsFrom(environment: Environment): string[] {
-  return (environment['GIT_REMOTE_PRIVATE_HOSTS'] ?? '')
-    .split(/[\s,]+/)
-    .filter((host) => host !== '')
-    .map((host) => host.toLowerCase());
 }
 
 /** Hosts of one's own have the REST API below their pages. */

@@ -96,7 +96,7 @@ async function start(logger: Logger): Promise<void> {
   });
   const allowed = (process.env['WORKER_EGRESS_ALLOW'] ?? '').split(',').map((word) => word.trim());
   const policy = { loopback: false, private: allowed.includes('private'), isOwn: createOwnAddresses() };
-  const wayOut = buildWayOut({ policy, lookup: guardedLookup(policy) }, process.env);
+  const wayOut = buildWayOut({ policy, lookup: guardedLookup(policy), privateHosts: git.privateHosts }, process.env);
   const findRemote = remotes({ ...git, sql, keys: config.keys, folder: config.folder });
   const sandboxes = sandboxBuilds(config.sandboxes);
   builder = await startBuilder({

@@ -1,10 +1,9 @@
-// Where builds may go besides public addresses, and through which proxy of the machine: the registries and Git hosts
-// that its operator has set, read when the builder starts. Pure but for npm's own settings.
+// The hosts that builds may reach besides public addresses, which are the registries and Git hosts that the operator
+// has set, and the proxy of the machine. Read when the builder starts. Pure, except that it reads npm's own settings.
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { WayOut } from '#core/way-out/lead.ts';
 import { targetOf } from '#core/way-out/target.ts';
-import { privateHostsFrom } from '#git/configuration.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -16,25 +15,26 @@ export interface Place {
 
 /** The way out of builds. */
 export interface BuildWayOut extends WayOut {
-  /** Registries on the machine's own loopback, which builds find on theirs. */
+  /** Registries on the machine's loopback, which are forwarded to the build's. */
   readonly loopback: readonly Place[];
 }
 
-/** What packages come from where nothing else is set, whatever address the machine's names give them. */
+/** The default registries, regardless of the address that the machine resolves. */
 const PACKAGE_DOMAINS = ['npmjs.org', 'yarnpkg.com'];
 const OF_REGISTRIES = ['NPM_CONFIG_REGISTRY', 'npm_config_registry', 'COREPACK_NPM_REGISTRY'];
 const OF_GIT_HOSTS = ['GITHOST_URL', 'GITHOST_API_URL'];
 
 /**
- * Reads the environment of the builder.
+ * Reads the environment of the builder. `privateHosts` are the Git hosts of `GIT_REMOTE_PRIVATE_HOSTS`.
  *
  * @param npm lines of the machine's own settings of npm.
  * @throws {Error} naming the variable, its value and what it takes.
  * @example
- * buildWayOut({ policy, lookup }, { npm_config_registry: 'http://10.0.0.7:4873/' }).isKnown('10.0.0.7', 4873) // true
+ * const way = buildWayOut({ policy, lookup, privateHosts: [] }, { npm_config_registry: 'http://10.0.0.7:4873/' });
+ * way.isKnown('10.0.0.7', 4873); // true
  */
 export function buildWayOut(
-  given: Pick<WayOut, 'policy' | 'lookup'>,
+  { policy, lookup, privateHosts }: Pick<WayOut, 'policy' | 'lookup'> & { readonly privateHosts: readonly string[] },
   environment: Environment,
   npm: string = npmSettings(),
 ): BuildWayOut {
@@ -43,11 +43,12 @@ export function buildWayOut(
   const known = new Set([
     ...places.map(({ host, port }) => targetOf(host, port)),
     ...reachableHosts(environment['BUILD_REACHABLE_HOSTS'] ?? ''),
-    ...privateHostsFrom(environment),
+    ...privateHosts,
   ]);
   const proxyOf = proxiesOf(environment, npm);
   return {
-    ...given,
+    policy,
+    lookup,
     who: 'builds',
     isKnown: (name, port) => isOfPackages(name, port) || known.has(name) || known.has(targetOf(name, port)),
     proxyOf: (name, port) => (isLoopback(name) ? null : proxyOf(name, port)),
@@ -59,7 +60,7 @@ function isOfPackages(name: string, port: number): boolean {
   return port === 443 && PACKAGE_DOMAINS.some((domain) => name.endsWith(`.${domain}`));
 }
 
-/** Of the files that builds see too: those of all users. */
+/** Of the files for all users, which builds see too. */
 function npmSettings(): string {
   const prefixes = new Set(['/usr', '/usr/local', dirname(dirname(process.execPath))]);
   const files = [...[...prefixes].map((prefix) => join(prefix, 'etc/npmrc')), '/usr/share/nodejs/npm/npmrc'];
@@ -103,7 +104,7 @@ function isLoopback(name: string): boolean {
   return name === 'localhost' || name === '::1' || /^127(?:\.\d+){3}$/.test(name);
 }
 
-/** As programs read the variables: the one in small letters first, names of no proxy by their ends. */
+/** As curl reads the variables: lower case first, and entries of `NO_PROXY` match subdomains too. */
 function proxiesOf(environment: Environment, npm: string): (name: string, port: number) => URL | null {
   const ofMachine = (name: string): string => (environment[name.toLowerCase()] || environment[name] || '').trim();
   const of = (name: string, key: string): URL | null => {

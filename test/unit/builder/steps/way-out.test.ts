@@ -1,4 +1,4 @@
-// Where builds may go, as the operator's settings say it.
+// What builds may reach, by the operator's settings.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -13,8 +13,8 @@ import { guardedLookup } from '#runtime/engine/bindings/host-names.ts';
 
 const policy = { loopback: false, private: false };
 
-function wayOut(environment: Readonly<Record<string, string>>, npm = ''): BuildWayOut {
-  return buildWayOut({ policy, lookup: guardedLookup(policy) }, environment, npm);
+function wayOut(environment: Readonly<Record<string, string>>, npm = '', privateHosts: string[] = []): BuildWayOut {
+  return buildWayOut({ policy, lookup: guardedLookup(policy), privateHosts }, environment, npm);
 }
 
 test('registries and Git hosts that are set are reached whatever their address, on their port alone', () => {
@@ -25,10 +25,10 @@ test('registries and Git hosts that are set are reached whatever their address, 
       npm_config_registry: 'http://localhost:4874/',
       COREPACK_NPM_REGISTRY: 'https://10.0.0.7:8443/npm',
       GITHOST_URL: 'https://git.corp',
-      GIT_REMOTE_PRIVATE_HOSTS: 'Old-Git.corp, fd00::2',
       BUILD_REACHABLE_HOSTS: 'files.corp, 10.0.0.8:9000 [fd00::1]:80',
     },
     npm,
+    ['old-git.corp', 'fd00::2'],
   );
   const known = [
     ['packages.npmjs.org', 443],
