@@ -24,7 +24,7 @@ const managers: ReadonlyMap<string, string> = new Map([
 /** What a command has to end in once it is asked to. */
 const KILL_MS = 2000;
 
-/** How long output is waited for behind the end of a command that left something running, and how much is read. */
+/** How long and how much output is read after the exit of a command that left processes running. */
 const LAST_OUTPUT_MS = 300;
 const LAST_OUTPUT_CHARS_MAX = 1024 * 1024;
 
@@ -33,7 +33,7 @@ const TAIL_CHARS_MAX = 4000;
 
 /** What a build command gets besides its folder. */
 export interface CommandOptions {
-  /** Gets what it writes, as it comes. While a promise that it returns is open, no more is read. */
+  /** Gets the output as it comes. Reading pauses while a returned promise is pending. */
   readonly onOutput?: ((text: string) => unknown) | undefined;
   /** Variables of the caller, of which a build sees a few; default: those of this process. */
   readonly inherited?: NodeJS.ProcessEnv | undefined;
@@ -56,7 +56,7 @@ export async function runBuildCommand(
   { onOutput, inherited, environment, workspace, signal: ending }: CommandOptions,
 ): Promise<void> {
   let tail = '';
-  /** What is still read of it. */
+  /** Characters of output that are still read. */
   let left = Infinity;
   const child = spawn('sh', ['-c', command], {
     cwd: folder,
@@ -99,7 +99,7 @@ export async function runBuildCommand(
   })) as [number | null, string | null];
   ending?.removeEventListener('abort', end);
   clearTimeout(late);
-  // What is in its pipes is read at once from here on.
+  // From here on its pipes are drained without pauses.
   left = LAST_OUTPUT_CHARS_MAX;
   child.stdout.resume();
   child.stderr.resume();

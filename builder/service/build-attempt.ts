@@ -354,7 +354,7 @@ async function finish(
   if (ended) parts.log.info({ deployment: job.deploymentId, status, reason, ms: buildMs, ...why }, 'Build ended');
 }
 
-/** It has the end of what a command wrote, which members read, and the Git host where it is told. */
+/** Messages can quote output of a command. Members see them, and the Git host where statuses are reported. */
 function storedMessage(message: string, log: BuildLog | null): string {
   const shown = log === null ? plainLines(message) : log.shown(message);
   return shown.slice(0, MESSAGE_CHARS_MAX).toWellFormed();

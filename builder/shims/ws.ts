@@ -118,7 +118,7 @@ export class WebSocket extends EventEmitter {
       else this.emit('message', this.#asWished(Buffer.from(data as string), isBinary), isBinary);
     });
     socket.addEventListener('close', ({ code, reason }) =>
-      // The other side may have answered the close of one that was not to wait for it.
+      // After terminate(), a close frame of the other side does not change the code.
       this.#isTerminated ? this.#ended(ABNORMAL, '') : this.#ended(code, reason),
     );
     socket.addEventListener('error', ({ error, message }) => this.emit('error', error ?? new Error(message)));

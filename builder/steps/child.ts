@@ -41,7 +41,7 @@ const FRAMEWORKS_MAX = 5;
 export interface JobProcess {
   /** What the build command inherits. */
   readonly environment: NodeJS.ProcessEnv;
-  /** @returns a promise where it is more than is taken now. */
+  /** @returns a promise when the reader is behind. */
   write(text: string): void | Promise<unknown>;
   report(line: ChildReport): void;
 }

@@ -1,4 +1,4 @@
-// What a command of a build writes, read to its end. Called by sandbox.ts.
+// Reads the output of a build's command. Called by sandbox.ts.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';

@@ -17,7 +17,7 @@ interface DiskBounds {
   readonly freeBytesMin: number;
 }
 
-/** What lies in the folders. */
+/** Content of the folders. */
 interface Amount {
   readonly bytes: number;
   readonly files: number;
@@ -64,7 +64,7 @@ export async function watchDisk(bounds: DiskBounds): Promise<DiskLook> {
   };
 }
 
-/** The disk of the platform is full. @param why for its operator's log: strangers are told nothing of the machine. */
+/** The disk of the platform is full. @param why for the log of the operator; tenants see no details of the machine. */
 export function noRoom(why: string): BuildFailure {
   const message = 'The disk of the platform has no room for this build: deploy again when its operator has made some';
   return new BuildFailure('disk_full', message, { cause: new Error(why) });
@@ -102,7 +102,7 @@ async function sumOf(words: readonly string[]): Promise<number> {
   return sum;
 }
 
-/** A file system that makes entries as it needs them has none to give: then looks alone find out. */
+/** File systems without a fixed number of entries report 0: there only counting finds too many files. */
 async function freeOf(folder: string): Promise<Amount & { readonly filesMin: number }> {
   const { bavail, bsize, files, ffree } = await statfs(folder);
   return { bytes: bavail * bsize, files: ffree, filesMin: files * FREE_ENTRIES_MIN };

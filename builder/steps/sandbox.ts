@@ -46,8 +46,8 @@ export interface SandboxCommand {
   /** It is no stranger's, and runs as the platform itself. */
   readonly isOwn?: boolean;
   /**
-   * What it reaches where builds have a network of their own; default: nothing. `machine`: what the machine does, for a
-   * fetch. `way out`: what {@link Sandbox.wayOut} leads to.
+   * Where builds have a network of their own; default: none. `machine`: the network of the machine, for a fetch.
+   * `way out`: the hosts that {@link Sandbox.wayOut} allows.
    */
   readonly network?: 'machine' | 'way out';
   /** Read-only folders besides those of the system. */
@@ -68,7 +68,7 @@ export interface Sandbox {
   readonly folders: BuildFolders;
   /** User id of the build; null: the platform's own. */
   readonly uid: number | null;
-  /** How commands of it get out of their network; null: they have that of the machine they run on. */
+  /** How its commands leave their network; null: they have the network of the machine they run on. */
   readonly wayOut: InsideWayOut | null;
   /**
    * Runs a command to its end. Nothing of it is left when this returns or throws.

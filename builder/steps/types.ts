@@ -104,9 +104,9 @@ export interface BuildRequest {
   readonly artifactsFolder: string;
   readonly limits: BuildRunLimits;
   readonly confinement: Confinement;
-  /** Where commands may go, where they are confined with a network of their own. */
+  /** What commands with a network of their own may reach. */
   readonly wayOut: BuildWayOut;
-  /** Why the platform would not run a server for Node; null or absent: it would, as far as the builder knows. */
+  /** Why the platform cannot run servers for Node; null or absent: no reason is known. */
   readonly noServers?: string | null;
   /** Null: commands run on this machine, confined. Else none of them do, whatever becomes of the sandbox. */
   readonly sandbox: BuildSandbox | null;

@@ -22,7 +22,7 @@ export const buildBounds = {
   filesMax: [
     'BUILD_FILES_MAX',
     500_000,
-    'Files and folders of one build at a time: checkout, packages and output; names of one file count once',
+    'Files and folders of one build at a time: checkout, packages and output; hard links of a file count once',
   ],
   processorsMax: [
     'BUILD_SANDBOX_CPUS',

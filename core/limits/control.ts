@@ -16,7 +16,7 @@ export const controlBounds = {
   accessAgainMs: [
     'API_ACCESS_AGAIN_MS',
     5000,
-    'After which an open stream or socket of the API asks again whether who opened it still may',
+    'Interval at which open streams and sockets of the API check access again',
   ],
   idempotencyMs: ['API_IDEMPOTENCY_MS', DAY_MS, 'How long the answer to a request with `Idempotency-Key` is kept'],
   organizationsMax: ['API_ORGANIZATIONS_MAX', 20, 'Organizations that one account owns'],

@@ -1,12 +1,12 @@
-// Closes what was open in whoever started this process, such as files of a shell: programs that this one starts would
-// have it too. Called by the roots of processes that start code of strangers, before they open anything.
+// Closes descriptors that this process inherited, such as files of a shell, so that programs it starts do not inherit
+// them. Called at the start of processes that run code of tenants, before they open anything.
 import { closeSync, readdirSync, readFileSync } from 'node:fs';
 
-/** What Node opens is closed for the programs that it starts; only what it was started with is not. */
+/** O_CLOEXEC. Node sets it on all that it opens; descriptors without it were inherited. */
 const CLOSED_FOR_OTHERS = 0o2000000;
 const STANDARD_MAX = 2;
 
-/** @returns the numbers of those that were open. */
+/** @returns the closed descriptors. */
 export function closeInherited(): number[] {
   return descriptors().filter((descriptor) => {
     try {
@@ -15,13 +15,13 @@ export function closeInherited(): number[] {
       closeSync(descriptor);
       return true;
     } catch {
-      // The one that the list was read with.
+      // The descriptor that the list was read with.
       return false;
     }
   });
 }
 
-/** Of this process; none where there is no Linux. */
+/** Of this process; empty without /proc. */
 function descriptors(): number[] {
   try {
     return readdirSync('/proc/self/fd')

@@ -1,5 +1,6 @@
-// The way out of a place without a network: a program in it asks for a connection by name and port, and this makes it
-// where the policy for requests of tenants and its owner's list allow it. Called by the sandbox service and builds.
+// Outgoing connections of sandboxes and builds, which have no network: a program requests one by name and port, and it
+// is opened if the policy for requests of tenants and the operator's list allow it. Called by the sandbox service and
+// the builder.
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { mayConnect, type EgressPolicy } from '../egress.ts';
@@ -8,16 +9,16 @@ import { connectThrough } from './through-proxy.ts';
 
 /** What may be reached, and how. */
 export interface WayOut {
-  /** Who asks, in messages: `sandboxes`. */
+  /** The subject of messages, such as `sandboxes`. */
   readonly who: string;
   readonly policy: EgressPolicy;
   /** The addresses of a name that the policy allows. */
   readonly lookup: LookupFunction;
-  /** Why a host may not be reached, whatever its address; null: it may. */
+  /** Why a host is refused, regardless of its address; null: it is not. */
   refusalOf?(name: string, port: number): string | null;
-  /** Whether it may be reached whatever its address: the operator named it. */
+  /** Whether the operator allows it regardless of its address. */
   isKnown?(name: string, port: number): boolean;
-  /** The proxy of the machine that leads there; null: none does. */
+  /** The proxy of the machine for this host; null: none. */
   proxyOf?(name: string, port: number): URL | null;
 }
 

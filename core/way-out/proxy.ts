@@ -1,10 +1,9 @@
-// The way out as programs in a place without a network know it: an HTTP proxy on its loopback, which curl, git, npm,
-// pip, apt and Node find in their variables. It decides nothing: each connection is asked of the host, which says no or
-// leads it (lead.ts). Started inside of sandboxes and of builds.
+// An HTTP proxy on the loopback of a sandbox or a build, which curl, git, npm, pip, apt and Node find in their
+// variables. It requests each connection from the host, which refuses or opens it (lead.ts). Started inside.
 import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** Where it listens: a port of the place's own loopback. */
+/** Where it listens, on the loopback of the sandbox or the build. */
 export const PROXY_PORT = 3128;
 const URL_OF_PROXY = `http://127.0.0.1:${PROXY_PORT}`;
 const NOT_BY_PROXY = 'localhost,127.0.0.1,::1';
@@ -44,7 +43,7 @@ export function startProxy(open: (target: string) => Duplex): Server {
     );
   });
   server.on('clientError', (_error, socket) => socket.destroy());
-  // What has taken the port lies in this place, and takes the way out from itself only.
+  // A program that took the port harms its own sandbox or build only.
   server.on('error', () => {});
   return server.listen(PROXY_PORT, '127.0.0.1');
 }
@@ -58,7 +57,7 @@ async function pass(asked: IncomingMessage, answer: ServerResponse, open: (targe
     const { 'proxy-connection': _hop, 'proxy-authorization': _own, ...headers } = asked.headers;
     const path = url.pathname + url.search;
     const passed = request({ createConnection: () => outside as never, method: asked.method, path, headers });
-    // Whose first line was read by itself: a listener alone does not make it flow again.
+    // reach() paused it, and a listener alone does not resume it.
     passed.once('socket', (socket) => socket.resume());
     passed.on('response', (response) => {
       answer.writeHead(response.statusCode ?? 502, response.headers);

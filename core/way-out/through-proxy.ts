@@ -1,14 +1,14 @@
-// A connection through a proxy of the machine, such as the one of a company. Called by lead.ts.
+// A connection through an HTTP proxy of the machine, such as that of a company. Called by lead.ts.
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { Socket } from 'node:net';
 
 /**
- * Asks a proxy for a connection (`CONNECT`).
+ * Opens a tunnel (`CONNECT`).
  *
- * @param proxy `http:` or `https:`; with a name and a password where it wants them.
+ * @param proxy `http:` or `https:`, with a user name and a password if it requires them.
  * @param target `<host>:<port>`
- * @throws {Error} with a `code`: `EPROXY` where the proxy says no.
+ * @throws {Error} with a `code`: `EPROXY` when the proxy refuses.
  */
 export function connectThrough(proxy: URL, target: string, timeout: number): Promise<Socket> {
   const isSecure = proxy.protocol === 'https:';
@@ -29,7 +29,7 @@ export function connectThrough(proxy: URL, target: string, timeout: number): Pro
       timeout,
     });
     const fail = (code: string): void =>
-      reject(Object.assign(new Error(`The proxy ${proxy.host} does not lead to ${target}`), { code }));
+      reject(Object.assign(new Error(`The proxy ${proxy.host} does not connect to ${target}`), { code }));
     asked.once('connect', (answer, socket, head) => {
       if (answer.statusCode === 200) {
         if (head.length > 0) socket.unshift(head);

@@ -165,7 +165,7 @@ test('the sandbox service alone has the socket of the engine, and with the overl
   );
 });
 
-test('bounds on memory of what starts without a profile add up to 4 GB; servers for Node have a profile', async () => {
+test('memory limits of services without a profile add up to 4 GB; servers for Node have a profile', async () => {
   for (const files of FILES.slice(0, 2)) {
     const { services } = parse(await compose(files, ...PROFILES, 'config')) as Json;
     const usual = Object.values<Json>(services).filter(({ profiles = [] }) => profiles.length === 0);

@@ -1,4 +1,4 @@
-// What the apps of .ci/newcomer, which calls this, answer to a visitor once they are deployed.
+// Checks what the deployed apps of .ci/newcomer answer to a visitor. Called by it.
 import { request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { send } from '#test/setup/send.ts';
@@ -20,7 +20,7 @@ process.stdout.write(`agent-app: "${await said(hostOf('agent-app'), 'Hello')}"\n
 
 /** What the agent answers to a message. */
 async function said(host: string, text: string): Promise<string> {
-  // Each visitor gets a conversation.
+  // Any first request starts a conversation.
   const { headers } = await send(port, host, '/api/nothing');
   const cookie = headers['set-cookie']![0]!.split(';')[0]!;
   const body = JSON.stringify({ text });

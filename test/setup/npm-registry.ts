@@ -9,10 +9,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 
-/** A running one. */
+/** A running registry. */
 export interface TestRegistry {
   readonly port: number;
-  /** Paths that were asked for, and by which host. */
+  /** Requests, as host and path. */
   readonly asked: string[];
 }
 

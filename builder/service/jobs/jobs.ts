@@ -37,22 +37,22 @@ export interface BuildEnd {
 /** Any number will do that nobody else locks: claims take turns, so that no two are made of one branch. */
 const CLAIM_LOCK = 7_528_341_002;
 
-/** What a claim goes by. */
+/** Options of {@link claimBuild}. */
 export interface Claim {
   /** Of this claim. */
   readonly lease: string;
   readonly leaseMs: number;
   /** Leases of builds that this builder has under way: while Postgres was away they may have lapsed. */
   readonly own: readonly string[];
-  /** The builder has no other free place: it is none for an organization that it builds for already. */
+  /** The builder has no other free slot: it is refused to organizations that already have a build running in it. */
   readonly isLastPlace: boolean;
 }
 
 /**
- * Claims the next build. Places are given by organization: first to the one with the fewest builds under way, of those
- * to the one whose builds took least of the last hour; then by project, and by how long a build has waited. The last
- * place of a builder goes to none that has another one of it, unless no other organization has a project. One build a
- * branch runs at a time. A build that was canceled, or interrupted too often, ends here.
+ * Claims the next build. Organizations come in the order of their running builds, then of their build time in the last
+ * hour; then projects by their running builds, and the oldest job. An organization that has a build running in this
+ * builder does not get its last free slot, unless no other organization has a project. One build runs per branch. A
+ * build that was canceled, or interrupted too often, ends here.
  *
  * @returns null when nothing is due.
  */

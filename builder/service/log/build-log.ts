@@ -12,7 +12,7 @@ export interface BuildLog {
   line(step: BuildStep, level: LineLevel, text: string): void;
   /** What a command writes. */
   output(step: BuildStep, level: LineLevel, chunk: Uint8Array): void;
-  /** A text as its lines would be in the log: without secrets, and without what no column takes. */
+  /** A text as the log shows it: secrets masked, control characters removed. */
   shown(text: string): string;
   /** Gives what was left without an end of its line. */
   end(): void;
@@ -175,7 +175,7 @@ export function openBuildLog(options: BuildLogOptions): BuildLog {
   }
 
   function shown(text: string): string {
-    // Masked again where control characters stood inside of a secret.
+    // Masked again: control characters can split a secret.
     return masks.apply(plainLines(masks.apply(text)));
   }
 

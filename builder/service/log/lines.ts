@@ -118,7 +118,7 @@ function coloured(written: string, plain: string, cut: string): string {
   return kept + cut.slice(keptChars) + (last === RESET ? '' : RESET);
 }
 
-/** The same of each of its lines: what a column of a database takes, whatever a command wrote. */
+/** {@link plainText} of each line. Postgres can store the result. */
 export function plainLines(text: string): string {
   return text.split(/\r?\n/).map(plainText).join('\n').toWellFormed();
 }

@@ -23,7 +23,7 @@ export interface CommandBounds {
   readonly fileBytesMax: number;
   /** File descriptor on which the fence says what it made. */
   readonly infoFd?: number;
-  /** In namespaces: a network of its own that leads nowhere, where one can be made. */
+  /** In namespaces: a network without a way out, where one can be created. */
   readonly isOffline?: boolean;
   /** Of the name of the machine, in namespaces. */
   readonly hostname?: string;
@@ -63,7 +63,7 @@ const SYSTEM = [
 /** Made first: a folder that a fence makes by itself may be closed to the build's user. */
 const SYSTEM_PARENTS = ['/etc', '/etc/pki', '/etc/pki/tls', '/etc/ssl', '/nix'] as const;
 
-/** Where the program that refuses user namespaces is seen in namespaces. */
+/** Path in namespaces of the program that refuses user namespaces. */
 const FILTER_INSIDE = '/etc/platform-fence';
 
 /** Politeness towards what serves requests on the same processors. */
@@ -125,7 +125,7 @@ function limitWords(isCounted: boolean, { processesMax, fileBytesMax, isServing 
   return [...nice, 'prlimit', '--core=0:0', `--fsize=${fileBytesMax}:${fileBytesMax}`, ...processes, '--'];
 }
 
-/** The last of ours before what is strangers' own. */
+/** The last program of the platform before the command. */
 function filterWords({ fence }: Confinement, filter: string): string[] {
   return [fence == null ? filter : FILTER_INSIDE, '--no-userns', '--'];
 }

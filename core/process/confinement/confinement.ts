@@ -40,7 +40,7 @@ interface ProbeOptions {
   readonly needs: string;
   /** They get a network of their own. */
   readonly isOffline?: boolean;
-  /** Where none can be made they have the machine's, in namespaces all the same. */
+  /** Where no network can be created, namespaces with the network of the machine are accepted. */
   readonly mayShareNetwork?: boolean;
   /** Ways that are tried; default: all. For tests, and for operators who know better. */
   readonly ways?: readonly ('uid' | 'namespaces' | 'groups')[];
@@ -108,7 +108,7 @@ export function describeConfinement({ kind, reason, firstUid }: Confinement): st
   return reason === null ? what : `${what}. ${reason}`;
 }
 
-/** What keeps them from making user namespaces; nothing where there is no program of it, or no filter in the kernel. */
+/** The program that refuses user namespaces; absent without a build of it, or without seccomp filters in the kernel. */
 async function usableFilter(): Promise<Pick<Confinement, 'filter'>> {
   const filter = await ownFence();
   if (filter === null) return {};

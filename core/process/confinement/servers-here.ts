@@ -1,5 +1,5 @@
-// Whether servers for Node would be run on this machine: asked before a build that would be for nothing, at the start
-// of the platform and by `platform doctor`. The process that runs them (runtime/ssr/) finds out for itself.
+// Whether this machine can isolate servers for Node. Checked before a build, at the start of the platform and by
+// `platform doctor`. The process that runs them (runtime/ssr/) checks it by itself.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -9,7 +9,7 @@ import type { Confinement } from './types.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** How servers would be kept from this machine, found out by trying. */
+/** How servers are isolated from this machine, found by trying. */
 export async function serverConfinement(environment: Environment): Promise<Confinement> {
   const folder = await mkdtemp(path.join(tmpdir(), 'platform-fence-'));
   try {
@@ -27,7 +27,7 @@ export async function serverConfinement(environment: Environment): Promise<Confi
 }
 
 /**
- * Why servers are not run here, in one line; null: they are, or the handlers of this machine have them run elsewhere.
+ * Why servers cannot run here, in one line; null: they can, or handlers of this machine use those of another container.
  *
  * @example await noServersHere(process.env) // 'Servers for Node (kind: ssr, such as Next.js) are refused here: ...'
  */

@@ -15,9 +15,9 @@ export interface Confinement {
   readonly fence?: string;
   /** They may make user namespaces of their own: this bubblewrap is too old to forbid it (before 0.8). */
   readonly mayNest?: boolean;
-  /** Path of the program by which they can make no user namespace; absent: the kernel takes no filter. */
+  /** Path of the program that refuses them user namespaces; absent: the kernel supports no filter. */
   readonly filter?: string;
-  /** In namespaces, they have the machine's network: none of their own can be made. */
+  /** In namespaces, they have the network of the machine, since none of their own can be created. */
   readonly sharesNetwork?: boolean;
   /** Control groups are not tried: memory and processes are watched. */
   readonly withoutGroups?: boolean;

@@ -26,7 +26,7 @@ interface BuilderServiceParts {
   readonly databaseUrl: () => string;
   /** Whether it runs all the time: no control plane beside it can ask for it. */
   readonly stays: boolean;
-  /** Whether servers for Node are run beside it. */
+  /** Whether this supervisor runs servers for Node too. */
   readonly runsServers: boolean;
 }
 

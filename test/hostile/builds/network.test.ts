@@ -1,4 +1,4 @@
-// A build that looks for the platform and its neighbours over the network, or wants rights of the kernel's.
+// A build that attacks the platform and its neighbours over the network, or tries to gain rights.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, connect, type AddressInfo } from 'node:net';
@@ -10,7 +10,7 @@ const WITH_NETWORK = (await possibleWays()).filter(
   ({ confinement }) => confinement.fence !== undefined && confinement.sharesNetwork !== true,
 );
 
-/** Says what becomes of connections: to ports, to abstract sockets, and by the proxy. */
+/** Prints the result of connections to ports, to abstract sockets, and through the proxy. */
 const PROBE = `
 import net from 'node:net';
 const [, , port, name, ...targets] = process.argv;
@@ -37,7 +37,7 @@ const server = net.createServer().listen(0, '0.0.0.0', async () => {
 
 for (const { name, confinement } of WITH_NETWORK)
   describe(`a build, confined by ${name}`, () => {
-    test('reaches no port and no abstract socket of the machine, by itself or by its proxy, and listens to itself alone', async (t) => {
+    test('reaches no port and no abstract socket of the machine, directly or by its proxy, and the machine reaches none of it', async (t) => {
       const tcp = createServer((socket) => socket.end('the platform\n')).listen(0, '0.0.0.0');
       await once(tcp, 'listening');
       const abstract = `of-the-platform-${process.pid}-${confinement.fence!.length}`;

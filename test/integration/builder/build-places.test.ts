@@ -1,4 +1,4 @@
-// Who gets the places of a builder: organizations in turn, whatever each of them has pushed.
+// Slots of a builder are shared between organizations, however many builds each of them has queued.
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -15,7 +15,7 @@ after(() => builds.close());
 
 const page = 'mkdir out && echo hello > out/index.html\n';
 
-/** A file that builds wait for to be gone. */
+/** A file whose removal builds wait for. */
 function openGate(name: string): { readonly waits: string; open(): void } {
   const file = path.join(builds.folder, `gate-${name}`);
   writeFileSync(file, '');
@@ -25,7 +25,7 @@ function openGate(name: string): { readonly waits: string; open(): void } {
   };
 }
 
-test('an organization alone on a platform has all places', async () => {
+test('the only organization of a platform gets all slots', async () => {
   const builder = await builds.start({ concurrency: 2 });
   const gate = openGate('alone');
   const { push } = await builds.project('alone');
@@ -39,7 +39,7 @@ test('an organization alone on a platform has all places', async () => {
   await builder.close();
 });
 
-test('the last free place is none for an organization that has another one', async () => {
+test('an organization with a running build does not get the last free slot', async () => {
   const builder = await builds.start({ concurrency: 3 });
   const gate = openGate('busy');
   const busy = await builds.project('busy');
@@ -56,7 +56,7 @@ test('the last free place is none for an organization that has another one', asy
   await builder.close();
 });
 
-test('of two that wait, the one comes first whose builds took less, however long the other has waited', async () => {
+test('the organization with less build time comes first, however long the other has waited', async () => {
   const builder = await builds.start({ concurrency: 1 });
   const first = openGate('first');
   const later = openGate('later');
@@ -74,7 +74,7 @@ test('of two that wait, the one comes first whose builds took less, however long
   await builder.close();
 });
 
-/** Those of them that are being built. */
+/** Ids of those that are being built. */
 async function waiting(pushed: readonly { readonly id: string }[]): Promise<string[]> {
   const rows = await builds.sql<{ id: string }[]>`
     SELECT id FROM control.deployment WHERE status = 'building' AND id = ANY(${pushed.map(({ id }) => id)})`;

@@ -120,7 +120,7 @@ test('secrets are masked in all that a build writes', async () => {
   assert.deepEqual(texts.slice(0, -1).toSorted(), ['***', '***', '***', 'key: ***']);
 });
 
-test('what a failed command wrote last is told without secrets and control characters, and its exit code with it', async () => {
+test('the message of a failed command has its exit code and last output, without secrets and control characters', async () => {
   const builder = await other.start({ runBuild });
   const project = await other.project('last-words');
   await project.variable('production', 'API_KEY', 'correct horse battery');

@@ -1,4 +1,4 @@
-// What builds reach that have a network of their own: the registries of the machine, wherever they are.
+// Builds with a network of their own reach the registries of the machine, wherever they are.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';

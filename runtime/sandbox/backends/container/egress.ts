@@ -1,5 +1,5 @@
-// Where a sandbox may go, which has no network: by the operator's list and by what its owner chose. The way itself is
-// core/way-out/lead.ts.
+// The hosts that a sandbox may reach: by the operator's list and the choice of its owner. core/way-out/lead.ts opens
+// the connections.
 import type { LookupFunction } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { EgressPolicy } from '#core/egress.ts';
@@ -20,7 +20,7 @@ export interface NarrowedEgress extends SandboxEgress {
   readonly choice: EgressChoice | null;
 }
 
-/** Leads one connection of a sandbox. @param target `<host>:<port>` */
+/** Opens one connection of a sandbox. @param target `<host>:<port>` */
 export function lead(target: string, stream: Duplex, { policy, lookup, hosts, choice }: NarrowedEgress): void {
   leadOut(target, stream, {
     who: 'sandboxes',

@@ -1,4 +1,4 @@
-// What a build's own process reports, which strangers' code may write too.
+// Reports of a build's own process, which code of tenants can forge.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeArtifact } from '#builder/steps/make-artifact.ts';
@@ -10,7 +10,7 @@ const tools = { env: {}, readable: [], cache: null };
 const program = { node: ['node'], script: 'child.ts', env: {} };
 const request = { limits: { diskBytesMax: 1000 }, variables: {}, onLine() {}, onStep() {}, onOutput() {} };
 
-/** The end of a build whose process reports these lines. */
+/** Ends a build whose process reports these lines. */
 function reported(...lines: readonly object[]): Promise<string> {
   const sandbox = {
     folders: { artifact: '/artifact' },
@@ -22,7 +22,7 @@ function reported(...lines: readonly object[]): Promise<string> {
   return makeArtifact(request as unknown as BuildRequest, plan, sandbox as unknown as Sandbox, { tools, program });
 }
 
-test('a failure has a reason of ours, whatever its code', async () => {
+test('a failure has a known reason, whatever its code', async () => {
   const reasons = {
     too_large: 'artifact_too_large',
     not_supported: 'not_supported',
