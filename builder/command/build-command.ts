@@ -4,6 +4,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { isLoader } from '#core/process/node-command.ts';
 import { BuildError } from '../build-error.ts';
 import { usesVitePlugin } from '../frameworks/detect.ts';
@@ -109,7 +110,8 @@ export async function runBuildCommand(
   child.stderr.destroy();
   if (code === 0) return;
   const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
-  const said = tail.trim() === '' ? '' : `:\n${tail.trim()}`;
+  const text = stripVTControlCharacters(tail).trim();
+  const said = text === '' ? '' : `:\n${text}`;
   throw new BuildError(
     'command_failed',
     `The build command "${command}" ${how}${said}${installHint(folder, workspace ?? folder)}`,

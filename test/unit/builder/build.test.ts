@@ -160,16 +160,17 @@ test('a static project runs its build command, whose output is streamed and whos
 
 test('a build command that fails ends the build with its last words', async (t) => {
   const root = projectFolder(t, {});
+  const command = `printf '\\033[31mno such thing\\033[39m\\n' >&2; exit 3`;
   const artifacts = join(root, 'artifacts');
   await assert.rejects(
     build({
       root,
-      config: { ...configOf(), kind: 'static', build: 'echo no such thing >&2; exit 3', out: 'dist' },
+      config: { ...configOf(), kind: 'static', build: command, out: 'dist' },
       artifacts,
     }),
     {
       code: 'command_failed',
-      message: 'The build command "echo no such thing >&2; exit 3" ended with exit code 3:\nno such thing',
+      message: `The build command "${command}" ended with exit code 3:\nno such thing`,
     },
   );
   await assert.rejects(
