@@ -6,7 +6,8 @@
 const SEQUENCE =
   /\u001b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[ -/]*[0-~]?)|\u009b[0-?]*[ -/]*[@-~]/g;
 const COLOUR = /^\u001b\[[\d;:]*m$/;
-const CONTROL = /[\u0000-\u0008\u000b-\u001a\u001c-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+/** A terminal obeys them or reorders text by them; some break lines at U+2028 and U+2029. Not tab and line feed. */
+export const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 /**
  * The text without what could move the cursor, change the terminal, or show a line in another order.
@@ -21,7 +22,8 @@ export function plain(text: string, keepsColours = false): string {
     isColoured = !/^\u001b\[0*m$/.test(sequence);
     return sequence;
   });
-  const clean = kept.replaceAll('\r\n', '\n').replace(CONTROL, '');
-  const lone = keepsColours ? clean : clean.replaceAll('\u001b', '');
-  return isColoured ? `${lone}\u001b[0m` : lone;
+  const clean = kept
+    .replaceAll('\r\n', '\n')
+    .replace(CONTROL, (sign) => (keepsColours && sign === '\u001b' ? sign : ''));
+  return isColoured ? `${clean}\u001b[0m` : clean;
 }

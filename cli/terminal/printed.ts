@@ -1,42 +1,40 @@
-// What goes out on the user's terminal, a line at a time. Text of others is among it everywhere: names, messages, what
-// workers and builds print. So no control character passes but those that the program has put there itself, which bear
-// a mark that nobody else knows, and a line of others begins where none of the program can. Used by shell.ts.
-/* oxlint-disable no-control-regex -- control characters are what it is about */
+// Escapes each line before it is written to the user's terminal, since any line may hold untrusted text: names,
+// messages, output of workers and builds. Control characters are escaped and line breaks are marked, except those that
+// the program added itself, which carry a random mark. Used by shell.ts.
 import { randomBytes } from 'node:crypto';
-import { plain } from './plain.ts';
+import { CONTROL, plain } from './plain.ts';
 
 const MARK = `\ufdd0${randomBytes(8).toString('hex')}`;
+// oxlint-disable-next-line no-control-regex -- escape sequences begin with one
 const COLOUR = /\u001b\[([\d;:]*)m/g;
 const MARKED_COLOUR = new RegExp(`${MARK}\\[([\\d;:]*)m`, 'g');
 const MARKED_LINE = `${MARK};`;
-/** A terminal obeys them, or shows others in another order; separators of lines and paragraphs are breaks to some. */
-const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
-/** Begins each line but the first of a text of others. */
-export const CONTINUED = '  | ';
+/** Prefix of each line after the first in untrusted text. */
+const CONTINUED = '  | ';
 
-/** Lets the colours of a text pass: for what the program has coloured itself, and for {@link coloured}. */
+/** Marks the colours of a text as the program's, so that {@link printed} keeps them. */
 export function marked(text: string): string {
   return text.replace(COLOUR, (_, sequence: string) => `${MARK}[${sequence}m`);
 }
 
-/** Lets the lines of a text begin as those of the program do. */
+/** Marks the line breaks of a text as the program's, so that {@link printed} keeps them. */
 export function ownLines(text: string): string {
-  return text.replaceAll('\n', MARKED_LINE);
+  return text.replaceAll(/\r?\n/g, MARKED_LINE);
 }
 
-/** What a build or a server prints: on a terminal with its colours, and with nothing else that a terminal obeys. */
+/** Output of a build or a server: without control characters, except colours on a terminal. */
 export function coloured(text: string, isTerminal: boolean): string {
   return marked(plain(text, isTerminal));
 }
 
-/** A text of others, whose lines but the first are told apart from those of the program. */
+/** Untrusted text, with {@link CONTINUED} before each line after the first. */
 export function continued(text: string): string {
   return text.replaceAll('\n', `\n${CONTINUED}`);
 }
 
 /**
- * Control characters as JSON writes them: in JSON that is the same text, elsewhere it can be seen.
+ * Escapes control characters as JSON does, so that JSON stays equivalent.
  *
  * @example visible('a\u001b[2J') // 'a\\u001b[2J'
  */
@@ -44,16 +42,23 @@ export function visible(text: string): string {
   return text.replace(CONTROL, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** A line as it goes out. */
+/** A line as it is written to the terminal. */
 export function printed(line: string): string {
   return visible(continued(line.replaceAll('\r\n', '\n')))
     .replaceAll(MARKED_LINE, '\n')
     .replace(MARKED_COLOUR, '\u001b[$1m');
 }
 
-/** A file as it is; on a terminal, as text in which control characters can be seen. */
+/** The bytes of a file; on a terminal its text, with control characters escaped. */
 export async function* shownParts(parts: AsyncIterable<Uint8Array>, isTerminal: boolean): AsyncGenerator<Uint8Array> {
+  if (!isTerminal) return yield* parts;
   const decoder = new TextDecoder();
-  for await (const part of parts)
-    yield isTerminal ? Buffer.from(visible(decoder.decode(part, { stream: true }).replaceAll('\r\n', '\n'))) : part;
+  /** A carriage return at the end of a part: a line feed may follow. */
+  let held = '';
+  for await (const part of parts) {
+    const text = held + decoder.decode(part, { stream: true });
+    held = text.endsWith('\r') ? '\r' : '';
+    yield Buffer.from(visible(text.slice(0, text.length - held.length).replaceAll('\r\n', '\n')));
+  }
+  yield Buffer.from(visible(held + decoder.decode()));
 }

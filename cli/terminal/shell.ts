@@ -16,9 +16,9 @@ export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 export interface Shell {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** A line on standard output: of text in it that is not the program's, no control character passes (printed.ts). */
+  /** Writes a line to standard output, escaped by printed.ts. */
   out(line: string): void;
-  /** The same on standard error. */
+  /** Writes a line to standard error, escaped by printed.ts. */
   err(line: string): void;
   /** Whether standard output is a terminal: tables get a header there, and lines their colours. */
   readonly isTerminal: boolean;
