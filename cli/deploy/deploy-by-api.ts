@@ -21,6 +21,7 @@ import { buildOutput, buildProject, loadProject, wantsAi, type Project } from '.
 import { branchOf, nameOf } from '../project/target.ts';
 import { readVariables } from '../project/variables.ts';
 import { CliError } from '../terminal/failure.ts';
+import { continued } from '../terminal/printed.ts';
 import type { Shell } from '../terminal/shell.ts';
 import type { DeployFlags } from './deploy-local.ts';
 import { refuseServer } from './refuse-server.ts';
@@ -60,7 +61,7 @@ export async function deployByApi(shell: Shell, api: Api, folder: string, flags:
   wanted.catch(() => {});
   const temporary = mkdtempSync(path.join(tmpdir(), 'platform-deploy-'));
   try {
-    // Of a platform elsewhere its own builder knows.
+    // A platform elsewhere checks its own machine.
     if (api.source === 'machine' && flags.prebuilt === undefined) await refuseServer(shell, project);
     const built = flags.prebuilt === undefined ? await buildHere(shell, project, temporary) : null;
     const artifact = built?.folder ?? prebuiltFolder(path.resolve(shell.cwd, flags.prebuilt!));
@@ -223,7 +224,7 @@ function withLog(shell: Shell, failure: CliError, lines: readonly BuildLine[]): 
   if (lines.length === 0) return failure;
   const frame = lines
     .slice(-LINES_SHOWN)
-    .map((line) => formatBuildLine(shell, line))
+    .map((line) => continued(formatBuildLine(shell, line)))
     .join('\n');
   const { message, advice, code } = failure;
   return new CliError(message, { advice, code, frame });

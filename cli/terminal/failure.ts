@@ -102,7 +102,9 @@ export function formatFailure({ message, file, line, column, frame, advice, code
   const known = [code, requestId === undefined ? undefined : `request ${requestId}`].filter(
     (part) => part !== undefined,
   );
-  const blocks = [`${place}${message}${known.length === 0 ? '' : ` (${known.join(', ')})`}`];
+  const suffix = known.length === 0 ? '' : ` (${known.join(', ')})`;
+  // On the first line: a stack may follow.
+  const blocks = [`${place}${message.replace(/$/m, () => suffix)}`];
   if (frame !== undefined) blocks.push(frame.trimEnd());
   if (advice !== undefined) blocks.push(advice);
   return blocks.join('\n');

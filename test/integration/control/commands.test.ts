@@ -189,14 +189,22 @@ test('a worker that does not start is refused with its error and its log, and pr
   file('src/index.ts', 'const settings = null;\nsettings.port;\nexport default { fetch: () => new Response() };\n');
   const { code, errors } = await call(['deploy']);
   assert.equal(code, 1);
-  assert.match(errors[0]!, /^error Deployment d[0-9a-z]{12} failed: .*Cannot read properties of null/);
-  assert.match(errors[0]!, /\(worker_start_failed\)/);
+  const lines = errors[0]!.split('\n');
+  const thrown = "The worker threw while it was loaded: TypeError: Cannot read properties of null (reading 'port')";
+  assert.equal(lines[0]!.replace(/d[0-9a-z]{12}/, 'ID'), `error Deployment ID failed: ${thrown} (worker_start_failed)`);
+  assert.equal(lines[1], '  |     at src/index.ts:2:10');
+  assert.match(lines[2]!, /^\d\d:\d\d:\d\d upload +Received \d files, \d+ bytes/);
+  // The log's own lines after the first are marked, too.
+  assert.deepEqual(
+    lines.filter((line) => line.includes('at src/index.ts')),
+    Array.from({ length: 3 }, () => lines[1]),
+  );
   assert.equal(await says('shop'), 'two {}');
   const { status } = await json<{ status: string }>('deployments', 'view');
   assert.equal(status, 'failure');
-  const lines = await ok('deployments', 'logs');
-  assert.match(lines[0]!, /^\d\d:\d\d:\d\d upload +Received \d files, \d+ bytes/);
-  assert.deepEqual(await ok('logs', '--build'), lines);
+  const log = await ok('deployments', 'logs');
+  assert.match(log[0]!, /^\d\d:\d\d:\d\d upload +Received \d files, \d+ bytes/);
+  assert.deepEqual(await ok('logs', '--build'), log);
   file('src/index.ts', worker('two'));
 });
 
