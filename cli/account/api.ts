@@ -115,11 +115,11 @@ export function connect(access: ApiAccess): Api {
   };
 }
 
-/** The token that a platform keeps for the user who runs it is none any more. */
+/** The error for a revoked token that the platform of this machine keeps for its user. */
 function revokedHere(origin: string): CliError {
   return new CliError(`The token of this machine for ${origin} was revoked`, {
     code: 'unauthorized',
-    advice: 'Stop the platform and start it again: that makes another one. Or set PLATFORM_API_TOKEN.',
+    advice: 'Restart the platform to issue a new one, or set PLATFORM_API_TOKEN.',
   });
 }
 

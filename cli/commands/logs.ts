@@ -185,6 +185,6 @@ function formattedRequest(shell: Shell, request: StoredRequest): string {
 
 function formatted(shell: Shell, { time, level, deployment, text }: LogLine): string {
   const at = new Date(time).toISOString().slice(11, 23);
-  // Without its colours: they would make it look like the program's own.
+  // Colours are stripped: they could imitate the program's own.
   return `${shell.paint('dim', `${at} ${deployment}`)} ${shell.paint(styles[level], level.padEnd(5))} ${plain(text)}`;
 }

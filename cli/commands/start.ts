@@ -122,10 +122,10 @@ async function superviseUntil(
   upgrade: UpgradeState | null,
 ): Promise<number> {
   const address = handlerAddress(shell);
-  // Beside the supervisor, which takes longer.
-  const fence = import('#core/process/confinement/servers-here.ts')
+  // Checked while the supervisor starts.
+  const noServers = import('#core/process/confinement/servers-here.ts')
     .then((module) => module.noServersHere(shell.env))
-    .catch((error: Error) => `Whether servers for Node can be fenced is not known: ${error.message}`);
+    .catch((error: Error) => `Could not check whether servers for Node can be isolated: ${error.message}`);
   const isMock = !hasAi(shell.env);
   const child = fork(supervisor, {
     execArgv: [...nodeFlags],
@@ -158,8 +158,8 @@ async function superviseUntil(
       if (hasControl) printControl(await control, shell);
       if (hasControl && isMock)
         shell.out(shell.paint('dim', 'AI is from the mock provider: set AI_PROVIDER_<NAME>_KIND for others'));
-      const noServers = await fence;
-      if (noServers !== null) shell.err(shell.paint('yellow', noServers));
+      const warning = await noServers;
+      if (warning !== null) shell.err(shell.paint('yellow', warning));
       shell.out(shell.paint('dim', 'Ctrl-C stops it'));
     })
     .then(() => new Promise<never>(() => {}));

@@ -33,7 +33,7 @@ export async function deployRemotely(shell: Shell, flags: Flags): Promise<void> 
   });
   const onLine = (line: BuildLine): void => {
     if (!isQuiet) shell.out(formatBuildLine(shell, line));
-    // In JSON too: a script's log is where it is looked for.
+    // With --json too: the log of a script shows standard error.
     else if (line.level === 'warn') shell.err(formatBuildLine(shell, line));
   };
   const deployment = await followDeployment(shell, api, id, { onLine, signal: stopped.signal });

@@ -14,7 +14,7 @@ export function printLog(shell: Shell, { level, message }: Parameters<DevOptions
       : level === 'warn'
         ? shell.paint('yellow', level)
         : shell.paint('dim', level);
-  // It is the developer's own code: its colours and lines are wanted.
+  // The developer's own code: keep its colours and lines.
   const said = ownLines(coloured(message, shell.isTerminal));
   (level === 'error' || level === 'warn' ? shell.err : shell.out)(`${label} ${said}`);
 }

@@ -201,7 +201,7 @@ export async function startSession({
     async close() {
       closed = true;
       command.close();
-      // Before the watches: a build under way opens some.
+      // Before the watches: a running build opens some.
       await queue;
       for (const watcher of watchers.values()) watcher.close();
       await sources?.close();

@@ -55,7 +55,7 @@ export const command = defineCommand({
     print(shell, args.json, made, () => {
       shell.out(made.token);
       const until = formatTime(made.expiresAt);
-      const end = until === null ? 'does not expire' : `ends ${until}`;
+      const end = until === null ? 'does not expire' : `expires ${until}`;
       shell.err(
         `${shell.paint('green', 'Created')} ${name} (${scope}), which ${end}. This is the only time that it is shown.`,
       );
