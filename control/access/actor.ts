@@ -14,13 +14,13 @@ export interface Actor {
     readonly organizationId: string | null;
     readonly projectId: string | null;
   } | null;
-  /** The token that tokens of this actor end with: its own, or the one that its session was opened with. */
+  /** Parent of the tokens that this actor creates: its own token, or the one that opened its session. */
   readonly endsWith: TokenLife | null;
   /** Role by organization. */
   readonly memberships: Readonly<Record<string, Role>>;
 }
 
-/** A token, as far as others depend on it. */
+/** A token that others depend on. */
 export interface TokenLife {
   readonly id: string;
   /** Null: it does not expire. */
@@ -60,10 +60,10 @@ export async function actorOfToken(sql: Sql, secret: string): Promise<Actor | nu
   };
 }
 
-/** Who is signed in, as far as access goes. */
+/** A signed-in account. */
 export interface SignedIn {
   readonly accountId: string;
-  /** The token that the session was opened with; null: none. */
+  /** The token that opened the session; null: none, as after sign-in at the Git host. */
   readonly tokenId: string | null;
 }
 
@@ -77,7 +77,7 @@ export async function actorOfSession(sql: Sql, { accountId, tokenId }: SignedIn)
     accountId,
     isOperator: account.is_admin,
     token: null,
-    // A browser signs in with tokens that do not expire.
+    // Browsers sign in only with tokens that do not expire.
     endsWith: tokenId === null ? null : { id: tokenId, expiresAt: null },
     memberships: account.memberships ?? {},
   };

@@ -1,46 +1,45 @@
-// What stays open after a request was let in, an event stream or a socket, ends when whoever asked may not any more:
-// they are asked about again from time to time. Used by surround.ts.
+// Event streams and sockets stay open after their request was authorized. They are closed once the caller loses access,
+// which is checked again at intervals. Used by surround.ts.
 import { guardSocket } from '#resources/offered-socket.ts';
 
-/** What it takes. */
-export interface Asking {
-  /** Whether whoever has asked still may. */
+/** How access is checked again. */
+export interface AccessCheck {
   readonly isAllowed: () => Promise<boolean>;
-  /** After which they are asked about again. */
   readonly everyMs: number;
 }
 
-/** The answer, which ends with the right to it where it is a stream of events; a socket of the request does as well. */
-export function whileAllowed(request: Request, response: Response, asking: Asking): Response {
+/** Close code of a WebSocket (RFC 6455). */
+const POLICY_VIOLATION = 1008;
+
+/** The response, which ends once access is lost if it is an event stream. So does a socket that the request opens. */
+export function whileAllowed(request: Request, response: Response, check: AccessCheck): Response {
   guardSocket(request, (socket) => {
     const timer = setInterval(() => {
-      const end = (): void => socket.close(POLICY_VIOLATION, 'You may not any more');
-      asking.isAllowed().then((isAllowed) => isAllowed || end(), end);
-    }, asking.everyMs);
+      const end = (): void => socket.close(POLICY_VIOLATION, 'Access revoked');
+      check.isAllowed().then((isAllowed) => isAllowed || end(), end);
+    }, check.everyMs);
     return () => clearInterval(timer);
   });
   if (response.body === null || response.headers.get('content-type') !== 'text/event-stream') return response;
-  return new Response(endingBody(response.body, asking), response);
+  return new Response(endingBody(response.body, check), response);
 }
 
-const POLICY_VIOLATION = 1008;
-
-function endingBody(body: ReadableStream<Uint8Array>, { isAllowed, everyMs }: Asking): ReadableStream<Uint8Array> {
+function endingBody(body: ReadableStream<Uint8Array>, { isAllowed, everyMs }: AccessCheck): ReadableStream<Uint8Array> {
   const reader = body.getReader();
-  let askedAt = Date.now();
+  let checkedAt = Date.now();
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         const { done, value } = await reader.read();
         if (done) return controller.close();
-        // Before anything that was written since then goes out.
-        if (Date.now() - askedAt >= everyMs) {
+        // Before anything that was written since the last check is sent.
+        if (Date.now() - checkedAt >= everyMs) {
           if (!(await isAllowed().catch(() => false))) {
-            // It may wait for what comes next: nobody waits for that.
+            // Not awaited: cancelling may wait for the next event.
             reader.cancel().catch(() => {});
             return controller.close();
           }
-          askedAt = Date.now();
+          checkedAt = Date.now();
         }
         controller.enqueue(value);
       },

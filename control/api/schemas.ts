@@ -13,10 +13,10 @@ export const Timestamp = Type.String({ format: 'date-time' });
 /** Of an organization, a project, and so on. */
 export const Id = Type.String({ maxLength: 64, pattern: '^[A-Za-z0-9_]+$' });
 
-/** No control characters, line breaks, or signs that turn the order of a line: names are shown everywhere. */
+/** No control characters, line breaks or bidirectional controls: names are shown in terminals and pages. */
 export const ONE_LINE = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$';
 
-/** What people call a thing. */
+/** A name that a user gives. */
 export const Label = Type.String({ minLength: 1, maxLength: 100, pattern: ONE_LINE });
 
 export const RoleSchema = Type.Enum([...roles]);

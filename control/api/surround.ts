@@ -105,7 +105,7 @@ async function checkDeclared(ctx: Ctx, access: Access): Promise<void> {
   else await access.deployment(permission, id);
 }
 
-/** Whether whoever has asked would be let in now. */
+/** Authenticates and authorizes the request again. */
 async function isAllowedStill(ctx: Ctx): Promise<boolean> {
   const { env, req, routeOptions } = ctx;
   try {
@@ -113,7 +113,7 @@ async function isAllowedStill(ctx: Ctx): Promise<boolean> {
     await checkDeclared(ctx, access);
     return true;
   } catch (error) {
-    // What is away for a moment refuses nobody.
+    // Postgres may be unavailable for a moment.
     return !(error instanceof ApiError);
   }
 }

@@ -185,7 +185,7 @@ async function startWorker(parts: Parts, row: Row): Promise<void> {
   if (!isStarted) throw new ReleaseEnd('failure', 'worker_start_failed', error ?? 'The worker does not start');
 }
 
-/** Who pushed sees nothing else that would say it before a call fails. */
+/** Logs missing AI providers, which a push shows nowhere else before a call fails. */
 async function sayAi(parts: Parts, row: Row): Promise<void> {
   const { state, advice } = await readReadiness(parts, row.organization_id);
   if (advice === null) return;

@@ -18,8 +18,8 @@ const LEASE_MS = 60_000;
 const ATTEMPTS_MAX = 12;
 const pauses = { backoffMs: 1000, backoffMsMax: 5 * 60_000 };
 export const KEPT_DAYS = 90;
-/** They take something away and bear no time: who kept one could send it again, so their hashes stay. They are few. */
-const TAKING = ['delete', 'repository', 'installation', 'installation_repositories'];
+/** Events that remove something and have no timestamp: their few hashes are kept for ever, against replays. */
+const REMOVING = ['delete', 'repository', 'installation', 'installation_repositories'];
 const FORGET_MS = 3_600_000;
 
 /** A stored delivery. */
@@ -106,9 +106,9 @@ function handle(parts: Parts, delivery: Delivery | RemotePush, stored: StoredDel
   }
 }
 
-/** Forgets deliveries that are old enough, but for what tells a repeated one. */
+/** Deletes old deliveries. Of {@link REMOVING} events only the details are deleted. */
 export async function forgetOld({ sql }: Pick<Parts, 'sql'>): Promise<void> {
   const old = sql`received_at < now() - ${`${KEPT_DAYS} days`}::interval AND due_at IS NULL`;
-  await sql`DELETE FROM control.webhook_received WHERE ${old} AND event <> ALL(${TAKING})`;
+  await sql`DELETE FROM control.webhook_received WHERE ${old} AND event <> ALL(${REMOVING})`;
   await sql`UPDATE control.webhook_received SET details = '{}' WHERE ${old} AND details <> '{}'`;
 }

@@ -100,8 +100,8 @@ function parse(event: string, bytes: Buffer): Delivery | null {
 }
 
 /**
- * The signature covers neither the id of the delivery nor the name of its event: a body that came before is not taken
- * under another id or name either.
+ * The signature covers neither the id of the delivery nor the name of its event: a known body is refused under another
+ * id or name, too.
  * The host writes times into its bodies, in seconds: two are alike where the same happens twice within one.
  */
 async function storeDelivery(

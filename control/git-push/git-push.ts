@@ -90,7 +90,7 @@ async function repositoryOf(parts: Parts, actor: Actor, name: string, writes: bo
   const projectId =
     found ??
     (await firstProject(parts, access, actor, name).catch(async (error: unknown) => {
-      // Another first push was quicker.
+      // A concurrent first push has created it.
       const made = await projectOf();
       if (made === undefined) throw error;
       return made;

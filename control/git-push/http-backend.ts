@@ -19,7 +19,7 @@ interface BackendCall {
 }
 
 const HEADER_BYTES_MAX = 16 * 1024;
-/** What ends an answer of Git. */
+/** The flush packet, which ends a response of Git. */
 const FLUSH = '0000';
 
 /** Runs it. The program ends with the client. */
@@ -83,28 +83,28 @@ export async function gitHttpBackend(request: Request, call: BackendCall): Promi
 }
 
 /**
- * The answer to a push, which says at its end that a deployment failed: `git push` then shows the branches as updated,
- * as they are, and ends with 1.
+ * The response to a push, with an error at its end if a deployment failed: `git push` then shows the updated branches
+ * and exits with 1.
  */
 async function* withFailure(answer: AsyncIterable<Buffer>, file: string): AsyncGenerator<Buffer> {
   try {
     let end: Buffer = Buffer.alloc(0);
     for await (const chunk of answer) {
       const bytes = Buffer.concat([end, chunk]);
-      // Nothing else is held back: lines of the log are shown as they come.
+      // Only what may be a flush packet is held back: the log is streamed.
       const zeros = /0*$/.exec(bytes.toString('latin1', Math.max(0, bytes.length - FLUSH.length)))![0].length;
       end = bytes.subarray(bytes.length - zeros);
       if (bytes.length > zeros) yield bytes.subarray(0, bytes.length - zeros);
     }
     const isFailed = existsSync(file) && end.toString('latin1') === FLUSH;
-    // Together: Git reads no further than the error, and would stumble over what comes later.
+    // In one chunk: Git stops reading at the error.
     yield isFailed ? Buffer.concat([errorPacket('What was pushed is stored, and its deployment failed'), end]) : end;
   } finally {
     await rm(file, { force: true });
   }
 }
 
-/** A line on the band for errors, the third. */
+/** A line on sideband 3, for errors. */
 function errorPacket(text: string): Buffer {
   const body = `\x03${text}\n`;
   return Buffer.from((body.length + FLUSH.length).toString(16).padStart(FLUSH.length, '0') + body, 'latin1');

@@ -185,11 +185,11 @@ async function deploy(
   for (const deployment of made.values())
     if (deployment !== null && !(await follow(parts, signals, say, deployment.id, deployment.branch, signal)))
       isFailed = true;
-  // For the hook. No line has one.
+  // Read by the post-receive hook; log lines have no NUL.
   if (isFailed) socket.write('\0');
 }
 
-/** @returns false: it failed. */
+/** Prints the log of a deployment until it ends. @returns false: it failed. */
 async function follow(
   parts: Parts,
   signals: DeploymentSignals,

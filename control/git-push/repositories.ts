@@ -34,7 +34,7 @@ export async function ensureRepository(dataFolder: string, id: string, defaultBr
     await ensureHooks(folder);
     return folder;
   }
-  // First pushes may come together.
+  // First pushes may be concurrent.
   const unfinished = `${folder}.${randomUUID()}.unfinished`;
   await mkdir(repositoriesFolder(dataFolder), { recursive: true, mode: 0o700 });
   await run('git', ['init', '--quiet', '--bare', `--initial-branch=${defaultBranch}`, unfinished], {

@@ -1,26 +1,26 @@
-// What a member has made in an organization that acts without asking who they are: it ends with the right to make it,
-// by the end of the membership or by a weaker role. Tokens of the API and sessions ask for the role with each request.
-// The rows are those of docs/sign-in.md, each with a test.
+// Revokes credentials that a member created in an organization, once the member leaves or has a role that could not
+// create them. API tokens and sessions check the role with each request. Called by members.ts; docs/sign-in.md lists
+// what is revoked, each row with a test.
 import type { Transaction } from '#postgres/sql.ts';
 import { roleMay, type Permission, type Role } from '../access/permissions.ts';
 import { changeProject } from './projects.ts';
 
-/** Whose things in which organization. */
+/** A member, or former member, of an organization. */
 interface Maker {
   readonly organizationId: string;
   readonly accountId: string;
 }
 
-/** A kind of things that somebody can make. */
+/** A kind of credentials. */
 interface Made {
-  /** What it takes to make one. */
+  /** Needed to create one. */
   readonly permission: Permission;
-  /** Ends all of them. @returns how many. */
+  /** Revokes all that a member created. @returns how many. */
   end(tx: Transaction, maker: Maker): Promise<number>;
 }
 
 const made: Readonly<Record<string, Made>> = {
-  // Those that are for this organization alone; others reach nothing of it any more.
+  // Tokens for this organization only: others have lost access to it with the membership.
   tokens: {
     permission: 'organization:read',
     async end(tx, { organizationId, accountId }) {
@@ -70,10 +70,10 @@ async function endAiTokens(tx: Transaction, { organizationId, accountId }: Maker
 }
 
 /**
- * Ends what somebody has made and may not make any more.
+ * Revokes what a member created and could not create now.
  *
- * @param role that they have now; null: they are no member.
- * @returns how many of each kind, for the audit log; kinds of which there were none are left out.
+ * @param role the current one; null: no member any more.
+ * @returns how many of each kind, for the audit log, without zeros.
  */
 export async function endMade(
   tx: Transaction,

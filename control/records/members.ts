@@ -63,7 +63,7 @@ export async function holdRole(tx: Transaction, organizationId: string, accountI
   return row?.role ?? null;
 }
 
-/** Gives a member another role. @returns what ended with the former one: see {@link endMade}. */
+/** Changes the role of a member. @returns what was revoked: see {@link endMade}. */
 export async function setRole(tx: Transaction, organizationId: string, accountId: string, role: Role) {
   await tx`
     UPDATE control.membership SET role = ${role}
@@ -71,7 +71,7 @@ export async function setRole(tx: Transaction, organizationId: string, accountId
   return endMade(tx, { organizationId, accountId }, role);
 }
 
-/** Ends a membership. @returns what ended with it: see {@link endMade}. */
+/** Removes a member. @returns what was revoked: see {@link endMade}. */
 export async function removeMember(tx: Transaction, organizationId: string, accountId: string) {
   await tx`DELETE FROM control.membership WHERE organization_id = ${organizationId} AND account_id = ${accountId}`;
   return endMade(tx, { organizationId, accountId }, null);

@@ -14,7 +14,7 @@ export interface ProjectSettings {
   /** As core/preview-access.ts makes it. */
   readonly previewPassword?: string;
   readonly previewBypassHash?: string;
-  /** The account that made it, with whose membership it ends. */
+  /** The account that created the bypass token, which is revoked with its membership. */
   readonly previewBypassBy?: string;
 }
 

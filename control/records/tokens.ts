@@ -66,19 +66,19 @@ export interface NewToken {
   readonly organizationId: string | null;
   readonly projectId: string | null;
   readonly scope: TokenScope;
-  /** Null: it does not expire by itself. */
+  /** Null: only its parent limits it. */
   readonly days: number | null;
-  /** The token that it ends with, and no later than; null: none. */
+  /** The parent: the token is revoked with it, and expires no later; null: none. */
   readonly endsWith: Pick<TokenLife, 'id'> | null;
 }
 
-/** A token that was made: its secret is known here and nowhere else. */
+/** A new token, with its secret, which is not stored. */
 export interface IssuedToken {
   readonly id: string;
   readonly secret: string;
 }
 
-/** Makes a token; null where the one that it is to end with has ended. */
+/** Creates a token. @returns null if its parent is revoked or expired. */
 export async function addToken(tx: Transaction, given: NewToken): Promise<IssuedToken | null> {
   const parent = given.endsWith === null ? null : await holdToken(tx, given.endsWith.id);
   if (given.endsWith !== null && parent === null) return null;
@@ -92,7 +92,7 @@ export async function addToken(tx: Transaction, given: NewToken): Promise<Issued
   return { id, secret };
 }
 
-/** A token that is valid, against which nobody revokes it until the transaction ends; null: it is not. */
+/** Locks a valid token against revocation until the transaction ends; null: it is not valid. */
 async function holdToken(tx: Transaction, id: string): Promise<TokenLife | null> {
   const [row] = await tx<{ expires_at: Date | null }[]>`
     SELECT expires_at FROM control.token
@@ -100,7 +100,7 @@ async function holdToken(tx: Transaction, id: string): Promise<TokenLife | null>
   return row === undefined ? null : { id, expiresAt: row.expires_at };
 }
 
-/** Whether a token is valid still. */
+/** Whether a token is neither revoked nor expired. */
 export async function isTokenAlive(sql: Sql, id: string): Promise<boolean> {
   const [row] = await sql`
     SELECT 1 FROM control.token WHERE id = ${id} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`;
@@ -114,7 +114,7 @@ export async function countTokens(tx: Transaction, accountId: string): Promise<n
   return row!.count;
 }
 
-/** Revokes a token; what was made with it ends by a trigger. */
+/** Revokes a token; a trigger revokes what it created. */
 export async function revokeToken(tx: Transaction, id: string): Promise<void> {
   await tx`UPDATE control.token SET revoked_at = now() WHERE id = ${id} AND revoked_at IS NULL`;
 }

@@ -22,8 +22,8 @@ const LOGIN = 'admin';
 const LOCK = 5_209_131_301;
 
 /**
- * Makes the first admin where there is no account yet. Where there is one, another token is made for a file that is
- * empty, whose earlier token is revoked, and for one whose token was revoked: who may write there gets in again.
+ * Creates the first admin if there is no account. Otherwise a new token is issued if the file is empty, which revokes
+ * the earlier token, or if its token was revoked: write access to the folder is access to the platform.
  *
  * @example const { token, isNew } = await ensureFirstRun(parts);
  */

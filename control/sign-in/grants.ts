@@ -108,7 +108,7 @@ export function makeCode(
   return makeOnce(sql, 'cli-code', { accountId, tokenId, redirectUri, challenge, name }, CODE_SECONDS);
 }
 
-/** A code as it is kept. */
+/** A stored code. */
 interface KeptCode extends Record<string, string | null> {
   readonly accountId: string;
   readonly tokenId: string | null;
@@ -154,8 +154,8 @@ export async function makeDevice(
   address: string,
 ): Promise<{ readonly deviceCode: string; readonly userCode: string }> {
   return sql.begin(async (tx) => {
-    const nobody = { decision: null, accountId: null, tokenId: null };
-    const asked: Device = { name, address, ...nobody, polledAt: 0, interval: POLL_SECONDS };
+    const undecided = { decision: null, accountId: null, tokenId: null };
+    const asked: Device = { name, address, ...undecided, polledAt: 0, interval: POLL_SECONDS };
     const deviceCode = await makeOnce(tx, 'device-code', asked, DEVICE_SECONDS);
     const letters = Array.from(
       { length: USER_CODE_LENGTH },

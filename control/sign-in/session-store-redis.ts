@@ -19,7 +19,7 @@ interface Kept {
   readonly expiresAt: number;
   readonly userAgent: string | null;
   readonly address: string | null;
-  /** Absent in those of earlier versions. */
+  /** Absent in sessions of earlier versions. */
   readonly tokenId?: string | null;
 }
 

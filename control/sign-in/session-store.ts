@@ -9,7 +9,7 @@ export interface StoredSession {
   readonly expiresAt: Date;
   readonly userAgent: string | null;
   readonly address: string | null;
-  /** The token that it was opened with, and ends with; null: none. */
+  /** The token that opened the session, which ends with it; null: none. */
   readonly tokenId: string | null;
 }
 

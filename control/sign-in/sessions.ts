@@ -16,7 +16,7 @@ export interface NewSession {
   readonly accountId: string;
   readonly userAgent: string | null;
   readonly address: string | null;
-  /** The token that they sign in with; null: with none. */
+  /** The token used to sign in; null: none. */
   readonly tokenId: string | null;
 }
 

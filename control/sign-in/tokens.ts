@@ -9,7 +9,7 @@ import { recordSignIn } from './audit.ts';
  * Makes a token with all rights of its account.
  *
  * @param days until it expires; null: never.
- * @returns null where the token of the session that allowed it has ended.
+ * @returns null if the token that opened the session is revoked.
  */
 export async function issueToken(
   tx: Transaction,
@@ -29,9 +29,8 @@ export async function issueToken(
 }
 
 /**
- * The account whose token this is, and the token, if a browser may sign in with it: a token with all rights of its
- * account that never expires, such as the one of the first start. A lesser one must not become a session, which has all
- * rights.
+ * The account and id of a token, if a browser may sign in with it: a token with all rights of its account that never
+ * expires, such as the one of the first start. A lesser one must not become a session, which has all rights.
  */
 export async function accountOfSignInToken(sql: Sql, secret: string): Promise<SignedIn | null> {
   if (!/^[\x21-\x7e]{1,512}$/.test(secret)) return null;

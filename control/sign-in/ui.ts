@@ -5,10 +5,10 @@ import type { SignedIn } from '../access/actor.ts';
 import { networkOf } from '../api/client-address.ts';
 import { ApiError } from '../api/errors.ts';
 import type { Parts } from '../parts.ts';
+import { isTokenAlive } from '../records/tokens.ts';
 import { cookiesOf, readCookie } from './cookies.ts';
 import { isFromOwnPage, mayRead } from './origin.ts';
 import { goTo, html, page } from './pages.ts';
-import { isTokenAlive } from '../records/tokens.ts';
 import { SESSION_MS, type Session } from './sessions.ts';
 import { createUiApp } from './ui-app.ts';
 
@@ -74,7 +74,7 @@ function atLocalhost({ method, url: text }: Request, ui: string): string | null 
   return `${ui}${url.pathname}${url.search}`;
 }
 
-/** The session of a cookie; one that a token has opened ends with it. */
+/** The session of a cookie. It ends if the token that opened it is revoked. */
 async function liveSession({ sql, signIn: { sessions } }: Parts, value: string): Promise<Session | null> {
   const session = await sessions.find(value);
   if (session === null || session.tokenId === null || (await isTokenAlive(sql, session.tokenId))) return session;
@@ -82,7 +82,7 @@ async function liveSession({ sql, signIn: { sessions } }: Parts, value: string):
   return null;
 }
 
-/** A session, as it was found for a request, and as it is found later: what stays open asks again. */
+/** The session of a request, and a new look-up for responses that stay open. */
 interface Found {
   readonly first: SignedIn | null;
   readonly again: () => Promise<SignedIn | null>;
@@ -98,11 +98,11 @@ async function passOn(parts: Parts, api: ApiFetch, request: Request, { first, ag
   const passed = new Request(url, request);
   passed.headers.delete('cookie');
   if (first !== null) passed.headers.set('cookie', 'session');
-  let isFound = true;
+  let isFirst = true;
   const findSession = async (): Promise<SignedIn | null> => {
     if (!isOurs) throw new ApiError('origin_forbidden', { origin: headers.get('origin') ?? 'an unknown page' });
-    if (!isFound) return again();
-    isFound = false;
+    if (!isFirst) return again();
+    isFirst = false;
     return first;
   };
   return api(passed, { ...parts, findSession });

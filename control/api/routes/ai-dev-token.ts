@@ -1,5 +1,5 @@
-// Tokens of the AI gateway for `platform dev`: what a developer's machine asks counts for an organization. They end
-// with the token that made them, and with the membership (records/endings.ts).
+// Tokens of the AI gateway for `platform dev`: an organization is charged for calls from a developer's machine. They
+// are revoked with the token that created them, and with the membership (records/endings.ts).
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { statementsOf } from '#postgres/sql.ts';
@@ -36,7 +36,7 @@ export const aiDevToken = platform<Parts, RequestState>()
     {
       ...needs('token:read', 'organization'),
       tags: ['ai'],
-      summary: 'List the tokens of the AI gateway that members have for platform dev',
+      summary: "List the members' AI gateway tokens for platform dev",
       response: Type.Array(DevToken),
     },
     async (ctx) => {
@@ -59,7 +59,7 @@ export const aiDevToken = platform<Parts, RequestState>()
     {
       ...needs('token:write', 'organization'),
       tags: ['ai'],
-      summary: 'Revoke a token that somebody has for platform dev',
+      summary: "Revoke a member's AI gateway token for platform dev",
       response: { 204: null },
     },
     async (ctx) => {
@@ -78,8 +78,8 @@ export const aiDevToken = platform<Parts, RequestState>()
     {
       ...needs('deployment:create', 'organization'),
       tags: ['ai'],
-      summary:
-        'Make a token of the AI gateway for platform dev; it lives a week, and no longer than the token that asks',
+      summary: 'Make a token of the AI gateway for platform dev',
+      description: 'It expires after a week, or with the token that creates it.',
       response: { 201: Type.Object({ url: Type.String(), token: Type.String(), expiresAt: Timestamp }) },
     },
     async (ctx) => {
@@ -94,9 +94,9 @@ export const aiDevToken = platform<Parts, RequestState>()
           parentId: endsWith?.id ?? null,
         });
         await tx`
-        DELETE FROM control.ai_token WHERE id IN (
-          SELECT id FROM control.ai_token WHERE organization_id = ${id} AND kind = 'dev' AND created_by = ${account}
-          ORDER BY created_at DESC, id OFFSET ${TOKENS_MAX})`;
+          DELETE FROM control.ai_token WHERE id IN (
+            SELECT id FROM control.ai_token WHERE organization_id = ${id} AND kind = 'dev' AND created_by = ${account}
+            ORDER BY created_at DESC, id OFFSET ${TOKENS_MAX})`;
         await ctx.state.audit(tx, { ...subject(id, issued.id), action: 'ai.dev_token.create' });
         return issued.token;
       });

@@ -232,7 +232,7 @@ export async function changeRule(
   return toRule(row);
 }
 
-/** @throws {ApiError} `not_found` for a channel of another project, or none: which of both is not told. */
+/** @throws {ApiError} `not_found` for unknown channels and for those of other projects. */
 async function checkChannels(tx: Transaction, { projectId }: AlertOwner, channels: readonly string[]): Promise<void> {
   const known = await tx<{ id: string }[]>`
     SELECT id FROM control.alert_channel
@@ -346,7 +346,7 @@ export async function deleteOne({ env, state }: Asked, owner: AlertOwner, kind: 
       DELETE FROM ${tx(`control.alert_${kind}`)}
       WHERE id = ${id} AND project_id IS NOT DISTINCT FROM ${owner.projectId}`;
     if (count === 0) throw new ApiError('not_found');
-    // Rules name it no more: whoever changes one names channels that there are.
+    // Rules must not name it: changing a rule checks its channels.
     if (kind === 'channel')
       await tx`
         UPDATE control.alert_rule SET channels = array_remove(channels, ${id})

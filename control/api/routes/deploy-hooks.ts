@@ -40,7 +40,7 @@ export const deployHooks = platform<Parts, RequestState>()
       ...needs('project:write', 'project'),
       summary: 'Make a deploy hook',
       description:
-        '`url` is shown once: whoever has it can deploy the branch. It ends with the membership of who made it.',
+        '`url` is shown once. Anyone with the URL can deploy the branch. It is revoked when its creator leaves the organization or becomes a viewer.',
       body: Type.Object({
         name: Label,
         branch: Type.String({ minLength: 1, maxLength: 255 }),

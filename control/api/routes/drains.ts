@@ -170,7 +170,7 @@ export const drains = platform<Parts, RequestState>()
       ...needs('drain:write', 'project', ['operator']),
       tags,
       summary: 'Change a log drain, switch it on or off; `enabled: true` also starts one again that was paused',
-      description: 'Only operators give a drain with `allowPrivate` another target.',
+      description: 'Only operators can change the target of a drain with `allowPrivate`.',
       body: Type.Object(
         {
           ...settings,
@@ -190,7 +190,7 @@ export const drains = platform<Parts, RequestState>()
         const [before] = await tx<Row[]>`
           SELECT * FROM control.log_drain WHERE id = ${drainId} AND project_id = ${projectId} FOR UPDATE`;
         if (before === undefined) throw new ApiError('not_found');
-        // What may lead to private addresses leads where an operator has said.
+        // Only an operator may choose a private address.
         if (target !== undefined && before.is_private) ctx.state.access.operator();
         const kept = target === undefined ? null : keepTarget(ctx.env, drainId, target, before.is_private);
         // What is under way is not recorded any more: it may be sent again.

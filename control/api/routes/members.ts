@@ -67,7 +67,8 @@ export const members = platform<Parts, RequestState>()
       ...needs('member:write', 'organization'),
       tags,
       summary: "Change a member's role",
-      description: 'What they have made and may not make any more ends: tokens for platform dev, deploy hooks, keys.',
+      description:
+        'Revokes what the new role could not create: tokens for platform dev, deploy hooks, keys of the AI gateway, the preview bypass, invitations.',
       body: Type.Object({ role: GrantedRole }),
       response: { 204: null },
     },
@@ -98,7 +99,7 @@ export const members = platform<Parts, RequestState>()
       tags,
       summary: 'Remove a member',
       description:
-        'What they have made and know the secret of ends: tokens, tokens for platform dev, keys of the AI gateway, deploy hooks, the preview bypass, invitations.',
+        'Revokes what the member created and may know the secret of: tokens, tokens for platform dev, keys of the AI gateway, deploy hooks, the preview bypass, invitations.',
       response: { 204: null },
     },
     async (ctx) => {

@@ -54,7 +54,8 @@ export const tokens = platform<Parts, RequestState>()
     {
       ...needs('account:write'),
       tags,
-      summary: 'Make a token; it is shown this once. One that a token has made ends with that token',
+      summary: 'Make a token; it is shown this once',
+      description: 'A token that was created with another token is revoked, and expires, with that token.',
       body: Type.Object(
         {
           name: Label,
@@ -66,7 +67,7 @@ export const tokens = platform<Parts, RequestState>()
               Type.Integer({
                 minimum: 1,
                 maximum: DAYS_MAX,
-                description: '90, or as long as the token that asks. Null: it does not expire',
+                description: 'Default: 90, at most until the token of the request expires. Null: it does not expire',
               }),
             ),
           ),
@@ -190,7 +191,7 @@ export const tokens = platform<Parts, RequestState>()
     },
   );
 
-/** @throws {ApiError} where a token would outlive the one that it ends with. */
+/** @throws {ApiError} if a token would outlive its parent. */
 function checkEnd(endsWith: TokenLife | null, days: number | null): void {
   const most = endsWith?.expiresAt ?? null;
   if (most === null || (days !== null && Date.now() + days * DAY_MS <= most.getTime())) return;

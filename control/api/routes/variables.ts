@@ -175,7 +175,7 @@ export const variables = platform<Parts, RequestState>()
         );
       const rows = await change(ctx, reached, 'variable.import', async (tx) => {
         const { keys, limits } = ctx.env;
-        // Looked at while nobody else changes them.
+        // Read under the lock, so that no other change comes between.
         const existing = await listVariables(tx, reached.projectId);
         if (inputs.some((input) => input.kind === 'secret' || replacesSecret(existing, input)))
           await access.project('secret:write', reached.projectId);

@@ -1,7 +1,7 @@
 // post-receive of a repository of the platform: leaves a note of what was pushed, tells the API process, and prints
-// what it answers: the build log, which Git shows in the terminal of whoever pushed. NUL behind it says that a
-// deployment failed; Git asks no hook for that after a push, so it goes to http-backend.ts by a file. A note that was
-// not taken, since no API process ran, is taken when one starts.
+// what it answers: the build log, which Git shows to the user who pushed. A NUL after the log means that a deployment
+// failed. Git ignores the exit code of this hook, so a file reports that to http-backend.ts. If no API process runs,
+// the note is taken when one starts.
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';

@@ -21,7 +21,7 @@ export interface TokenAbout {
   readonly limits?: readonly SetLimit[];
   /** An account. */
   readonly createdBy?: string;
-  /** Id of the token of the API that it ends with. */
+  /** Id of the API token that created it: revoked with it. */
   readonly parentId?: string | null;
 }
 
