@@ -1,4 +1,4 @@
-// Tokens of the AI gateway that members have for `platform dev`: whose they are, and their end.
+// Members' AI gateway tokens for `platform dev`: who has one, when it expires, and a button to revoke it.
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { api, dataOf } from '../../api/client.ts';
 import { Button } from '../../components/button.tsx';
@@ -12,6 +12,8 @@ const readTokens = (id: string, signal: AbortSignal) =>
   dataOf(api.get('/orgs/:id/ai/dev-tokens', { params: { id }, signal }));
 type DevToken = Awaited<ReturnType<typeof readTokens>>[number];
 
+const nameOf = ({ login }: DevToken): string => login ?? 'a deleted account';
+
 export function DevTokens({ id }: { readonly id: string }) {
   const queryKey = ['ai-dev-tokens', id];
   const client = useQueryClient();
@@ -20,9 +22,9 @@ export function DevTokens({ id }: { readonly id: string }) {
   const columns: readonly Column<DevToken>[] = [
     {
       id: 'who',
-      header: 'Whose',
+      header: 'Member',
       phone: 'first',
-      cell: ({ login }) => <strong dir="auto">{login ?? 'an account that is gone'}</strong>,
+      cell: (token) => <strong dir="auto">{nameOf(token)}</strong>,
     },
     { id: 'made', header: 'Made', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
     { id: 'ends', header: 'Ends', isFitted: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
@@ -35,7 +37,7 @@ export function DevTokens({ id }: { readonly id: string }) {
       cell: (token) => (
         <Button
           size="small"
-          aria-label={`Revoke the token of ${token.login ?? 'an account that is gone'}`}
+          aria-label={`Revoke the token of ${nameOf(token)}`}
           onClick={() =>
             removeLater(
               token.id,

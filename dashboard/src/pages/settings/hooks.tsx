@@ -42,7 +42,7 @@ export function HooksPage() {
             <Secret
               title="URL of the hook"
               value={`curl -X POST ${url}`}
-              hint="Whoever has it can deploy the branch. It ends with your membership."
+              hint="Anyone with the URL can deploy the branch. It is revoked when you leave the organization."
               onClose={() => setUrl(null)}
             />
           )}
