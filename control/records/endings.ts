@@ -1,6 +1,6 @@
 // Revokes credentials that a member created in an organization, once the member leaves or has a role that could not
 // create them. API tokens and sessions check the role with each request. Called by members.ts; docs/sign-in.md lists
-// what is revoked, each row with a test.
+// what is revoked.
 import type { Transaction } from '#postgres/sql.ts';
 import { roleMay, type Permission, type Role } from '../access/permissions.ts';
 import { changeProject } from './projects.ts';

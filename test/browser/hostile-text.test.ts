@@ -1,5 +1,5 @@
-// Texts of others in the dashboard, in Chromium: names, commit messages, build logs, lines of workers, names of files,
-// state, the audit log. Each is markup that would run a script; every page shows it as text.
+// Untrusted text in the dashboard, in Chromium: names, commit messages, build logs, worker logs, file names, state, the
+// audit log. Each is markup that would run a script; every page shows it as text.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -18,7 +18,7 @@ import { until } from '#test/setup/until.ts';
 import { API_PAUSE_MS, eventually, type Json } from '#test/setup/whole-platform.ts';
 
 const PROJECT = 'hostile-text';
-/** What a page would have to run: in elements, in attributes, out of quotes, as an address. */
+/** Markup with scripts: in elements, in attributes, out of quotes, as a URL. */
 const MARKUP = `"'><img src=x onerror="document.title='ran'"><svg onload="document.title='ran'"></svg><a href="javascript:document.title='ran'">x</a>`;
 const NAME = MARKUP.slice(0, 52);
 

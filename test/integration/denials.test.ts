@@ -1,5 +1,5 @@
-// What the pages for newcomers say is not there, is not: each such row and sentence has a probe here that must be
-// refused, so that no page denies what has come meanwhile. A page's new denial fails this file until it has one.
+// Pages for newcomers list what is not supported. Each such row or sentence has a probe here that must be refused, so
+// that no page denies what is supported by now. A new denial without a probe fails this file.
 import assert from 'node:assert/strict';
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -195,6 +195,6 @@ test('each denial of the pages has a probe, and each probe a denial', () => {
 });
 
 for (const [denial, probe] of Object.entries(probes))
-  test(`what pages deny is refused: ${denial}`, async () => {
+  test(`is not supported, as pages say: ${denial}`, async () => {
     await probe();
   });

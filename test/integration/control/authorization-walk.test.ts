@@ -55,7 +55,7 @@ function mayMiss({ path }: Operation): boolean {
 let control: TestControl;
 let scene: Scene;
 before(async () => {
-  // Nobody is told to come back later: a request that was not answered proves nothing.
+  // No rate limit: a 429 proves nothing.
   control = await startControl({ limits: { ...defaultLimits.control, requestsPerMinute: 1_000_000 } });
   scene = await makeScene(control);
 });

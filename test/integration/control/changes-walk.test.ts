@@ -1,13 +1,13 @@
-// Every route of the API that changes what is there (PATCH, PUT): each field of its body, by everybody who may come, on
-// each kind of row. What a row already is can decide who may change it: a drain that an operator has allowed to lead
-// inside, a secret, the owner of an organization. A field that this table does not know fails the test.
+// Every PATCH and PUT route of the API: each field of its body, by each role, on each kind of row. A row's state can
+// decide who may change it: a drain with a private target, a secret, the owner of an organization. A field that is
+// missing from this table fails the test.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '#control/records/ids.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
 import { readOperations } from '#test/setup/control-walk.ts';
 
-/** The weakest who may; nobody: it is refused with this status. */
+/** The weakest role that is allowed; a number: the status with which every role is refused. */
 type By = 'member' | 'admin' | 'operator' | 400 | 404 | 409 | 422;
 
 /** One change of one field, on each kind of row. */
@@ -24,7 +24,7 @@ interface Route {
   readonly changes: readonly Change[];
 }
 
-/** Asked as everybody by the authorization walk; what they change is of a binding, and is not told apart by rows. */
+/** Covered by the authorization walk: they change data of a binding, which has no kinds of rows. */
 const dataOfBindings = /^PUT \/(?:uploads\/|projects\/\{id\}\/(?:databases|sandboxes|state|files|timers)\/)/;
 
 const walkers = ['stranger', 'viewer', 'member', 'admin', 'owner', 'operator'] as const;
@@ -247,7 +247,7 @@ async function kept(): Promise<string> {
   return JSON.stringify(found);
 }
 
-test('each field is changed by those alone who may, given what the row already is', async (t) => {
+test('each field is changed only by allowed roles, given the kind of row', async (t) => {
   const operations = (await readOperations(control)).filter(
     ({ method, name }) => (method === 'PATCH' || method === 'PUT') && !dataOfBindings.test(name),
   );
@@ -270,7 +270,7 @@ test('each field is changed by those alone who may, given what the row already i
           verdicts.push(String(status));
           const isRight =
             typeof by === 'number'
-              ? // Who may not change anything of it is told that first.
+              ? // Missing permissions are checked first.
                 status === by || status === 403 || (status === 404 && walker === 'stranger')
               : may[by].includes(walker)
                 ? status === 200 || status === 204

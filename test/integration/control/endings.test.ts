@@ -1,5 +1,4 @@
-// What a member has made ends or changes hands with the membership, or with the role that it took: a test for each row
-// of the table in docs/sign-in.md.
+// What a member created is revoked or stays when the member leaves, or gets a weaker role: the table in docs/sign-in.md.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { hashOf as hashOfAiToken } from '#core/ai-token.ts';
@@ -69,7 +68,7 @@ test('a session in a browser reaches nothing of it', async () => {
   assert.equal(await read(), 404);
 });
 
-test('Git is answered no more', async () => {
+test('Git requests are refused', async () => {
   const kim = await join();
   const headers = { authorization: `Basic ${Buffer.from(`x:${kim.token}`).toString('base64')}` };
   const ask = async (service: string) =>
@@ -81,7 +80,7 @@ test('Git is answered no more', async () => {
   assert.deepEqual([await ask('git-upload-pack'), await ask('git-receive-pack')], [404, 404]);
 });
 
-test('tokens for platform dev end, also for who becomes a viewer; admins see them and revoke them', async () => {
+test('tokens for platform dev end, also for a new viewer; admins list and revoke them', async () => {
   const [kim, lee, max] = [await join('member'), await join('member'), await join('member')];
   const path = `/orgs/${org}/ai/dev-token`;
   const tokens: string[] = [];
@@ -105,7 +104,7 @@ test('tokens for platform dev end, also for who becomes a viewer; admins see the
   assert.deepEqual((event!.details as { devTokens: number }).devTokens, 1);
 });
 
-test('keys of the AI gateway end, also for who is an admin no more', async () => {
+test('keys of the AI gateway end, also for a former admin', async () => {
   const [kim, lee] = [await join(), await join()];
   const path = `/orgs/${org}/ai/keys`;
   const [one, two] = [(await made(path, { name: 'k' }, kim)).key, (await made(path, { name: 'k' }, lee)).key];
@@ -116,7 +115,7 @@ test('keys of the AI gateway end, also for who is an admin no more', async () =>
   assert.deepEqual([await isAiToken(two), await isAiToken(owners)], [false, true]);
 });
 
-test('deploy hooks end, also for who becomes a viewer', async () => {
+test('deploy hooks end, also for a new viewer', async () => {
   const [kim, lee] = [await join('member'), await join('member')];
   const [one, two] = [(await hook(kim)).url as string, (await hook(lee)).url as string];
   const owners = (await control.call('POST', `/projects/${project}/deploy-hooks`, { name: 'o', branch: 'main' })).body
@@ -128,7 +127,7 @@ test('deploy hooks end, also for who becomes a viewer', async () => {
   assert.deepEqual([await isHook(two), await isHook(owners)], [false, true]);
 });
 
-test('the token that passes previews by ends', async () => {
+test('the preview bypass token ends', async () => {
   const kim = await join('member');
   await made(`/projects/${project}/preview-bypass`, undefined, kim);
   const has = async () => (await control.call('GET', `/projects/${project}`)).body.settings.hasPreviewBypass;
@@ -137,7 +136,7 @@ test('the token that passes previews by ends', async () => {
   assert.equal(await has(), false);
 });
 
-test('invitations end, also of who is an admin no more', async () => {
+test('invitations end, also of a former admin', async () => {
   const [kim, lee] = [await join(), await join()];
   await made(`/orgs/${org}/invitations`, { login: 'second-self', role: 'admin' }, kim);
   await made(`/orgs/${org}/invitations`, { login: 'another', role: 'admin' }, lee);
@@ -150,7 +149,7 @@ test('invitations end, also of who is an admin no more', async () => {
   assert.deepEqual(await logins(), []);
 });
 
-test('what is open ends: a log that is followed', async () => {
+test('a followed log is closed', async () => {
   const kim = await join();
   const response = await control.fetch(
     new Request(`${control.parts.addresses.api}/projects/${project}/logs/stream`, {
@@ -160,7 +159,7 @@ test('what is open ends: a log that is followed', async () => {
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   assert.deepEqual(await reader.read(), { done: false, value: ': lines\n\n' });
   await leave(kim);
-  // A line for whoever may read it; here nothing comes any more.
+  // A new line is not sent to the former member.
   await write('for members alone');
   await control.sql`SELECT pg_notify('control_telemetry', ${project})`;
   assert.deepEqual(await reader.read(), { done: true, value: undefined });
@@ -187,7 +186,7 @@ async function write(text: string): Promise<void> {
   assert.deepEqual([...(kept ?? [])], [project]);
 }
 
-test('what is the project’s changes hands: webhooks, drains, variables stay, and are changed by others', async () => {
+test('webhooks, drains and variables stay, and other members can change them', async () => {
   const kim = await join();
   const url = 'https://hooks.example.com/';
   const webhook = await made(`/orgs/${org}/webhooks`, { url, events: ['deployment.created'] }, kim);
@@ -200,7 +199,7 @@ test('what is the project’s changes hands: webhooks, drains, variables stay, a
   assert.equal(await change(`/environment-variables/${project}/${variable.id}`, { value: 'w' }), 200);
 });
 
-test('who leaves by themselves leaves nothing either', async () => {
+test('leaving an organization revokes the same as removal', async () => {
   const kim = await join('member');
   const { url } = await hook(kim);
   assert.equal((await control.call('POST', `/orgs/${org}/leave`, undefined, kim.token)).status, 204);

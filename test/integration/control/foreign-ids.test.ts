@@ -17,28 +17,28 @@ before(async () => {
 });
 after(() => control.close());
 
-/** Bodies and queries that name a thing by its id: what they name has to be the asker's. */
+/** Fields of bodies and queries that refer to a record by its id, which must be the caller's. */
 const isId = (name: string, schema: Json): boolean =>
   /Ids?$|^channels$/.test(name) ||
   [ID_PATTERN, DEPLOYMENT_PATTERN].includes((schema['items']?.['pattern'] ?? schema['pattern']) as string);
 const ID_PATTERN = '^[A-Za-z0-9_]+$';
 const DEPLOYMENT_PATTERN = '^d[0-9a-z]{12}$';
 
-/** Ids in bodies and queries that are of no thing of the platform's. */
+/** Ids that are not of records of the platform. */
 const others: Readonly<Record<string, string>> = {
-  installationId: 'of the Git host: whoever connects proves there that it is theirs',
-  hostId: 'the same',
+  installationId: 'of the Git host, which checks that the caller owns it',
+  hostId: 'of the Git host, which checks that the caller owns it',
   traceId: 'finds lines of the project in the path',
   dedupeId: 'what a worker calls a message',
   processId: 'of the sandbox in the path',
   runId: 'finds calls of the organization in the path',
 };
 
-/** What is refused before its id is looked at. */
+/** Routes that refuse the request before they look at the id. */
 const refusedBefore: Readonly<Record<string, number>> = {
-  // Production was nothing yet.
+  // There is no earlier production.
   'POST /projects/{id}/rollback': 409,
-  // It is no stream that is asked for.
+  // The request does not accept an event stream.
   'GET /projects/{id}/logs/stream': 400,
 };
 

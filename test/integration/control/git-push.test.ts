@@ -94,7 +94,7 @@ test('a push makes project, repository and deployment, and shows the log in the 
   );
 });
 
-test('a failed deployment is said and ends the push with 1, and what was pushed stays', async () => {
+test('a failed deployment fails the push with exit code 1, and what was pushed stays', async () => {
   const built = buildNext('failure');
   const ended = await git('push', remote('shop', control.owner.token), 'main:feature/login').catch(
     (error: Error & { code: number; stderr: string }) => error,
@@ -110,7 +110,7 @@ test('a failed deployment is said and ends the push with 1, and what was pushed 
   assert.match(stdout, /refs\/heads\/feature\/login/);
 });
 
-test('of two first pushes of a project at once both are deployed', async () => {
+test('two concurrent first pushes of a project are both deployed', async () => {
   const branches = ['first', 'second'];
   const pushed = Promise.all(
     branches.map((branch) => git('push', remote('twins', control.owner.token), `main:${branch}`)),
@@ -125,10 +125,10 @@ test('of two first pushes of a project at once both are deployed', async () => {
   for (const said of await pushed) assert.match(said, /remote: Live at/);
 });
 
-test('of two pushes of a new branch at once, the later one is told that there was another', async () => {
+test('of two concurrent pushes of a new branch, the later one fails and names the other', async () => {
   const url = remote('shop', control.owner.token);
   const other = path.join(folder, 'pushed');
-  // Git asks it once it knows the branches of the remote, before it sends anything.
+  // Git runs the hook after it has read the branches of the remote, before it sends anything.
   writeFileSync(
     path.join(folder, '.git/hooks/pre-push'),
     `#!/bin/sh\n[ -e '${other}' ] || { : > '${other}'; git push '${url}' "$(git commit-tree -m Other main^{tree})":refs/heads/raced; }\n`,

@@ -1,5 +1,5 @@
-// Texts of others in what the command line prints: what workers and builds write, commit messages, names. None of them
-// reaches the terminal as more than text, and no line of them looks like one of the program's.
+// Untrusted text in the output of the command line: logs of workers and builds, commit messages, names. It reaches the
+// terminal as text only, and none of its lines looks like one of the program's.
 /* oxlint-disable no-control-regex -- control characters are what it is about */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { createTelemetryStore } from '#control/telemetry/store.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
 import { recordingShell } from '#test/unit/cli/shell-double.ts';
 
-/** Clears the screen, colours, turns lines around, and goes on as the program does. */
+/** Clears the screen, colours text, reverses a line, and imitates the program. */
 const hostile =
   'text\u001b[2J\u001b]0;title\u0007\u009b2J\u202e\u001b[32m\r\nFORGED\rFORGED\u2028FORGED\nFORGED 12:00:00 Deployed';
 
@@ -34,7 +34,7 @@ after(async () => {
   rmSync(home, { recursive: true });
 });
 
-/** Everything that holds a text has that one. */
+/** Puts the text into every record that has one. */
 async function fill({ sql, organizationId: org, owner }: TestControl): Promise<void> {
   const project = newId('project');
   deployment = newDeploymentId();
@@ -82,7 +82,7 @@ const commands: readonly (readonly string[])[] = [
 ];
 
 for (const isTerminal of [true, false])
-  test(`${isTerminal ? 'on a terminal' : 'to another program'} no text of others is more than text`, async () => {
+  test(`${isTerminal ? 'on a terminal' : 'to another program'} untrusted text is shown as text only`, async () => {
     const broken: string[] = [];
     let shown = 0;
     for (const words of commands) {
@@ -107,7 +107,7 @@ for (const isTerminal of [true, false])
     assert.ok(shown >= 9, `the text was shown by ${shown} commands alone`);
   });
 
-test('a worker’s lines in `platform logs` have neither colours nor beginnings of their own', async () => {
+test('a worker’s lines in `platform logs` have no colours, and are marked after the first', async () => {
   const env = {
     PLATFORM_HOME: home,
     PLATFORM_API_URL: `http://127.0.0.1:${server.port}`,

@@ -1,4 +1,4 @@
-// What ends with a token: the tokens that it made, the sessions that it opened, and what those made.
+// Revoking a token also revokes the tokens that it created, the sessions that it opened, and what those created.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { createHash, randomBytes } from 'node:crypto';
@@ -14,7 +14,7 @@ before(async () => {
 after(() => site.close());
 beforeEach(() => site.parts.sql`DELETE FROM control.rate`);
 
-/** A token of the owner that was made by nobody. */
+/** A token of the owner, without a parent. */
 async function token(more: Readonly<Record<string, string | Date>> = {}): Promise<{ id: string; secret: string }> {
   const { secret, hash } = newSecret('plt');
   const id = newId('token');
@@ -50,7 +50,7 @@ test('a token that expires makes none that lives longer', async () => {
       `body.expiresInDays: the token that asks ends ${end.toISOString()}, and what it makes no later; leave it out`,
     );
   }
-  // Neither does the child, which is no way to a session either.
+  // Nor does the child, which cannot open a session either.
   assert.equal((await make(child.body.token, { expiresInDays: null })).status, 422);
   const browser = await signedIn(child.body.token);
   assert.equal(await sessionStatus(browser), 401);
@@ -102,10 +102,10 @@ test('a session ends with the token that opened it, and so does what it made', a
   assert.equal((await site.parts.sql`SELECT 1 FROM control.session WHERE token_id = ${child.id}`).length, 0);
 });
 
-test('a session of a store that knows nothing of tokens ends with its token as well', async () => {
+test('a session in a store without triggers ends with its token, too', async () => {
   const parent = await token();
   const browser = await signedIn(parent.secret);
-  // As Redis keeps it: no trigger reaches it.
+  // As in Redis, which no trigger reaches.
   const rows = await site.parts.sql`SELECT * FROM control.session WHERE token_id = ${parent.id}`;
   await revoke(parent.id);
   await site.parts.sql`INSERT INTO control.session ${site.parts.sql(rows.map((row) => ({ ...row })))}`;
