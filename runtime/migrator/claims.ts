@@ -81,14 +81,22 @@ export async function renewRuns(sql: Sql, member: string, ids: readonly string[]
 }
 
 /** Ends it, if it is still held. */
-export async function endRun(sql: Sql, { id, lease }: ClaimedRun, { status, error, databases }: RunEnd): Promise<void> {
+export async function endRun(sql: Sql, { id, lease }: ClaimedRun, end: RunEnd): Promise<void> {
+  const { status, error, databases } = storable(end);
   await sql.begin(async (tx) => {
     await tx`
-      UPDATE control.migration_run SET status = ${status}, error_message = ${error && error.replaceAll('\0', '')}, lease = NULL, lease_until = NULL,
+      UPDATE control.migration_run SET status = ${status}, error_message = ${error}, lease = NULL, lease_until = NULL,
         databases = ${tx.json(databases as never)}, finished_at = now()
       WHERE id = ${id} AND lease = ${lease} AND status = 'running'`;
     await tx`SELECT pg_notify(${CHANNEL}, ${id})`;
   });
+}
+
+/** Postgres takes neither NUL nor half a surrogate pair; messages and statements of tenants may have both. */
+function storable(end: RunEnd): RunEnd {
+  return JSON.parse(JSON.stringify(end), (_key, value: unknown) =>
+    typeof value === 'string' ? value.replaceAll('\0', '').toWellFormed() : value,
+  ) as RunEnd;
 }
 
 /** Lets it go, for another attempt that is not counted: what stood in its way is none of its own. */

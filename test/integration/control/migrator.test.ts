@@ -151,6 +151,17 @@ test('a migration that fails has a row with the reason; those before it stay, th
   );
 });
 
+test('a failed statement is reported although its cut divides a character', async (t) => {
+  const { id: projectId } = await project();
+  await startMigratorFor(t, databases.client);
+  // The report is cut at 500 code units, here between those of one character.
+  const { ended } = await ask(projectId, { main: { '1.sql': `SELECT 1, '${'😀'.repeat(300)}', missing;` } });
+  const { error, databases: list } = await ended;
+  assert.match(error!, /^Migration 1\.sql, line 1: no such column: missing/);
+  const { statement } = list[0]!.error as { statement?: string };
+  assert.equal(statement, `SELECT 1, '${'😀'.repeat(244)}\ufffd`);
+});
+
 test('an applied file that has changed is reported, each of them, and nothing is applied', async (t) => {
   const { id: projectId } = await project();
   await startMigratorFor(t, databases.client);
