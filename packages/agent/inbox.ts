@@ -68,7 +68,7 @@ export function takeIn(
   return { runId, queued: workspace.queue.length > 0 };
 }
 
-/** Whether a run answers the message that came with this relay, or will. */
+/** Whether the message that came with this relay is being answered or queued. */
 export function isWaitedFor(workspace: Workspace | null, relay: string): boolean {
   if (workspace === null) return false;
   if (workspace.queue.some((message) => message.relay === relay)) return true;

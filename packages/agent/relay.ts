@@ -42,7 +42,7 @@ export interface RelayTimes {
 const TIMES: RelayTimes = { heldMs: 240_000, lookMs: 5000, takenMs: 15_000, doneMs: 60_000 };
 const PAUSE_MS_LEAST = 25;
 const PAUSE_MS_MOST = 1000;
-/** A relay that nobody removed, as after a crash. */
+/** A relay that was not removed, as after a crash, expires. */
 const KEPT_SECONDS = 3600;
 const ATTEMPTS_MAX = 100;
 
@@ -65,12 +65,12 @@ export async function openRelay({ PLATFORM_AGENT_STATE: state }: Bindings, messe
   return id;
 }
 
-/** Removes a relay: who serves it ends. */
+/** Removes a relay, which ends `serveRelay`. */
 export async function closeRelay({ PLATFORM_AGENT_STATE: state }: Bindings, id: string): Promise<void> {
   await state.delete(relayKey(id));
 }
 
-/** Hands over what is said until the relay is closed, or nobody will say anything any more. */
+/** Hands messages to the messenger until the relay is closed, or no run is left that could send one. */
 export async function serveRelay(
   bindings: Bindings,
   id: string,
@@ -153,7 +153,7 @@ function isAwaited(method: keyof Messenger): boolean {
   return method === 'sendMessage' || method === 'sendDocument';
 }
 
-/** What a run says over a relay; `otherwise` where nobody serves it any more. */
+/** A messenger that sends over a relay; over `otherwise` when the relay is no longer served. */
 export function relayMessenger(
   { PLATFORM_AGENT_STATE: state, PLATFORM_AGENT_FILES: files }: Bindings,
   relay: string,
@@ -252,5 +252,5 @@ async function changeRelay<Result>(
     if (await state.compareAndSet(key, value === null ? null : version, JSON.stringify(relay), options)) return result;
     await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(attempt * 5, 100)));
   }
-  throw new Error('The relay to the messenger is changed by others all the time');
+  throw new Error(`The relay to the messenger was not changed: ${ATTEMPTS_MAX} attempts met concurrent changes`);
 }

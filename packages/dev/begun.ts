@@ -1,21 +1,21 @@
-// Transactions that drivers begin by a statement, in Node: whatever a `BEGIN` is awaited by is in its transaction, as
-// inside a worker. Called by database.ts; knows no SQL beside the words around a transaction.
+// Transactions that drivers begin by a statement, in Node: the code that awaits a `BEGIN` is in its transaction, as
+// inside a worker (runtime/engine/guest/bindings/database.ts in the repository). Called by database.ts.
 import type { AsyncLocalStorage } from 'node:async_hooks';
 import type { Answer, Call, OpenTransaction } from './connection.ts';
 
-/** What drivers send around a transaction. Longer texts are none of these. */
+/** Statements that begin or end a transaction. Longer texts are not tested. */
 const control =
   /^\s*(?:(begin)(?:\s+(?:deferred|immediate|exclusive))?|(?:(commit)|end)|(rollback))(?:\s+transaction)?[\s;]*$/i;
 const CONTROL_CHARS_MAX = 40;
 
 interface Begun {
-  /** Null: it has not begun yet, or is over. */
+  /** Null before its BEGIN has returned and after its end. */
   calls: OpenTransaction | null;
-  /** What it was begun in. */
+  /** The transaction that its BEGIN was sent in. */
   readonly outer: Begun | undefined;
 }
 
-/** Those of one database. */
+/** The transactions of one database that statements begin. */
 export class BegunByStatements {
   readonly #open: () => Promise<OpenTransaction>;
   readonly #storage: AsyncLocalStorage<Begun | undefined>;
@@ -25,7 +25,7 @@ export class BegunByStatements {
     this.#storage = new (process.getBuiltinModule('node:async_hooks').AsyncLocalStorage)();
   }
 
-  /** Takes a call that begins or ends a transaction, or belongs to one; null: it does not. */
+  /** Runs a call that begins or ends a transaction, or belongs to one; null for any other call. */
   take(call: Call): Promise<Answer> | null {
     const [sql] = call.args;
     const isShort = call.method === 'prepare' && typeof sql === 'string' && sql.length <= CONTROL_CHARS_MAX;
@@ -40,11 +40,11 @@ export class BegunByStatements {
     return calls == null ? null : calls.call(call).then((result) => ({ result }));
   }
 
-  /** The one that belongs to the code that runs. */
+  /** The transaction of the running code. */
   #current(): Begun | undefined {
     const found = this.#storage.getStore();
     if (found === undefined || found.calls !== null) return found;
-    // Nothing of it runs before it is answered: this is somebody beside it, who is not in it later either.
+    // Its own code waits for the BEGIN, so this is concurrent code: it leaves the transaction for good.
     let at: Begun | undefined = found;
     while (at !== undefined && at.calls === null) at = at.outer;
     this.#storage.enterWith(at);
@@ -53,7 +53,7 @@ export class BegunByStatements {
 
   async #begin(): Promise<void> {
     const begun: Begun = { calls: null, outer: this.#current() };
-    // For the caller, as long as it has not awaited anything.
+    // Enters it for the caller, which has not awaited anything yet.
     this.#storage.enterWith(begun);
     begun.calls = await this.#open();
   }
@@ -65,14 +65,14 @@ export class BegunByStatements {
       throw Object.assign(new Error(`D1_ERROR: ${text}`, { cause: new Error(text) }), { code: 'SQLITE_ERROR' });
     }
     const { calls } = begun;
-    // After a commit that fails comes a rollback, and what the commit said is what counts.
+    // A failed commit leaves it current: drivers send ROLLBACK next, which must not fail.
     if (how === 'commit') await calls!.commit();
     begun.calls = null;
     if (how === 'rollback') await calls!.rollback();
   }
 }
 
-/** What a method of a statement gives of no rows. */
+/** The result of a method of a statement, without rows. */
 function nothing(method: string | undefined): unknown {
   if (method === 'raw') return [];
   if (method === 'first') return null;

@@ -94,7 +94,7 @@ class Session {
   readonly #ask: Ask;
   #bookmark: string | null;
 
-  /** @param call calls the database; in a transaction that a statement began, what is called is `inside`. */
+  /** @param call calls the database: `inside` in a transaction that a statement began, else `call`. */
   constructor(call: (inside: Call, call: Call) => Promise<Answer>, start: unknown) {
     const isBookmark =
       typeof start === 'string' && !['first-primary', 'first-unconstrained'].includes(start) && start.trim() !== '';

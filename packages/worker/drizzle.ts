@@ -15,7 +15,7 @@ export interface OrmState<Schema extends Record<string, unknown>> {
 }
 
 /**
- * A drizzle database over a `db` binding, for `state`. Its transactions are apart from what runs beside them.
+ * A drizzle database over a `db` binding, for `state`. Its transactions exclude concurrent statements.
  *
  * @param binding name of the binding in `env`.
  * @param schema the tables and relations, as `import * as schema from './schema.ts'` gives them.
@@ -45,7 +45,7 @@ function open<Schema extends Record<string, unknown>>(database: object, schema: 
   const db = drizzle(database as never, { schema });
   const transaction = db.transaction.bind(db) as (...given: unknown[]) => Promise<unknown>;
   const apart = async (...given: unknown[]): Promise<unknown> => {
-    // What follows its BEGIN in the same chain of `await` is in the transaction: whoever called is in another chain.
+    // The chain of `await` that sends the BEGIN is in the transaction: this begins one that the caller is not in.
     await Promise.resolve();
     return transaction(...given);
   };

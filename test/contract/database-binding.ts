@@ -266,7 +266,7 @@ export function databaseBindingContract(open: () => Promise<DatabaseBindingCase>
     );
   });
 
-  test('BEGIN and COMMIT as statements hold what their chain of await asks, and nothing beside it', async () => {
+  test('BEGIN and COMMIT as statements enclose the calls of their chain of await, and no concurrent ones', async () => {
     assert.deepEqual(
       await run(`
       const count = (on = DB) => on.prepare('SELECT count(*) AS n FROM users').first('n');
@@ -292,7 +292,7 @@ export function databaseBindingContract(open: () => Promise<DatabaseBindingCase>
         await DB.withSession().prepare("INSERT INTO users (name) VALUES ('eva')").run();
         throw new Error('no');
       }).catch((error) => error.message);
-      // Begun while the other waits for its begin: beside it, and it stays so.
+      // Starts while the other waits for its BEGIN: outside, and stays outside.
       const beside = (async () => { const before = await count(); await add('fay'); return before; })();
       const ended = [await failed, await beside, await count()];
       const both = await Promise.all([transaction(() => add('gil')), transaction(() => add('hal'))]);
@@ -301,7 +301,7 @@ export function databaseBindingContract(open: () => Promise<DatabaseBindingCase>
     );
   });
 
-  test('a COMMIT or ROLLBACK without a BEGIN is refused as SQLite does, and one that is over says why', async () => {
+  test('COMMIT or ROLLBACK without BEGIN fails as in SQLite; statements after a failed COMMIT get its reason', async () => {
     assert.deepEqual(
       await run(`
       const say = (sql) => DB.prepare(sql).run().then(() => 'done', (error) => error.message);
@@ -328,7 +328,7 @@ export function databaseBindingContract(open: () => Promise<DatabaseBindingCase>
     );
   });
 
-  test('savepoints are there inside a transaction, and nowhere else', async () => {
+  test('savepoints are allowed only inside a transaction', async () => {
     assert.deepEqual(
       await run(`
       const names = (on) => on.prepare('SELECT name FROM users ORDER BY name').raw().then((rows) => rows.flat());

@@ -88,7 +88,7 @@ export function databaseLeftOpenContract(open: (limits: DatabaseLimits) => Promi
 
   for (const [what, path] of [
     ['of a client that went away, whose handler ends by the signal', '/sleeps'],
-    ['of such a client, begun by a statement', '/begins'],
+    ['of such a client, where a statement began it', '/begins'],
   ] as const)
     test(`a transaction is rolled back with its invocation: ${what}`, ofInvocations, async () => {
       const sent = begin(path);
@@ -117,7 +117,7 @@ export function databaseLeftOpenContract(open: (limits: DatabaseLimits) => Promi
     ['of a handler that exceeds its CPU budget', '/spins', 500],
     ['of a handler that throws beside it', '/throws', 500],
     ['of a handler that answers beside it', '/forgets', 200],
-    ['of a handler that begins one by a statement, and never ends it', '/leaves', 200],
+    ['of a handler that sends BEGIN and never ends it', '/leaves', 200],
   ] as const)
     test(`a transaction is rolled back with its invocation: ${what}`, ofInvocations, async () => {
       assert.equal((await handler.fetch('shop', path)).status, status);

@@ -116,7 +116,7 @@ class D1Driver {
       },
     };
   }
-  // As the drivers that Kysely brings do it.
+  // As in the drivers of Kysely.
   async beginTransaction(connection) { await connection.executeQuery(CompiledQuery.raw('begin')); }
   async commitTransaction(connection) { await connection.executeQuery(CompiledQuery.raw('commit')); }
   async rollbackTransaction(connection) { await connection.executeQuery(CompiledQuery.raw('rollback')); }
@@ -214,7 +214,7 @@ test('a batch of drizzle that fails leaves nothing behind', async () => {
   });
 });
 
-test('transactions of drizzle hold, also nested ones, several at a time, and those that fail', async () => {
+test('transactions of drizzle commit and roll back, also nested and concurrent ones', async () => {
   assert.deepEqual(await ask('drizzle', '/transaction'), {
     kept: ['kept', 'nested'],
     thrown: 'no',

@@ -22,7 +22,7 @@ export interface Prepared {
   readonly writes: boolean;
   /** Changes the schema. */
   readonly schema: boolean;
-  /** Is about a savepoint, which only some requests may be. */
+  /** Creates, releases or rolls back to a savepoint; not kept, since only some requests may do so. */
   readonly savepoint: boolean;
   /** Reads integers as bigints. */
   exact: boolean;
@@ -120,7 +120,7 @@ export class Connection {
     this.own(`PRAGMA max_page_count=${grows ? this.#pagesMax : 1}`);
   }
 
-  /** Whether statements may make savepoints, release them and go back to them. */
+  /** Whether savepoint statements are allowed. */
   set savepoints(allowed: boolean) {
     this.#fence.savepoints = allowed;
   }

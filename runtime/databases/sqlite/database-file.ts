@@ -258,7 +258,7 @@ export class DatabaseFile {
     const { op, args, transaction } = job;
     const connection = transaction === 0 ? this.#main : this.#connectionOf(transaction, job.owner);
     connection.grows = !this.#parts.space.isLow;
-    // Those of a batch are its own.
+    // A batch has a savepoint of its own, which its statements must not release.
     connection.savepoints = op === ops.query && transaction !== 0;
     switch (op) {
       case ops.query:

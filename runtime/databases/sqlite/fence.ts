@@ -91,7 +91,7 @@ function isOwn(name: string): boolean {
 export class Fence {
   /** True while the platform's own statements are compiled. */
   #open = false;
-  /** Savepoints may be made, released and gone back to. */
+  /** Whether savepoint statements are allowed. */
   savepoints = false;
   #writes = false;
   #schema = false;
@@ -183,7 +183,7 @@ export class Fence {
     if (action === sqlite.SQLITE_PRAGMA) return this.#pragma(first.toLowerCase(), second);
     if (action === sqlite.SQLITE_SAVEPOINT && this.savepoints) {
       this.#savepoint = true;
-      // It may undo anything.
+      // It may undo any change.
       if (first === 'ROLLBACK') this.#writes = this.#schema = true;
       return sqlite.SQLITE_OK;
     }

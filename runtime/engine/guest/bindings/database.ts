@@ -32,7 +32,7 @@ const ops = { query: 1, batch: 2, exec: 3, dump: 4, begin: 5, commit: 6, rollbac
 
 const digits = '0123456789abcdef';
 
-/** What drivers send around a transaction. Longer texts are none of these. */
+/** Statements that begin or end a transaction. Longer texts are not tested. */
 const control =
   /^\s*(?:(begin)(?:\s+(?:deferred|immediate|exclusive))?|(?:(commit)|end)|(rollback))(?:\s+transaction)?[\s;]*$/i;
 const CONTROL_CHARS_MAX = 40;
@@ -159,13 +159,13 @@ export default function createDb({
 
   /** A transaction that a statement began. */
   interface Begun {
-    /** 0: it has not begun yet, or is over. */
+    /** Its id; 0 before its BEGIN has returned and after its end. */
     transaction: number;
-    /** What it was begun in. */
+    /** The transaction that its BEGIN was sent in. */
     readonly outer: Begun | undefined;
   }
 
-  /** The transactions of a database that statements begin: whatever its `BEGIN` is awaited by is in it. */
+  /** The transactions of a database that statements begin: the code that awaits a `BEGIN` is in its transaction. */
   class BegunByStatements {
     readonly #channel: Channel;
     readonly #storage = new AsyncLocalStorage<Begun | undefined>();
@@ -174,18 +174,18 @@ export default function createDb({
       this.#channel = new Channel(binding);
     }
 
-    /** The one that belongs to the code that runs. */
+    /** The transaction of the running code. */
     current(): Begun | undefined {
       const found = this.#storage.getStore();
       if (found === undefined || found.transaction !== 0) return found;
-      // Nothing of it runs before it is answered: this is somebody beside it, who is not in it later either.
+      // Its own code waits for the BEGIN, so this is concurrent code: it leaves the transaction for good.
       let at: Begun | undefined = found;
       while (at !== undefined && at.transaction === 0) at = at.outer;
       this.#storage.enterWith(at);
       return at;
     }
 
-    /** Does what a statement says; null: it is no such statement. */
+    /** Runs a statement that begins or ends a transaction; null for any other. */
     run(sql: string): Promise<WireResult> | null {
       const said = sql.length <= CONTROL_CHARS_MAX ? control.exec(sql) : null;
       if (said === null) return null;
@@ -194,7 +194,7 @@ export default function createDb({
 
     async #begin(): Promise<WireResult> {
       const begun: Begun = { transaction: 0, outer: this.current() };
-      // For the caller, as long as it has not awaited anything.
+      // Enters it for the caller, which has not awaited anything yet.
       this.#storage.enterWith(begun);
       begun.transaction = (await this.#channel.ask<{ t: number }>(ops.begin, [])).t;
       return nothing();
@@ -205,7 +205,7 @@ export default function createDb({
       if (begun === undefined) throw failure('D1_ERROR', 'SQLITE_ERROR', `cannot ${how} - no transaction is active`);
       const { transaction } = begun;
       const channel = new Channel(this.#channel.binding, transaction);
-      // After a commit that fails comes a rollback, and what the commit said is what counts.
+      // A failed commit leaves it current: drivers send ROLLBACK next, which must not fail.
       if (how === 'commit') await channel.ask(ops.commit, []);
       begun.transaction = 0;
       if (how === 'rollback')
