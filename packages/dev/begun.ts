@@ -1,5 +1,5 @@
 // Transactions that drivers begin by a statement, in Node: the code that awaits a `BEGIN` is in its transaction, as
-// inside a worker (runtime/engine/guest/bindings/database.ts in the repository). Called by database.ts.
+// inside a worker (runtime/engine/guest/bindings/database/begun.ts in the repository). Called by database.ts.
 import type { AsyncLocalStorage } from 'node:async_hooks';
 import type { Answer, Call, OpenTransaction } from './connection.ts';
 

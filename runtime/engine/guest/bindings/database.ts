@@ -1,41 +1,11 @@
 // The guest half of the db binding: the shape of D1 (docs/database.md), and interactive transactions. A module of
 // lazy.ts. Requests and answers are JSON that only the database reads (core/database-request.ts has the shapes).
 import type { LazyParts } from '../lazy.ts';
-
-type WireValue = null | number | string | { b?: string; i?: string; n?: string };
-
-interface WireResult {
-  readonly c: readonly string[];
-  readonly r: WireValue[][];
-  readonly m: readonly [number, number, number, number, WireValue, 0 | 1, number, number, number];
-}
-
-interface Meta {
-  readonly served_by: string;
-  readonly duration: number;
-  readonly changes: number;
-  readonly last_row_id: number | bigint;
-  readonly changed_db: boolean;
-  readonly size_after: number;
-  readonly rows_read: number;
-  readonly rows_written: number;
-}
-
-interface Result {
-  readonly success: true;
-  readonly meta: Meta;
-  readonly results: Record<string, unknown>[];
-}
-
-// As in core/database-request.ts.
-const ops = { query: 1, batch: 2, exec: 3, dump: 4, begin: 5, commit: 6, rollback: 7 } as const;
+import { BegunByStatements, type Begun } from './database/begun.ts';
+import { failure, typeError } from './database/errors.ts';
+import { createWire, ops, type Result, type WireResult, type WireValue } from './database/wire.ts';
 
 const digits = '0123456789abcdef';
-
-/** Statements that begin or end a transaction. Longer texts are not tested. */
-const control =
-  /^\s*(?:(begin)(?:\s+(?:deferred|immediate|exclusive))?|(?:(commit)|end)|(rollback))(?:\s+transaction)?[\s;]*$/i;
-const CONTROL_CHARS_MAX = 40;
 
 export default function createDb({
   AsyncLocalStorage,
@@ -49,172 +19,7 @@ export default function createDb({
 }: LazyParts): {
   create(name: string): object;
 } {
-  const { fromCharCode } = String;
-  const { is } = Object;
-  const nothing = (): WireResult => ({ c: [], r: [], m: [0, 0, 0, 0, 0, 0, 0, 0, 0] });
-
-  function failure(prefix: string, code: string, message: string): Error {
-    // The base code stands in the text, as in D1; the extended one is a field.
-    const text = `${message}: ${/^SQLITE_[A-Z]+/.exec(code)?.[0] ?? code}`;
-    const error = new Error(`${prefix}: ${text}`, { cause: new Error(text) });
-    Object.defineProperty(error, 'code', { value: code, configurable: true, writable: true });
-    return error;
-  }
-
-  function typeError(value: unknown): Error {
-    const text = `Type '${typeof value}' not supported for value '${String(value)}'`;
-    return new Error(`D1_TYPE_ERROR: ${text}`, { cause: new Error(text) });
-  }
-
-  function toWire(value: unknown): WireValue {
-    switch (typeof value) {
-      case 'string':
-        return value;
-      case 'number':
-        return value - value === 0 && !is(value, -0) ? value : { n: is(value, -0) ? '-0' : `${value}` };
-      case 'boolean':
-        return value ? 1 : 0;
-      case 'bigint':
-        if (BigInt.asIntN(64, value) !== value) break;
-        return { i: `${value}` };
-      case 'object':
-        if (value === null) return null;
-        if (isAnyArrayBuffer(value)) return { b: toBase64(new Uint8Array(value as ArrayBuffer)) };
-        if (ArrayBuffer.isView(value))
-          return { b: toBase64(new Uint8Array(value.buffer, value.byteOffset, value.byteLength)) };
-        if (Array.isArray(value) && value.every((item) => typeof item === 'number' && item >= 0 && item < 256)) {
-          return { b: toBase64(Uint8Array.from(value as number[])) };
-        }
-    }
-    throw typeError(value);
-  }
-
-  function toBase64(bytes: Uint8Array): string {
-    let text = '';
-    for (let at = 0; at < bytes.length; at += 8192) text += fromCharCode(...bytes.subarray(at, at + 8192));
-    return btoa(text);
-  }
-
-  /** What JSON has no word for; blobs are arrays of numbers, as in D1. */
-  function fromWire(value: { b?: string; i?: string; n?: string }): unknown {
-    if (value.i !== undefined) return BigInt(value.i);
-    if (value.n !== undefined) return Number(value.n);
-    const text = atob(value.b as string);
-    const bytes: number[] = [];
-    for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
-    return bytes;
-  }
-
-  function toRows(result: WireResult): unknown[][] {
-    const rows = result.r as unknown[][];
-    for (let index = 0; index < rows.length; index++) {
-      const row = rows[index] as unknown[];
-      for (let column = 0; column < row.length; column++) {
-        const value = row[column];
-        if (typeof value === 'object' && value !== null) row[column] = fromWire(value);
-      }
-    }
-    return rows;
-  }
-
-  function toObjects(result: WireResult): Record<string, unknown>[] {
-    const { c: columns } = result;
-    const rows = toRows(result);
-    const objects: Record<string, unknown>[] = [];
-    for (let index = 0; index < rows.length; index++) {
-      const row = rows[index] as unknown[];
-      const object: Record<string, unknown> = {};
-      for (let column = 0; column < columns.length; column++) {
-        const name = columns[column] as string;
-        if (name === '__proto__')
-          Object.defineProperty(object, name, {
-            value: row[column],
-            enumerable: true,
-            configurable: true,
-            writable: true,
-          });
-        else object[name] = row[column];
-      }
-      objects[index] = object;
-    }
-    return objects;
-  }
-
-  function toMeta({ m }: WireResult): Meta {
-    return {
-      served_by: `shard-${m[8]}`,
-      duration: m[0],
-      changes: m[3],
-      last_row_id: typeof m[4] === 'object' ? (fromWire(m[4] as { i: string }) as bigint) : (m[4] as number),
-      changed_db: m[5] === 1,
-      size_after: m[6],
-      rows_read: m[1],
-      rows_written: m[2],
-    };
-  }
-
-  function toResult(result: WireResult): Result {
-    return { success: true, meta: toMeta(result), results: toObjects(result) };
-  }
-
-  /** A transaction that a statement began. */
-  interface Begun {
-    /** Its id; 0 before its BEGIN has returned and after its end. */
-    transaction: number;
-    /** The transaction that its BEGIN was sent in. */
-    readonly outer: Begun | undefined;
-  }
-
-  /** The transactions of a database that statements begin: the code that awaits a `BEGIN` is in its transaction. */
-  class BegunByStatements {
-    readonly #channel: Channel;
-    readonly #storage = new AsyncLocalStorage<Begun | undefined>();
-
-    constructor(binding: string) {
-      this.#channel = new Channel(binding);
-    }
-
-    /** The transaction of the running code. */
-    current(): Begun | undefined {
-      const found = this.#storage.getStore();
-      if (found === undefined || found.transaction !== 0) return found;
-      // Its own code waits for the BEGIN, so this is concurrent code: it leaves the transaction for good.
-      let at: Begun | undefined = found;
-      while (at !== undefined && at.transaction === 0) at = at.outer;
-      this.#storage.enterWith(at);
-      return at;
-    }
-
-    /** Runs a statement that begins or ends a transaction; null for any other. */
-    run(sql: string): Promise<WireResult> | null {
-      const said = sql.length <= CONTROL_CHARS_MAX ? control.exec(sql) : null;
-      if (said === null) return null;
-      return said[1] !== undefined ? this.#begin() : this.#end(said[3] === undefined ? 'commit' : 'rollback');
-    }
-
-    async #begin(): Promise<WireResult> {
-      const begun: Begun = { transaction: 0, outer: this.current() };
-      // Enters it for the caller, which has not awaited anything yet.
-      this.#storage.enterWith(begun);
-      begun.transaction = (await this.#channel.ask<{ t: number }>(ops.begin, [])).t;
-      return nothing();
-    }
-
-    async #end(how: 'commit' | 'rollback'): Promise<WireResult> {
-      const begun = this.current();
-      if (begun === undefined) throw failure('D1_ERROR', 'SQLITE_ERROR', `cannot ${how} - no transaction is active`);
-      const { transaction } = begun;
-      const channel = new Channel(this.#channel.binding, transaction);
-      // A failed commit leaves it current: drivers send ROLLBACK next, which must not fail.
-      if (how === 'commit') await channel.ask(ops.commit, []);
-      begun.transaction = 0;
-      if (how === 'rollback')
-        await channel.ask(ops.rollback, []).catch((error: { code?: string }) => {
-          if (error.code !== 'SQLITE_ABORT') throw error;
-        });
-      return nothing();
-    }
-  }
+  const { toWire, toRows, toObjects, toResult } = createWire({ atob, btoa, isAnyArrayBuffer });
 
   /** A database, a session of it or a transaction: where statements go. */
   class Channel {
@@ -433,7 +238,9 @@ export default function createDb({
     readonly #channel: Channel;
 
     constructor(binding: string) {
-      this.#begun = new BegunByStatements(binding);
+      const channel = new Channel(binding);
+      const storage = new AsyncLocalStorage<Begun | undefined>();
+      this.#begun = new BegunByStatements(storage, (op, args, transaction) => channel.ask(op, args, transaction));
       this.#channel = new Channel(binding, 0, this.#begun);
     }
 
