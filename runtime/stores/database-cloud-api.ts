@@ -82,7 +82,7 @@ interface CloudSeed {
   readonly timestamp?: string;
 }
 
-interface DatabaseCloudApi {
+export interface DatabaseCloudApi {
   /** Address of a database, which is made when it is not there. */
   addressOf(place: DatabasePlace): Promise<string>;
   /** @throws {PlatformError} `conflict` when it is there already. */

@@ -1,7 +1,6 @@
 // `DB_STORAGE_MODE=managed-cloud`: the store of databases over a libSQL cloud. What SQL may do is bounded there; here
-// are the checks that make both modes answer alike, and the interactive transactions, each a stream of the cloud that
-// we end in time.
-import { randomInt } from 'node:crypto';
+// are the operations, with the checks that make both modes answer alike. Requests and transactions are
+// database-cloud-streams.ts.
 import { writeFile } from 'node:fs/promises';
 import { type DatabaseLimits, defaultLimits } from '#core/limits.ts';
 import { appliedMigrations, migrationLedger, pendingMigrations, rememberMigration } from '#core/database-migrations.ts';
@@ -20,17 +19,17 @@ import { PlatformError } from '#core/errors.ts';
 import type { DatabaseStore } from '../engine/bindings/database.ts';
 import type { DatabasePlace } from '../engine/bindings/scope.ts';
 import { limitedChange, refusesLimit, shapeOf, shapeSql } from '../databases/sqlite/limited-changes.ts';
-import { nextToken, oneStatement, splitStatements } from '../databases/sqlite/sql-text.ts';
+import { oneStatement, splitStatements } from '../databases/sqlite/sql-text.ts';
 import { cloudName, createDatabaseCloudApi, type DatabaseCloudSettings } from './database-cloud-api.ts';
+import { checkAllowed, tooBig } from './database-cloud-fence.ts';
+import { createDatabaseCloudStreams, own } from './database-cloud-streams.ts';
 import type { DatabaseOwner } from './database-service.ts';
 import {
   fromHrana,
   resultJson,
   toHrana,
   toHranaRefusal,
-  type HranaAnswer,
   type HranaBatchResult,
-  type HranaRequest,
   type HranaResult,
   type HranaStatement,
   type HranaError,
@@ -50,98 +49,20 @@ export interface DatabaseCloud
   close(): void;
 }
 
-interface Stream {
-  /** Its database; the number alone opens nothing. */
-  readonly name: string;
-  readonly address: string;
-  baton: string | null;
-  /** Requests of one stream follow each other: each needs the baton of the one before. */
-  tail: Promise<unknown>;
-  readonly timer: NodeJS.Timeout;
-  /** Messages that it puts into the outbox. */
-  sends: number;
-}
-
 const ops = { ...databaseOps, ...outboxOps };
 const OUTBOX_ROWS = 100;
-const ended = new Set(['BEGIN', 'COMMIT', 'END', 'ROLLBACK', 'SAVEPOINT', 'RELEASE']);
-const savepoint = new Set(['SAVEPOINT', 'RELEASE']);
-const forbidden = new Set(['ATTACH', 'DETACH', 'VACUUM']);
-const readable =
-  /^(?:table_list|table_x?info|index_(?:list|x?info)|foreign_key_(?:list|check)|quick_check|integrity_check|user_version|defer_foreign_keys|foreign_keys|optimize|page_count|freelist_count|schema_version|encoding|page_size)$/i;
 const outside = ['BEGIN', 'COMMIT', 'ROLLBACK'] as const;
 const inside = ['SAVEPOINT platform_batch', 'RELEASE platform_batch', 'ROLLBACK TO platform_batch'] as const;
-const own = (sql: string): HranaStatement => ({ sql, args: [], want_rows: false });
 
 export function createDatabaseCloud(
   settings: DatabaseCloudSettings,
   limits: DatabaseLimits = defaultLimits.database,
 ): DatabaseCloud {
   const api = createDatabaseCloudApi(settings);
-  const streams = new Map<number, Stream>();
-  const over = new Map<number, string>();
+  const streams = createDatabaseCloudStreams(settings, api, limits);
+  const { ask } = streams;
   let version = 0;
   const nextVersion = (): number => (version = Math.max(version + 1, Date.now() * 1000));
-
-  async function post(address: string, baton: string | null, requests: readonly HranaRequest[]): Promise<HranaAnswer> {
-    let response: Response;
-    try {
-      response = await fetch(`${address}/v2/pipeline`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${settings.groupToken}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ baton, requests }),
-        signal: AbortSignal.timeout(limits.statementMs),
-        redirect: 'error',
-      });
-    } catch (error) {
-      if ((error as Error).name === 'TimeoutError') {
-        throw new SqlRefusal(
-          'SQLITE_INTERRUPT',
-          `the statement ran longer than ${limits.statementMs} ms: it may or may not have been applied`,
-        );
-      }
-      throw new PlatformError('database_unavailable', { reason: 'the database cloud does not answer' });
-    }
-    const text = await response.text();
-    if (!response.ok)
-      throw new PlatformError('database_unavailable', {
-        reason: `the database cloud answered with status ${response.status}`,
-      });
-    if (text.length > 4 * limits.resultBytesMax)
-      throw tooBig('the result', 'DB_MAX_RESULT_BYTES', limits.resultBytesMax);
-    return JSON.parse(text) as HranaAnswer;
-  }
-
-  /** The result of the first request of a pipeline. */
-  async function ask(
-    place: DatabasePlace,
-    transaction: number,
-    request: HranaRequest,
-    isLast = false,
-  ): Promise<unknown> {
-    const requests: HranaRequest[] = transaction === 0 || isLast ? [request, { type: 'close' }] : [request];
-    if (transaction === 0) return first(await post(await api.addressOf(place), null, requests));
-    const stream = streams.get(transaction);
-    if (stream === undefined || stream.name !== cloudName(settings.prefix, place)) {
-      throw new SqlRefusal(
-        'SQLITE_ABORT',
-        `the transaction is over: ${over.get(transaction) ?? 'it is not known here'}`,
-      );
-    }
-    const answer = stream.tail.then(() => post(stream.address, stream.baton, requests));
-    stream.tail = answer.catch(() => {});
-    const { baton } = await answer;
-    stream.baton = baton;
-    return first(await answer);
-  }
-
-  function first({ results }: HranaAnswer): unknown {
-    const [result] = results;
-    if (result === undefined)
-      throw new PlatformError('database_unavailable', { reason: 'the database cloud answered nothing' });
-    if (result.type === 'error') throw toHranaRefusal(result.error);
-    return result.response.result;
-  }
 
   function statementOf(sql: unknown, values: unknown, savepoints = false): HranaStatement {
     if (typeof sql !== 'string') throw new SqlRefusal('SQLITE_MISUSE', 'SQL must be text');
@@ -266,48 +187,8 @@ export function createDatabaseCloud(
     return JSON.stringify({ n: statements.length, d: Math.round((performance.now() - startedAt) * 1000) / 1000 });
   }
 
-  async function begin(place: DatabasePlace): Promise<string> {
-    const address = await api.addressOf(place);
-    const answer = await post(address, null, [{ type: 'execute', stmt: own('BEGIN IMMEDIATE') }]);
-    first(answer);
-    const id = randomInt(1, 2 ** 31);
-    const why = `it took longer than DB_TRANSACTION_MS (${limits.transactionMs}) and was rolled back`;
-    const timer = setTimeout(() => {
-      void end(place, id, 'ROLLBACK', why).catch(() => {});
-    }, limits.transactionMs);
-    streams.set(id, {
-      name: cloudName(settings.prefix, place),
-      address,
-      baton: answer.baton,
-      tail: Promise.resolve(),
-      timer,
-      sends: 0,
-    });
-    return `{"t":${id}}`;
-  }
-
-  async function end(
-    place: DatabasePlace,
-    transaction: number,
-    sql: 'COMMIT' | 'ROLLBACK',
-    why: string,
-  ): Promise<string> {
-    const request = ask(place, transaction, { type: 'execute', stmt: own(sql) }, true);
-    const stream = streams.get(transaction);
-    if (stream?.name === cloudName(settings.prefix, place)) {
-      clearTimeout(stream.timer);
-      streams.delete(transaction);
-      over.set(transaction, why);
-      if (over.size > 1000) over.delete(over.keys().next().value as number);
-    }
-    await request.catch((error: Error) => {
-      if (stream !== undefined && sql === 'COMMIT') over.set(transaction, `its commit failed: ${error.message}`);
-      throw error;
-    });
-    return sql === 'COMMIT' && stream !== undefined && stream.sends > 0
-      ? `{"m":[${nextVersion()}],"o":${stream.sends}}`
-      : `{"m":[${nextVersion()}]}`;
-  }
+  const ended = (sends: number): string =>
+    sends > 0 ? `{"m":[${nextVersion()}],"o":${sends}}` : `{"m":[${nextVersion()}]}`;
 
   async function owned(
     place: DatabasePlace,
@@ -330,8 +211,7 @@ export function createDatabaseCloud(
       const most = `DB_OUTBOX_MAX (${limits.outboxMax})`;
       throw new SqlRefusal('SQLITE_FULL', `more than ${most} messages wait to be taken over by their queues`);
     }
-    const stream = streams.get(transaction);
-    if (stream !== undefined) stream.sends += length;
+    streams.addSends(transaction, length);
     return '{}';
   }
 
@@ -395,11 +275,12 @@ export function createDatabaseCloud(
       case ops.dump:
         return dump(place);
       case ops.begin:
-        return begin(place);
+        return `{"t":${await streams.begin(place)}}`;
       case ops.commit:
-        return end(place, transaction, 'COMMIT', 'it was committed');
+        return ended(await streams.end(place, transaction, 'COMMIT', 'it was committed'));
       case ops.rollback:
-        return end(place, transaction, 'ROLLBACK', 'it was rolled back');
+        await streams.end(place, transaction, 'ROLLBACK', 'it was rolled back');
+        return ended(0);
       case ops.enqueue:
         return enqueue(place, transaction, args);
       case ops.pending:
@@ -479,10 +360,7 @@ export function createDatabaseCloud(
       return { bytes: 0, shared: true, made: true };
     },
     remove: (place) => api.remove(place),
-    close() {
-      for (const { timer } of streams.values()) clearTimeout(timer);
-      streams.clear();
-    },
+    close: () => streams.close(),
   };
 }
 
@@ -494,28 +372,4 @@ function parsed(payload: string): readonly unknown[] {
     // Refused below.
   }
   throw new SqlRefusal('SQLITE_MISUSE', 'the request is not a JSON list');
-}
-
-function tooBig(what: string, variable: string, limit: number): SqlRefusal {
-  return new SqlRefusal('SQLITE_TOOBIG', `${what} exceeds ${variable} (${limit})`);
-}
-
-/** What the database service refuses, as far as the first words tell; the cloud has a fence of its own. */
-function checkAllowed(sql: string, savepoints = false): void {
-  const words: string[] = [];
-  for (let token = nextToken(sql, 0); token !== null && words.length < 4; token = nextToken(sql, token.end)) {
-    words.push(sql.slice(token.start, token.end).toUpperCase());
-  }
-  const [first = '', second = ''] = words[0] === 'EXPLAIN' ? words.slice(words[1] === 'QUERY' ? 3 : 1) : words;
-  if (ended.has(first)) {
-    if (savepoints && (savepoint.has(first) || (first === 'ROLLBACK' && words.includes('TO')))) return;
-    throw new SqlRefusal(
-      'SQLITE_AUTH',
-      'not authorized: use batch() or transaction() instead of BEGIN, COMMIT, ROLLBACK and SAVEPOINT',
-    );
-  }
-  if (forbidden.has(first))
-    throw new SqlRefusal('SQLITE_AUTH', 'not authorized: ATTACH, DETACH and VACUUM are not available');
-  if (first === 'PRAGMA' && !readable.test(second))
-    throw new SqlRefusal('SQLITE_AUTH', `not authorized: PRAGMA ${second.toLowerCase()} is not available`);
 }

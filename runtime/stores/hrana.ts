@@ -1,5 +1,5 @@
 // The wire of a libSQL cloud: Hrana over HTTP, `POST /v2/pipeline`. Values, results and errors to and from ours
-// (core/database-request.ts). Called by database-cloud.ts; sends nothing itself. Pure.
+// (core/database-request.ts). Called by database-cloud.ts and database-cloud-streams.ts; sends nothing itself. Pure.
 import { SqlRefusal, toWire, type StoredValue, type WireValue } from '#core/database-request.ts';
 
 /** A value as the wire has it. */
