@@ -1,5 +1,5 @@
-// Transactions of the db binding from inside a worker: of `transaction()`, of statements, and the messages that are sent
-// with them. Part of database-binding.ts.
+// Transactions of the db binding from inside a worker, by `transaction()` and by statements, and the messages sent in
+// them. Part of database-binding.ts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
