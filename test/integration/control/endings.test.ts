@@ -1,4 +1,4 @@
-// What a member created is revoked or stays when the member leaves, or gets a weaker role: the table in docs/sign-in.md.
+// What a member created is revoked or stays when the member leaves or gets a weaker role: the table in docs/sign-in.md.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { hashOf as hashOfAiToken } from '#core/ai-token.ts';
