@@ -1,5 +1,5 @@
-// What a new user does first, by the lines of README.md, docs/cli.md, docs/getting-started.md and docs/tutorial.md as
-// they stand, outside of the repository: as root and as another user, on the Node of this machine and on Node 24.
+// What a new user does first, by the lines of README.md and docs/cli.md as they stand, outside of the repository: as root
+// and as another user, on the Node of this machine and on Node 24. The pages of docs: documented-pages.test.ts.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -7,9 +7,8 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { root } from '#cli/tasks/processes.ts';
 import { freePort } from '#test/setup/free-port.ts';
-import { followPage } from '#test/setup/page-steps.ts';
 import { send, type TestResponse } from '#test/setup/send.ts';
-import { startWalk, within } from '#test/setup/walk.ts';
+import { startWalk, within, type Walk } from '#test/setup/walk.ts';
 
 /** Lines of the shell blocks of a file, without their comments. */
 function blocks(file: string): string[][] {
@@ -56,14 +55,15 @@ export default {
 const isRoot = process.getuid?.() === 0;
 const node24 = path.dirname(process.execPath);
 
-for (const { who, uid, node, installed } of [
+for (const { who, uid, node, installed, every } of [
   {
     who: `${isRoot ? 'root' : 'a user'}, on the Node of this machine, with npm ci`,
     uid: null,
     node: null,
     installed: false,
+    every: true,
   },
-  { who: 'a user, on Node 24', uid: isRoot ? 65_534 : null, node: node24, installed: true },
+  { who: 'a user, on Node 24', uid: isRoot ? 65_534 : null, node: node24, installed: true, every: false },
 ])
   test(`the first project of ${who}`, { timeout: 900_000 }, async (t) => {
     const handlerPort = await freePort();
@@ -123,45 +123,7 @@ for (const { who, uid, node, installed } of [
       return /letter to ada/.test(log) && /tick of SECONDS/.test(log) ? true : null;
     }, 60_000);
 
-    // A preview, which leaves production alone; promoted, and gone back from.
-    walk.write('src/index.ts', worker('three'));
-    assert.match(
-      await walk.type(line('platform deploy --branch login')),
-      new RegExp(`http://my-app--login\\.localhost:${handlerPort}\\n`),
-    );
-    await served('my-app--login', 'three visited no secret\n');
-    await served('my-app', 'two visited no secret\n');
-    await walk.type(line('platform promote login'));
-    await served('my-app', 'three visited no secret\n');
-    await walk.type(line('platform rollback'));
-    await served('my-app', 'two visited no secret\n');
-    assert.match(await walk.type(line('platform deployments')), /login/);
-
-    // A secret, for production alone.
-    walk.write('secret.txt', 'hush\n');
-    await walk.type(line('platform env set SECRET < secret.txt'));
-    await walk.type(line('platform deployments retry main'));
-    await served('my-app', 'two visited hush\n');
-    await served('my-app--login', 'three visited no secret\n');
-    assert.doesNotMatch(await walk.type(line('platform env list')), /hush/);
-    // Every line that docs/cli.md has of them.
-    for (const other of documented.filter((one) => one.startsWith('platform env '))) await walk.type(`npx ${other}`);
-    assert.equal(readFileSync(path.join(walk.folder, '.env'), 'utf8'), "OTHER='value'\nSECRET='hush'\n");
-    await walk.type(line('platform plan pro'));
-
-    // The log goes on with what comes.
-    const log = await walk.begin(line('platform logs -f'), /letter to ada/);
-    assert.equal((await answer(handlerPort, 'my-app', '/send')).status, 200);
-    await log.printed(/letter to ada/);
-    await log.stop();
-
-    // Metrics.
-    const authorization = `Bearer ${TOKEN}`;
-    const metrics = (await send(privatePort, '127.0.0.1', '/metrics', { headers: { authorization } })).text;
-    assert.match(
-      metrics,
-      /platform_deployment_invocations_total\{deployment="d[0-9a-z]{12}",project="my-app",branch="main",target="production",kind="http",outcome="ok"\} [1-9]/,
-    );
+    if (every) await everyCommand({ walk, handlerPort, privatePort, served });
 
     // All of it lies in the data folder, and is gone from memory.
     assert.ok(existsSync(path.join(walk.clone, '.platform/postgres/data-18/PG_VERSION')));
@@ -170,40 +132,58 @@ for (const { who, uid, node, installed } of [
     assert.deepEqual(readdirSync(path.join(walk.home, '.platform/local')), []);
   });
 
-test('docs/getting-started.md and docs/tutorial.md do what they say', { timeout: 900_000 }, async (t) => {
-  const ports = { 3000: await freePort(), 4000: await freePort(), 4001: await freePort() };
-  const environment = { HANDLER_PORT: String(ports[4001]), HANDLER_PRIVATE_PORT: '0', HANDLER_PROCESSES: '1' };
-  const walk = await startWalk({ uid: isRoot ? 65_534 : null, node: null, installed: true, environment });
-  t.after(() => walk.end());
-  const page = (text: string): Promise<true> =>
-    within(
-      async () => ((await send(ports[3000], `localhost:${ports[3000]}`, '/')).text.includes(text) ? true : null),
-      10_000,
-    );
-  await followPage('docs/getting-started.md', {
-    walk,
-    ports,
-    // The walk has the clone and what it depends on.
-    skip: ['git clone --depth 1 <address of this repository> platform', 'cd platform', 'npm ci'],
-    async meanwhile(typed, going) {
-      if (typed === 'npm start') {
-        assert.match((await answer(ports[4001], 'hello', '/')).text, /Hello World!/);
-        return;
-      }
-      const note = { method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded' } };
-      assert.equal((await send(ports[3000], 'localhost', '/', { ...note, body: 'text=milk' })).status, 303);
-      await page('<h1>Notes</h1>\n<ul><li>milk</li></ul>');
-      const source = readFileSync(path.join(walk.folder, 'src/index.ts'), 'utf8');
-      walk.write('src/index.ts', source.replace('<h1>Notes</h1>', '<h1>Things</h1>'));
-      await going.printed(/Reloaded/);
-      await page('<h1>Things</h1>');
-      walk.write('src/index.ts', source);
-      await going.printed(/Reloaded/);
-    },
-  });
-  walk.folder = walk.clone;
-  await followPage('docs/tutorial.md', { walk, ports, skip: [], meanwhile: async () => {} });
-});
+/** What a platform with the project of the walk offers besides its first deployment, by the lines of docs/cli.md. */
+async function everyCommand({
+  walk,
+  handlerPort,
+  privatePort,
+  served,
+}: {
+  readonly walk: Walk;
+  readonly handlerPort: number;
+  readonly privatePort: number;
+  served(host: string, wanted: string): Promise<true>;
+}): Promise<void> {
+  // A preview, which leaves production alone; promoted, and gone back from.
+  walk.write('src/index.ts', worker('three'));
+  assert.match(
+    await walk.type(line('platform deploy --branch login')),
+    new RegExp(`http://my-app--login\\.localhost:${handlerPort}\\n`),
+  );
+  await served('my-app--login', 'three visited no secret\n');
+  await served('my-app', 'two visited no secret\n');
+  await walk.type(line('platform promote login'));
+  await served('my-app', 'three visited no secret\n');
+  await walk.type(line('platform rollback'));
+  await served('my-app', 'two visited no secret\n');
+  assert.match(await walk.type(line('platform deployments')), /login/);
+
+  // A secret, for production alone.
+  walk.write('secret.txt', 'hush\n');
+  await walk.type(line('platform env set SECRET < secret.txt'));
+  await walk.type(line('platform deployments retry main'));
+  await served('my-app', 'two visited hush\n');
+  await served('my-app--login', 'three visited no secret\n');
+  assert.doesNotMatch(await walk.type(line('platform env list')), /hush/);
+  // Every line that docs/cli.md has of them.
+  for (const other of documented.filter((one) => one.startsWith('platform env '))) await walk.type(`npx ${other}`);
+  assert.equal(readFileSync(path.join(walk.folder, '.env'), 'utf8'), "OTHER='value'\nSECRET='hush'\n");
+  await walk.type(line('platform plan pro'));
+
+  // The log goes on with what comes.
+  const log = await walk.begin(line('platform logs -f'), /letter to ada/);
+  assert.equal((await answer(handlerPort, 'my-app', '/send')).status, 200);
+  await log.printed(/letter to ada/);
+  await log.stop();
+
+  // Metrics.
+  const authorization = `Bearer ${TOKEN}`;
+  const metrics = (await send(privatePort, '127.0.0.1', '/metrics', { headers: { authorization } })).text;
+  assert.match(
+    metrics,
+    /platform_deployment_invocations_total\{deployment="d[0-9a-z]{12}",project="my-app",branch="main",target="production",kind="http",outcome="ok"\} [1-9]/,
+  );
+}
 
 const answer = (port: number, host: string, target: string): Promise<TestResponse> =>
   send(port, `${host}.localhost:${port}`, target);
