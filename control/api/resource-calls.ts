@@ -41,7 +41,8 @@ export async function callResource<Operation extends ResourceOperation>(
   };
   const { status, body } = await parts.privatePort
     .ask<ResourceAnswer<Operation> & { error?: unknown; code?: unknown }>('/_platform/data', call, waitMs)
-    .catch(() => {
+    .catch((error: Error) => {
+      parts.log.warn({ err: error, operation }, 'The engines do not answer');
       throw new ApiError('unavailable', { reason: 'The engines do not answer: try again' });
     });
   if (status === 200) return body.result;

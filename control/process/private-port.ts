@@ -42,6 +42,8 @@ export function openPrivatePort(
     const answer = await fetch(`${origin}${path}`, {
       method: body === undefined ? 'GET' : 'POST',
       headers: {
+        // An idle connection may be closed while the next question is on its way, which nobody then knows to be unread.
+        connection: 'close',
         ...(token !== null && { authorization: `Bearer ${token}` }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },

@@ -20,6 +20,7 @@ export function portOrigin({ protocol, domain, port }: Pick<Addresses, 'protocol
 /** Calls at a time; more of them wait. */
 const CONNECTIONS_MAX = 2048;
 const CONNECT_MS = 10_000;
+const KEPT_MS = 1000;
 /** Nothing was sent. */
 const UNREACHED = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'];
 
@@ -33,6 +34,9 @@ export function openSandboxService(address: SandboxServiceAddress | null, portsA
     return new Connections(address.url, {
       connections: CONNECTIONS_MAX,
       connect: { timeout: CONNECT_MS },
+      // Far less than the service keeps them: a call that meets the end of its connection is lost.
+      keepAliveTimeout: KEPT_MS,
+      keepAliveMaxTimeout: KEPT_MS,
       allowH2: false,
       bodyTimeout: 0,
       headersTimeout: 0,

@@ -22,7 +22,7 @@ export interface PassOn {
 }
 
 /** Below the 5 s after which the API closes an idle connection: none of those is used again. */
-const IDLE_MS = 3000;
+const IDLE_MS = 1000;
 const CONNECT_MS = 5000;
 
 /** Headers of one connection, and those that only this hop may set. */

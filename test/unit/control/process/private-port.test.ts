@@ -109,3 +109,19 @@ test('log lines of all handlers come in the order of time, with one cursor', asy
   await port.ask(`/_platform/logs?${new URLSearchParams({ project: 'shop', after: first.body.next })}`);
   assert.deepEqual(asked, ['/_platform/logs?project=shop&after=', '/_platform/logs?project=shop&after=1-7']);
 });
+
+test('a question is never lost to a connection that was closed while it was idle', async () => {
+  const answered = new WeakSet<object>();
+  const server = createServer((request, response) => {
+    // A second request on one connection meets its end, as where the handler closes it at that moment.
+    if (answered.has(request.socket)) return void request.socket.destroy();
+    answered.add(request.socket);
+    request.resume().on('end', () => response.end('{"here":true}'));
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const port = portOf(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  for (const body of [undefined, { operation: 'state.put' }])
+    for (let n = 0; n < 2; n++)
+      assert.deepEqual(await port.ask('/_platform/data', body), { status: 200, body: { here: true } });
+});
