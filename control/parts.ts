@@ -1,5 +1,6 @@
 // What the parts of the control plane are given: made once by main.ts (and test/setup/control.ts), `ctx.env` of routes.
 import type { Logger } from 'pino';
+import type { ArchiveLimits } from '#deployments/archive/read-archive.ts';
 import type { OperatorAi } from '#core/ai-readiness.ts';
 import type { EdgeState } from '#core/edge-state.ts';
 import type { EncryptionKeys } from '#core/encryption.ts';
@@ -9,11 +10,17 @@ import type { ControlLimits, CpuLimits, DatabaseLimits, TelemetryLimits } from '
 import type { SandboxService } from '#resources/sandbox-calls.ts';
 import type { Sql } from '#postgres/sql.ts';
 import type { SignedIn } from './access/actor.ts';
-import type { UploadLimits } from './deployments/uploads.ts';
+import type { Addresses } from './process/configuration.ts';
 import type { NameRecords } from './process/name-records.ts';
 import type { PrivatePort } from './process/private-port.ts';
 import type { SignInParts } from './sign-in/parts.ts';
 import type { Turns } from './process/turns.ts';
+
+/** Limits of uploads; the defaults are in core/limits.ts. */
+export interface UploadLimits extends ArchiveLimits {
+  /** What of the disk stays free. */
+  readonly diskFreeBytesMin: number;
+}
 
 /** The parts of one API process. */
 export interface Parts {
@@ -76,23 +83,3 @@ export type Channel =
   | 'control_collector'
   | 'control_alert'
   | 'control_migration';
-
-/** Where things are, as seen from outside; none ends with a slash. */
-export interface Addresses {
-  /** `PUBLIC_API_URL`. */
-  readonly api: string;
-  /** `AUTH_URL`: the dashboard. */
-  readonly ui: string;
-  /** First of the platform's domains, such as `localhost`. */
-  readonly domain: string;
-  /** Of deployments: `http` or `https`. */
-  readonly protocol: 'http' | 'https';
-  /** Port in URLs of deployments; null where it is the protocol's own. */
-  readonly port: number | null;
-  /** All of the platform's domains, that one among them. */
-  readonly domains?: readonly string[];
-  /** `PUBLIC_ADDRESSES`: IP addresses at which the world reaches the platform; none: what its domain leads to. */
-  readonly publicAddresses?: readonly string[];
-  /** `PUBLIC_HTTPS`: the platform gets certificates itself. */
-  readonly issuesCertificates?: boolean;
-}

@@ -3,9 +3,9 @@
 // code; what it answers is not read here.
 import { Readable } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
+import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
 import {
   ARGUMENTS_HEADER,
-  SANDBOX_BOUNDS,
   type AgentOperation,
   type PortOperation,
   type SandboxPlace,

@@ -2,15 +2,24 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
-import type { SandboxCommand } from './sandbox.ts';
 
 /** Output kept of a command that nobody listens to. */
 const KEPT_BYTES_MAX = 1024 * 1024;
 
-/** Reads what a command writes, to its end; as much of it as anybody wants. */
+/** Where the output of a command goes. */
+export interface CommandOutput {
+  /** Gets the output; without it, the first 1 MB of each stream is returned at the end. */
+  readonly onOutput?: (chunk: Buffer, isError: boolean) => void;
+  /** Gets what it writes to file descriptor 3. */
+  readonly onReport?: (chunk: Buffer) => void;
+  /** Gets its standard output, unlike `onOutput` with back pressure; may end it by throwing. */
+  readonly read?: (output: Readable) => Promise<void>;
+}
+
+/** Reads the output of a command to its end, for those that want it. */
 export function keepOutput(
   child: ChildProcess,
-  { onOutput, onReport, read }: SandboxCommand,
+  { onOutput, onReport, read }: CommandOutput,
 ): { readonly done: Promise<unknown>; texts(): { stdout: string; stderr: string } } {
   const chunks: Record<'stdout' | 'stderr', Buffer[]> = { stdout: [], stderr: [] };
   const bytes = { stdout: 0, stderr: 0 };

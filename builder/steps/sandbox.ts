@@ -13,7 +13,7 @@ import { unconfined } from '#core/process/confinement/confinement.ts';
 import { openControlGroups } from '#core/process/confinement/control-groups.ts';
 import { machineMemory } from '#core/process/machine-memory.ts';
 import { refuseLinks, foldersIn, removeFolders, type BuildFolders } from './build-folders.ts';
-import { keepOutput } from './command-output.ts';
+import { keepOutput, type CommandOutput } from './command-output.ts';
 import { leftBehind, watchDisk } from './disk-watch.ts';
 import {
   processesInNamespace,
@@ -29,18 +29,12 @@ import { SOCKET_FOLDER, SOCKET_NAME, type InsideWayOut } from './way-out/inside.
 import { openListener } from './way-out/listener.ts';
 
 /** One command. */
-export interface SandboxCommand {
+export interface SandboxCommand extends CommandOutput {
   readonly words: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   /** Text for its standard input; without one it is empty. */
   readonly input?: string;
-  /** Gets what it writes; otherwise up to `KEPT_BYTES_MAX` of it are returned. */
-  readonly onOutput?: (chunk: Buffer, isError: boolean) => void;
-  /** Gets what it writes to file descriptor 3. */
-  readonly onReport?: (chunk: Buffer) => void;
-  /** Gets its standard output, unlike `onOutput` with back pressure; may end it by throwing. */
-  readonly read?: (output: Readable) => Promise<void>;
   /** Largest file it may write; default: what the work folder may hold. */
   readonly fileBytesMax?: number;
   /** It is no stranger's, and runs as the platform itself. */

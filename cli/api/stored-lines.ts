@@ -1,6 +1,6 @@
 // Lines that a control plane has stored: those that were, and those that come, for `platform logs`.
 import type { Api } from '../account/api.ts';
-import type { LogLine } from '../commands/logs.ts';
+import type { LogLine } from '../project/log-line.ts';
 import { CliError } from '../terminal/failure.ts';
 import { eventsOf } from './events.ts';
 import { ask, type Query } from './requests.ts';

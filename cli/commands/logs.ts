@@ -8,27 +8,13 @@ import { followStoredLines, readStoredLines } from '../api/stored-lines.ts';
 import { followStoredRequests, readStoredRequests, type StoredRequest } from '../api/stored-requests.ts';
 import { findApi } from '../api/target.ts';
 import { routeLog } from '../local/route-log.ts';
+import type { LogLine } from '../project/log-line.ts';
 import { wholeNumber } from '../terminal/arguments.ts';
 import { CliError } from '../terminal/failure.ts';
 import { toMoment } from '../terminal/moment.ts';
 import { plain } from '../terminal/plain.ts';
 import type { Shell, Style } from '../terminal/shell.ts';
 import { showBuildLog } from './deployments/logs.ts';
-
-/** A line that a worker wrote. */
-export interface LogLine {
-  /** Milliseconds since 1970. */
-  readonly time: number;
-  readonly level: 'debug' | 'info' | 'warn' | 'error';
-  readonly deployment: string;
-  readonly invocation: string | null;
-  /** Absent where there is no control plane. */
-  readonly traceId?: string | null;
-  readonly text: string;
-}
-
-/** Reads the lines that came since it was called last. */
-export type ReadLog = () => Promise<readonly LogLine[]>;
 
 const FOLLOW_MS = 400;
 const levels = ['debug', 'info', 'warn', 'error'] as const;

@@ -2,7 +2,7 @@
 import { findDeployed } from '../project/target.ts';
 import { CliError } from '../terminal/failure.ts';
 import type { Shell } from '../terminal/shell.ts';
-import type { LogLine, ReadLog } from '../commands/logs.ts';
+import type { LogLine, ReadLog } from '../project/log-line.ts';
 import { askPlatform } from './local-platform.ts';
 
 interface Answer {

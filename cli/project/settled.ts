@@ -1,14 +1,20 @@
 // A project with what its files show filled in, as the platform fills it in for a push. Called by project.ts and by the
 // session of `platform dev`.
 import path from 'node:path';
+import type { ProjectConfig } from '#core/config/project-config.ts';
 import { detect, type Detection } from '#builder/frameworks/detect.ts';
 import { filesIn } from '#builder/frameworks/project-files.ts';
 import { settle } from '#builder/frameworks/settle.ts';
 import { realPath } from '#builder/bundle/containment.ts';
-import type { Project } from './project.ts';
+
+/** The folders of a project ({@link Project}). */
+interface Folders {
+  readonly root: string;
+  readonly workspace: string;
+}
 
 /** What the files of a project show, in its repository where that is a workspace. */
-export function detectIn({ root, workspace }: Pick<Project, 'root' | 'workspace'>): Detection {
+export function detectIn({ root, workspace }: Folders): Detection {
   const [top, folder] = [workspace, root].map((place) => realPath(place) ?? place);
   return detect(filesIn(top!), path.relative(top!, folder!).split(path.sep).join('/') || '.');
 }
@@ -17,7 +23,10 @@ export function detectIn({ root, workspace }: Pick<Project, 'root' | 'workspace'
  * @param say gets a line for each thing that was found out, where platform.yaml leaves something to that.
  * @throws {BuildError} `not_supported` for what cannot be built as it is.
  */
-export function settleProject(project: Project, say: (text: string) => void = () => {}): Project {
+export function settleProject<Project extends Folders & { readonly config: ProjectConfig }>(
+  project: Project,
+  say: (text: string) => void = () => {},
+): Project {
   const { config, said } = settle(project.config, { build: null, out: null }, detectIn(project));
   const { kind, build, main } = project.config;
   if (config.kind !== kind || config.build !== build || config.main !== main) for (const text of said) say(text);

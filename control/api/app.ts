@@ -1,4 +1,4 @@
-// The management API as one typed app: what surrounds every route (surround.ts), then one file a resource from routes/.
+// The management API as one typed app: middleware of every route (middleware.ts), then a file a resource from routes/.
 // Its type is what the command line and the dashboard call it by.
 import { platform } from '#packages/worker/index.ts';
 import { resources } from '#resources/app.ts';
@@ -7,7 +7,7 @@ import { account } from './routes/account.ts';
 import { addresses } from './routes/addresses.ts';
 import { failureOf, FailureSchema } from './failures.ts';
 import { resourceAccess } from './resource-access.ts';
-import { admitted, API_VERSION, named, type RequestState } from './surround.ts';
+import { admitted, API_VERSION, named, type RequestState } from './middleware.ts';
 import { deployHooks } from './routes/deploy-hooks.ts';
 import { gitHost } from './routes/git-host.ts';
 import { health } from './routes/health.ts';
@@ -39,8 +39,6 @@ import { tokens } from './routes/tokens.ts';
 import { usage } from './routes/usage.ts';
 import { webhooks } from './routes/webhooks.ts';
 import { variables } from './routes/variables.ts';
-
-export type { RequestState } from './surround.ts';
 
 /** The API. @example serve({ fetch: (request) => createApi().fetch(request, parts) }) */
 export function createApi() {

@@ -1,5 +1,5 @@
 // Event streams and sockets stay open after their request was authorized. They are closed once the caller loses access,
-// which is checked again at intervals. Used by surround.ts.
+// which is checked again at intervals. Used by middleware.ts.
 import { guardSocket } from '#resources/offered-socket.ts';
 
 /** How access is checked again. */

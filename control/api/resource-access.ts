@@ -15,7 +15,7 @@ import {
 import { refusalOf } from '#resources/refusals.ts';
 import { callSandbox } from '#resources/sandbox-calls.ts';
 import type { Parts } from '../parts.ts';
-import type { RequestState } from './app.ts';
+import type { RequestState } from './middleware.ts';
 import { ApiError } from './errors.ts';
 import { failureOf } from './failures.ts';
 import { callResource } from './resource-calls.ts';

@@ -4,18 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { Parts } from '../parts.ts';
 import { EnginesAway } from './engines.ts';
 import { withProject } from './project-lock.ts';
-import { giveUp, LeaseLost, NotRouted, release } from './release.ts';
-
-/** A claimed job. */
-export interface ReleaseJob {
-  readonly id: number;
-  readonly deploymentId: string;
-  readonly projectId: string;
-  /** From 1. */
-  readonly attempt: number;
-  readonly attemptsMax: number;
-  readonly lease: string;
-}
+import { giveUp, LeaseLost, NotRouted, release, type ReleaseJob } from './release.ts';
 
 /** Promotions and rollbacks find room beside them (process/turns.ts). */
 const AT_ONCE_MAX = 2;

@@ -16,7 +16,17 @@ import { systemAudit, tell } from './notes.ts';
 import { pointBranch, pointProduction } from './pointers.ts';
 import { touchRoute, untilRouted, writeRoute } from './project-routes.ts';
 import { finishBranchRemoval } from './branch-removal.ts';
-import type { ReleaseJob } from './release-jobs.ts';
+
+/** A claimed job. */
+export interface ReleaseJob {
+  readonly id: number;
+  readonly deploymentId: string;
+  readonly projectId: string;
+  /** From 1. */
+  readonly attempt: number;
+  readonly attemptsMax: number;
+  readonly lease: string;
+}
 
 /** The release ends with another status than `success`. */
 class ReleaseEnd extends Error {

@@ -5,10 +5,9 @@ import { createReadStream } from 'node:fs';
 import { mkdir, open, rm, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { ArchiveError } from '#deployments/archive/archive-error.ts';
-import type { ArchiveLimits } from '#deployments/archive/read-archive.ts';
 import { receiveArtifact } from '#deployments/archive/receive-artifact.ts';
 import { ApiError } from '../api/errors.ts';
-import type { Parts } from '../parts.ts';
+import type { Parts, UploadLimits } from '../parts.ts';
 import { newDeploymentId, newId } from '../records/ids.ts';
 import { supersede } from './create-deployment.ts';
 import { addLogLines } from './deployment-log.ts';
@@ -47,12 +46,6 @@ interface Row {
 }
 
 type UploadParts = Pick<Parts, 'sql' | 'folder' | 'turns'> & { readonly uploadLimits: UploadLimits };
-
-/** Bounds; the defaults are in core/limits.ts. */
-export interface UploadLimits extends ArchiveLimits {
-  /** What of the disk stays free. */
-  readonly diskFreeBytesMin: number;
-}
 
 const OPEN_MAX = 20;
 const LIFE_MS = 24 * 3_600_000;

@@ -1,6 +1,6 @@
 // The URLs under which deployments answer. Pure.
 import { branchSlug } from '#core/names.ts';
-import type { Addresses } from '../parts.ts';
+import type { Addresses } from '../process/configuration.ts';
 
 /** What of a deployment is in its URLs. */
 interface Addressed {

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { domainToASCII, domainToUnicode } from 'node:url';
 import { ApiError } from '../api/errors.ts';
-import type { Addresses } from '../parts.ts';
+import type { Addresses } from '../process/configuration.ts';
 
 /** As DNS has it: lower case, no dot at its end. Pure names of letters, digits, hyphens. */
 const NAME = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;

@@ -2,7 +2,7 @@
 // each until it is done: what a process that died had claimed is due again soon. Started by the API process.
 import { backoffMs } from '#core/backoff.ts';
 import type { Parts } from '../parts.ts';
-import type { Delivery } from './delivery.ts';
+import type { Delivery, StoredDelivery } from './delivery.ts';
 import { followWork } from './follow.ts';
 import { handleInstallation, handleInstallationRepositories } from './installations.ts';
 import { handlePullRequest } from './pull-requests.ts';
@@ -21,14 +21,6 @@ export const KEPT_DAYS = 90;
 /** Events that remove something and have no timestamp: their few hashes are kept for ever, against replays. */
 const REMOVING = ['delete', 'repository', 'installation', 'installation_repositories'];
 const FORGET_MS = 3_600_000;
-
-/** A stored delivery. */
-export interface StoredDelivery {
-  readonly deliveryId: string;
-  readonly seq: number;
-  readonly subject: string;
-  readonly receivedAt: Date;
-}
 
 /** Works on deliveries as they come, until the process ends. */
 export function followDeliveries(parts: Parts): Promise<void> {

@@ -3,6 +3,14 @@
 import { isBranchName, isCommitSha } from '#git/remote-url.ts';
 import { toPermissions } from '#git/host/repositories.ts';
 
+/** A stored delivery. */
+export interface StoredDelivery {
+  readonly deliveryId: string;
+  readonly seq: number;
+  readonly subject: string;
+  readonly receivedAt: Date;
+}
+
 /** A branch that moved. */
 export interface Push {
   readonly event: 'push';

@@ -5,8 +5,7 @@ import { forkBranch } from '#core/names.ts';
 import { createDeployment } from '../deployments/create-deployment.ts';
 import type { Parts } from '../parts.ts';
 import { projectsOfHosted, type ConnectedProject } from './connected-projects.ts';
-import type { StoredDelivery } from './deliveries.ts';
-import type { PullRequest } from './delivery.ts';
+import type { PullRequest, StoredDelivery } from './delivery.ts';
 import { removeUnlessProduction } from './pushes.ts';
 
 /** @returns what became of it, for the row of the delivery */

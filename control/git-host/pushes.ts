@@ -8,8 +8,7 @@ import { systemAudit } from '../deployments/notes.ts';
 import type { Parts } from '../parts.ts';
 import { newDeploymentId } from '../records/ids.ts';
 import { projectsOfHosted, type ConnectedProject } from './connected-projects.ts';
-import type { StoredDelivery } from './deliveries.ts';
-import type { BranchDeletion, Push } from './delivery.ts';
+import type { BranchDeletion, Push, StoredDelivery } from './delivery.ts';
 import { isOvertaken, skipReason, type PushOrder } from './push-rules.ts';
 
 /** Others of the branch that are looked at. */

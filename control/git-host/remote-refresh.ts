@@ -7,8 +7,8 @@ import { parseRemoteUrl, RemoteRefused } from '#git/remote-url.ts';
 import { createDeployment } from '../deployments/create-deployment.ts';
 import type { Parts } from '../parts.ts';
 import { projectsOfRepository } from './connected-projects.ts';
-import type { StoredDelivery } from './deliveries.ts';
 import { removeUnlessProduction } from './pushes.ts';
+import type { StoredDelivery } from './delivery.ts';
 
 /** That somebody told of a push to a plain remote. */
 export interface RemotePush {

@@ -12,7 +12,26 @@ import { parseHandlerUrls } from '#core/process/handler-addresses.ts';
 import { sandboxServiceFrom } from '#core/sandbox/service-address.ts';
 import type { SandboxServiceAddress } from '#core/sandbox/service-client.ts';
 import { gitConfigurationFrom, type GitConfiguration } from '#git/configuration.ts';
-import type { Addresses } from '../parts.ts';
+
+/** Where things are, as seen from outside; none ends with a slash. */
+export interface Addresses {
+  /** `PUBLIC_API_URL`. */
+  readonly api: string;
+  /** `AUTH_URL`: the dashboard. */
+  readonly ui: string;
+  /** First of the platform's domains, such as `localhost`. */
+  readonly domain: string;
+  /** Of deployments: `http` or `https`. */
+  readonly protocol: 'http' | 'https';
+  /** Port in URLs of deployments; null where it is the protocol's own. */
+  readonly port: number | null;
+  /** All of the platform's domains, that one among them. */
+  readonly domains?: readonly string[];
+  /** `PUBLIC_ADDRESSES`: IP addresses at which the world reaches the platform; none: what its domain leads to. */
+  readonly publicAddresses?: readonly string[];
+  /** `PUBLIC_HTTPS`: the platform gets certificates itself. */
+  readonly issuesCertificates?: boolean;
+}
 
 /** Settings of the API process. */
 export interface Configuration {

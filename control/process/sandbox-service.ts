@@ -5,7 +5,7 @@ import { PlatformError } from '#core/errors.ts';
 import { PORT_ORIGIN_HEADER } from '#core/sandbox/exposed-port.ts';
 import type { SandboxServiceAddress } from '#core/sandbox/service-client.ts';
 import type { SandboxService } from '#resources/sandbox-calls.ts';
-import type { Addresses } from '../parts.ts';
+import type { Addresses } from '../process/configuration.ts';
 
 /** With what closes its connections. */
 export interface SandboxServiceHop extends SandboxService {

@@ -1,7 +1,7 @@
 // The arguments of operations on a sandbox, as a caller wrote them: checked, with an error that says which one is
 // wrong, what it was and what it may be. The agent calls it. Pure.
 import { PlatformError } from '../errors.ts';
-import { SANDBOX_BOUNDS } from './operations.ts';
+import { SANDBOX_BOUNDS } from './call-limits.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 

@@ -118,14 +118,6 @@ export interface SandboxPlace {
   readonly id: string;
 }
 
-/**
- * Letters, digits and `.`, `_`, `-`, at most 63, the first one a letter or a digit: it can stand in paths, labels and
- * names as it is.
- */
-export function isSandboxId(value: unknown): value is string {
-  return typeof value === 'string' && /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/.test(value);
-}
-
 /** What a sandbox can be. */
 export type SandboxState = 'creating' | 'running' | 'suspended' | 'stopped' | 'error';
 
@@ -154,36 +146,3 @@ export interface SandboxSnapshot {
   /** What it takes on the disk. */
   readonly sizeBytes: number;
 }
-
-/** Bounds of one call, which the guest, the service and the agent keep to alike. */
-export const SANDBOX_BOUNDS = {
-  /** Longer work is a process (`startProcess`). */
-  commandMsMax: 600_000,
-  commandMs: 60_000,
-  /** JSON arguments of a call. */
-  argumentsBytesMax: 4 * 1024 * 1024,
-  /** Arguments in a header. */
-  headerArgumentsCharsMax: 48 * 1024,
-  commandCharsMax: 1024 * 1024,
-  stdinBytesMax: 1024 * 1024,
-  pathBytesMax: 4096,
-  /** Variables of a call or of `setEnvVars`, and their names and values together. */
-  variablesMax: 500,
-  variableBytesMax: 256 * 1024,
-  /** Each of stdout and stderr of `exec`; what is more is dropped, and `truncated` says so. */
-  outputBytesMax: 10 * 1024 * 1024,
-  /** The latest output of a background process that is kept. */
-  logBytesMax: 1024 * 1024,
-  /** Processes that run at a time, and that are remembered after their end. */
-  processesMax: 100,
-  /** What is logged of one command's answer (`SANDBOX_LOG_EXEC`). */
-  loggedBytesMax: 16 * 1024,
-  /** Entries of one `listFiles`. */
-  filesMax: 10_000,
-  watchesMax: 20,
-  terminalsMax: 20,
-  /** Columns of a terminal, and rows. */
-  terminalSideMax: 1000,
-  /** Of one sandbox. */
-  exposedPortsMax: 20,
-} as const;

@@ -2,7 +2,7 @@
 // it may reach. They come with each call, as JSON in the header `sandbox-options`, and are checked here. Pure.
 import { PlatformError } from '../errors.ts';
 import { toFields, type Fields } from './arguments.ts';
-import { isSandboxId } from './operations.ts';
+import { isSandboxId } from './sandbox-id.ts';
 
 /** What a machine of a size may use. */
 export interface MachineLimits {

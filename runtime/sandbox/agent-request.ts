@@ -3,7 +3,8 @@
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
-import { ARGUMENTS_HEADER, isDuplex, SANDBOX_BOUNDS, type AskedOperation } from '#core/sandbox/operations.ts';
+import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
+import { ARGUMENTS_HEADER, isDuplex, type AskedOperation } from '#core/sandbox/operations.ts';
 
 // An import reads all its exports, among them the getters that load Node's own HTTP client.
 const { request } = process.getBuiltinModule('node:http');

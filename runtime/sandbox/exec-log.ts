@@ -1,7 +1,8 @@
 // Logs what commands print (`SANDBOX_LOG_EXEC`): of `exec`, `execStream` and `terminal` the beginning of the answer, as
 // it passes, in one line when the command is over. Never its arguments, or what is typed, which may have secrets. Used
 // by routes.ts.
-import { SANDBOX_BOUNDS, type AgentOperation, type SandboxPlace } from '#core/sandbox/operations.ts';
+import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
+import { type AgentOperation, type SandboxPlace } from '#core/sandbox/operations.ts';
 import { exitIn, TERMINAL_FRAME, terminalFrames } from '#core/sandbox/terminal-frames.ts';
 
 /** A line of the log. */

@@ -4,7 +4,8 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import { PlatformError } from '#core/errors.ts';
 import { toExposeArguments, toPort, type Fields } from '#core/sandbox/arguments.ts';
 import { exposedOrigin, isPortOrigin, PORT_ORIGIN_HEADER } from '#core/sandbox/exposed-port.ts';
-import { SANDBOX_BOUNDS, type PortOperation, type SandboxPlace } from '#core/sandbox/operations.ts';
+import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
+import { type PortOperation, type SandboxPlace } from '#core/sandbox/operations.ts';
 import type { SandboxOptionsChange } from '#core/sandbox/options.ts';
 import type { Sandboxes } from './sandboxes.ts';
 

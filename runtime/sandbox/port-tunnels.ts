@@ -10,12 +10,16 @@ import { askAgent } from './agent-request.ts';
 import type { OwnedPort } from './exposed-ports.ts';
 import { requestHeaders } from './port-heads.ts';
 import type { PortVisits } from './port-visits.ts';
-import type { SandboxRoutesParts } from './routes.ts';
-import { HeldElsewhere, PASSED_ON_HEADER } from './sandboxes.ts';
+import { HeldElsewhere, PASSED_ON_HEADER, type Sandboxes } from './sandboxes.ts';
 
 /** What they are made of. */
-interface PortTunnelsParts extends Pick<SandboxRoutesParts, 'sandboxes' | 'isAuthorized' | 'log'> {
-  readonly elsewhere: SandboxRoutesParts['elsewhere'] | undefined;
+interface PortTunnelsParts {
+  readonly sandboxes: Sandboxes;
+  /** Whether a request's `authorization` has the token. */
+  readonly isAuthorized: (authorization: string | undefined) => boolean;
+  readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
+  /** A connection to another replica; null: nobody answers there. */
+  readonly elsewhere: ((owner: string) => Promise<Duplex | null>) | undefined;
   /** Null: ports have no addresses. */
   readonly visits: PortVisits | null;
   readonly idleMs: number;

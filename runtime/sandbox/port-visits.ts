@@ -5,12 +5,13 @@ import { pipeline } from 'node:stream/promises';
 import { PlatformError } from '#core/errors.ts';
 import { toFields, toPortRequest, type Fields } from '#core/sandbox/arguments.ts';
 import { isExposedName, type PortVisit } from '#core/sandbox/exposed-port.ts';
-import { ARGUMENTS_HEADER, RESPONSE_HEADER, SANDBOX_BOUNDS } from '#core/sandbox/operations.ts';
+import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
+import { ARGUMENTS_HEADER, RESPONSE_HEADER } from '#core/sandbox/operations.ts';
 import { refusalOf } from './agent-refusal.ts';
 import { askAgent } from './agent-request.ts';
 import type { ExposedPorts, OwnedPort } from './exposed-ports.ts';
 import { admit, type Admission, answerHead, requestHeaders, writtenHead } from './port-heads.ts';
-import type { Call, CallPlacement } from './routes.ts';
+import type { Call, CallPlacement } from './call.ts';
 import type { Sandboxes } from './sandboxes.ts';
 
 /** What they are made of. */

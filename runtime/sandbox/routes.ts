@@ -7,13 +7,13 @@ import { pipeline } from 'node:stream/promises';
 import { errorTable, isErrorCode, PlatformError, type ErrorCode } from '#core/errors.ts';
 import { toFields, type Fields } from '#core/sandbox/arguments.ts';
 import { PORT_ORIGIN_HEADER } from '#core/sandbox/exposed-port.ts';
+import { isSandboxId } from '#core/sandbox/sandbox-id.ts';
 import {
   agentOperations,
   ARGUMENTS_HEADER,
   BUILD_RESOURCE,
   isAgentOperation,
   isPortOperation,
-  isSandboxId,
   isServiceOperation,
   RESPONSE_HEADER,
   type AgentOperation,
@@ -24,23 +24,13 @@ import { OPTIONS_HEADER, optionsChangeIn, type SandboxOptionsChange } from '#cor
 import type { SandboxServiceStatus } from '#core/sandbox/service-status.ts';
 import { refusalOf } from './agent-refusal.ts';
 import { askAgent, HEAD_MS_MAX } from './agent-request.ts';
+import type { Call, CallPlacement } from './call.ts';
 import type { ExecLog } from './exec-log.ts';
 import type { ExposedPorts } from './exposed-ports.ts';
 import { createPortTunnels } from './port-tunnels.ts';
 import { createPortVisits } from './port-visits.ts';
 import { HeldElsewhere, PASSED_ON_HEADER, type Sandboxes } from './sandboxes.ts';
 import { TERMINAL_QUIET_MS, useForTerminal } from './terminal-use.ts';
-
-/** A call under way. */
-export interface Call {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  /** Fires when the caller has gone, or has its answer. */
-  readonly gone: AbortSignal;
-}
-
-/** Answers a call `here`, or has the replica answer it that has the sandbox, which `here` throws. */
-export type CallPlacement = (call: Call, here: () => Promise<void>) => Promise<void>;
 
 /** What they are made of. */
 export interface SandboxRoutesParts {

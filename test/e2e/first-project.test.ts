@@ -1,5 +1,5 @@
-// What a new user does first, by the lines of README.md and docs/cli.md as they stand, outside of the repository: as root
-// and as another user, on the Node of this machine and on Node 24. The pages of docs: documented-pages.test.ts.
+// What a new user does first, by the lines of README.md and docs/cli.md as they stand, outside of the repository: as
+// root and as another user, on the Node of this machine and on Node 24. The pages of docs: documented-pages.test.ts.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createAuthRoutes } from '#runtime/engine/auth/routes.ts';
-import { createUsers, type Mail } from '#runtime/engine/auth/users.ts';
+import { type Mail } from '#runtime/engine/auth/site.ts';
+import { createUsers } from '#runtime/engine/auth/users.ts';
 import { PlatformError } from '#core/errors.ts';
 import { noStores } from '#runtime/engine/bindings/bindings.ts';
 import { HostWork } from '#runtime/engine/work/host-work.ts';

@@ -6,7 +6,8 @@ import { workOnDeliveries } from '#control/git-host/deliveries.ts';
 import { workOnReports } from '#control/git-host/reports.ts';
 import type { Parts } from '#control/parts.ts';
 import { startControl, type TestControl } from './control.ts';
-import { startGitHost, type HostedInstallation, type HostedRepository, type TestGitHost } from './git-host.ts';
+import { startGitHost, type TestGitHost } from './git-host.ts';
+import type { HostedInstallation, HostedRepository } from './git-host-state.ts';
 import { pullRequestBody, pushBody, repositoryBody, signDelivery, type Delivery } from './git-host-payloads.ts';
 
 /** A deployment, as far as these tests go. */

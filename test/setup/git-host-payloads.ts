@@ -1,7 +1,7 @@
 // What the test's Git host writes about its repositories: the bodies of webhooks and the answers of its REST API, with
 // the fields of the real one that clients read.
 import { createHmac, randomUUID } from 'node:crypto';
-import type { HostedRepository, HostState, HostUser } from './git-host.ts';
+import type { HostedRepository, HostState, HostUser } from './git-host-state.ts';
 import { runGit } from './git-repositories.ts';
 
 const NONE = '0'.repeat(40);

@@ -2,7 +2,7 @@
 import { createHash, randomBytes, verify } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
-import type { HostedInstallation, HostedRepository, HostState, HostToken } from './git-host.ts';
+import type { HostedInstallation, HostedRepository, HostState, HostToken } from './git-host-state.ts';
 import { commitBody, pushBody, repositoryBody, signDelivery, userBody } from './git-host-payloads.ts';
 import { answerGit, headsOf, runGit, tipOf } from './git-repositories.ts';
 

@@ -327,8 +327,8 @@ export function importFindings(sources: Sources): Finding[] {
       const message =
         target === null ? bareObjection(file, found, sources) : ownObjection(file, target, found, sources);
       if (message !== null) findings.push({ file, line: lineAt(text, found.start), message });
-      // Types are erased and lazy imports run later: neither can close a cycle at load time.
-      if (target !== null && !found.typeOnly && found.kind === 'static') arrows.push({ from: file, to: target });
+      // A type that two files need belongs to the lower one. Lazy imports run later.
+      if (target !== null && found.kind === 'static') arrows.push({ from: file, to: target });
     }
   }
   for (const cycle of importCycles(arrows)) {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { PlatformError } from '#core/errors.ts';
-import { SANDBOX_BOUNDS } from '#core/sandbox/operations.ts';
+import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
 import { folderVariables, registryVariables } from '../environment.ts';
 import type { BuildProgram } from '../make-artifact.ts';
 import { foldersIn } from '../build-folders.ts';

@@ -4,7 +4,7 @@ import { platform } from '#packages/worker/index.ts';
 import type { Actor } from '../../access/actor.ts';
 import { roles, tokenScopes } from '../../access/permissions.ts';
 import type { Parts } from '../../parts.ts';
-import type { RequestState } from '../app.ts';
+import type { RequestState } from '../middleware.ts';
 import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';
 

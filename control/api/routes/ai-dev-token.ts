@@ -5,7 +5,7 @@ import { platform } from '#packages/worker/index.ts';
 import { statementsOf } from '#postgres/sql.ts';
 import { issueToken } from '../../gateway/accounts/postgres/tokens.ts';
 import type { Parts } from '../../parts.ts';
-import type { RequestState } from '../app.ts';
+import type { RequestState } from '../middleware.ts';
 import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';
 import { Id, nullable, Timestamp } from '../schemas.ts';

@@ -6,7 +6,7 @@ import type { SetLimit } from '../../gateway/accounts/accounts.ts';
 import { issueToken } from '../../gateway/accounts/postgres/tokens.ts';
 import type { Parts } from '../../parts.ts';
 import { checkLimits, LimitSchema, LimitsSchema, limitTexts } from '../ai-limits.ts';
-import type { RequestState } from '../app.ts';
+import type { RequestState } from '../middleware.ts';
 import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';
 import { Id, Label, nullable, Timestamp } from '../schemas.ts';

@@ -9,7 +9,7 @@ import { providerContext } from '../../gateway/accounts/postgres/settings.ts';
 import { urlProblem } from '../../outbound/post.ts';
 import type { Parts } from '../../parts.ts';
 import { newId } from '../../records/ids.ts';
-import type { RequestState } from '../app.ts';
+import type { RequestState } from '../middleware.ts';
 import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';
 import { Id, nullable, Timestamp } from '../schemas.ts';

@@ -6,7 +6,7 @@ import type { SetLimit } from '../../gateway/accounts/accounts.ts';
 import type { Parts } from '../../parts.ts';
 import { readReadiness, ReadinessSchema } from '../ai-readiness.ts';
 import { checkLimits, LimitSchema, LimitsSchema, limitTexts } from '../ai-limits.ts';
-import type { RequestState } from '../app.ts';
+import type { RequestState } from '../middleware.ts';
 import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';
 import { ProviderSchema, readProviders } from './ai-providers.ts';

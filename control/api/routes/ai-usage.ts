@@ -9,7 +9,7 @@ import {
   type AiCallRow,
   type AiUsageQuestion,
 } from '../../records/ai-usage.ts';
-import type { RequestState } from '../app.ts';
+import type { RequestState } from '../middleware.ts';
 import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';
 import { momentOf, pageOf, pageQuery, readPage, toPage } from '../page.ts';

@@ -10,7 +10,7 @@ import type { Parts } from '../../parts.ts';
 import type { Transaction } from '#postgres/sql.ts';
 import { newId, newSecret } from '../../records/ids.ts';
 import { momentOfColumn } from '../../records/moment.ts';
-import type { RequestState } from '../app.ts';
+import type { RequestState } from '../middleware.ts';
 import { ApiError } from '../errors.ts';
 import { momentOf, pageOf, readPage, toPage } from '../page.ts';
 import { Id, Label, nullable, Timestamp } from '../schemas.ts';

@@ -3,7 +3,7 @@
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Parts } from '../../parts.ts';
-import type { RequestState } from '../app.ts';
+import type { RequestState } from '../middleware.ts';
 import { needs } from '../needs.ts';
 import { pageQuery } from '../page.ts';
 import { Id, nullable } from '../schemas.ts';

@@ -6,7 +6,7 @@ import { platform } from '#packages/worker/index.ts';
 import { urlProblem } from '../../outbound/post.ts';
 import type { Parts } from '../../parts.ts';
 import { headersContext } from '../../telemetry/project-collectors.ts';
-import type { RequestState } from '../app.ts';
+import type { RequestState } from '../middleware.ts';
 import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';
 import { nullable, Timestamp } from '../schemas.ts';

@@ -5,7 +5,7 @@ import { isBranchName } from '#git/remote-url.ts';
 import { createDeployment } from '../../deployments/create-deployment.ts';
 import type { Parts } from '../../parts.ts';
 import { hashOf, newId, newSecret } from '../../records/ids.ts';
-import type { RequestState } from '../app.ts';
+import type { RequestState } from '../middleware.ts';
 import { ApiError } from '../errors.ts';
 import { needs, openToAll } from '../needs.ts';
 import { Label } from '../schemas.ts';

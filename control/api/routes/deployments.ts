@@ -16,7 +16,7 @@ import {
   toLine,
   type DeploymentRow,
 } from '../../records/deployments.ts';
-import type { RequestState } from '../app.ts';
+import type { RequestState } from '../middleware.ts';
 import { ApiError } from '../errors.ts';
 import { buildLogEvents } from '../build-log-events.ts';
 import type { EventStreams } from '../event-stream.ts';

@@ -18,7 +18,7 @@ import {
   type NewDomain,
 } from '../../records/domains.ts';
 import { changeProject } from '../../records/projects.ts';
-import type { RequestState } from '../app.ts';
+import type { RequestState } from '../middleware.ts';
 import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';
 

@@ -17,7 +17,7 @@ import {
 import type { Parts } from '../../parts.ts';
 import { newId } from '../../records/ids.ts';
 import { lastSeq, lineLevels } from '../../telemetry/lines.ts';
-import type { RequestState } from '../app.ts';
+import type { RequestState } from '../middleware.ts';
 import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';
 import { Id, Label, nullable, Timestamp } from '../schemas.ts';

@@ -10,7 +10,7 @@ import { missingPermissions } from '../../git-host/missing-permissions.ts';
 import { receiveDelivery } from '../../git-host/receive.ts';
 import { personToken } from '../../git-host/person-token.ts';
 import type { Parts } from '../../parts.ts';
-import type { RequestState } from '../app.ts';
+import type { RequestState } from '../middleware.ts';
 import { needs, openToAll } from '../needs.ts';
 
 const Connectable = Type.Object({

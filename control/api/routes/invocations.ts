@@ -15,7 +15,7 @@ import {
 } from '../../telemetry/filter.ts';
 import { countInvocations, findInvocation, invocationOrders, readInvocations } from '../../telemetry/invocations.ts';
 import { readDropped, readLinesAfter } from '../../telemetry/lines.ts';
-import type { RequestState } from '../app.ts';
+import type { RequestState } from '../middleware.ts';
 import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';
 import { pageOf } from '../page.ts';

@@ -13,7 +13,7 @@ import {
   timeOf,
 } from '../../telemetry/filter.ts';
 import { countLines, lineLevels, readDropped, readLines } from '../../telemetry/lines.ts';
-import type { RequestState } from '../app.ts';
+import type { RequestState } from '../middleware.ts';
 import { ApiError } from '../errors.ts';
 import type { EventStreams } from '../event-stream.ts';
 import { lineEvents } from '../line-events.ts';

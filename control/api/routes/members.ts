@@ -17,7 +17,7 @@ import {
   toInvitation,
   toMember,
 } from '../../records/members.ts';
-import type { RequestState } from '../app.ts';
+import type { RequestState } from '../middleware.ts';
 import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';
 import { pageOf, pageQuery, readPage, toPage } from '../page.ts';

@@ -19,7 +19,7 @@ import {
 } from '../../sign-in/grants.ts';
 import type { IssuedToken } from '../../records/tokens.ts';
 import { revokeSecret } from '../../sign-in/tokens.ts';
-import type { RequestState } from '../app.ts';
+import type { RequestState } from '../middleware.ts';
 import { networkOf } from '../client-address.ts';
 import { openToAll } from '../needs.ts';
 

@@ -5,7 +5,7 @@ import { platform } from '#packages/worker/index.ts';
 import { checkHealth } from '../../operator/health.ts';
 import type { Parts } from '../../parts.ts';
 import { resealAll } from '../../records/reseal.ts';
-import type { RequestState } from '../app.ts';
+import type { RequestState } from '../middleware.ts';
 import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';
 

@@ -14,7 +14,7 @@ import {
   slugOf,
   toOrganization,
 } from '../../records/organizations.ts';
-import type { RequestState } from '../app.ts';
+import type { RequestState } from '../middleware.ts';
 import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';
 import { pageOf, pageQuery, readPage, toPage } from '../page.ts';

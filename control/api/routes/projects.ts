@@ -8,7 +8,7 @@ import { writeRoute } from '../../deployments/project-routes.ts';
 import type { Parts } from '../../parts.ts';
 import { newSecret } from '../../records/ids.ts';
 import { changeProject, deleteProject, listProjects, readProject, toProject } from '../../records/projects.ts';
-import type { RequestState } from '../app.ts';
+import type { RequestState } from '../middleware.ts';
 import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';
 import { momentOf, pageOf, pageQuery, readPage, toPage } from '../page.ts';

@@ -7,7 +7,7 @@ import { promote, rollback, split } from '../../deployments/promote.ts';
 import { previewPromotion } from '../../deployments/promotion-preview.ts';
 import { redeploy } from '../../deployments/redeploy.ts';
 import type { Parts } from '../../parts.ts';
-import type { RequestState } from '../app.ts';
+import type { RequestState } from '../middleware.ts';
 import { needs } from '../needs.ts';
 
 const DeploymentId = Type.String({ pattern: '^d[0-9a-z]{12}$' });

@@ -9,7 +9,7 @@ import { personToken } from '../../git-host/person-token.ts';
 import { askForRefresh } from '../../git-host/remote-refresh.ts';
 import type { Parts } from '../../parts.ts';
 import { hashOf } from '../../records/ids.ts';
-import type { RequestState } from '../app.ts';
+import type { RequestState } from '../middleware.ts';
 import type { Transaction } from '#postgres/sql.ts';
 import { ApiError } from '../errors.ts';
 import { needs, openToAll } from '../needs.ts';

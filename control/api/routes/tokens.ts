@@ -5,7 +5,7 @@ import type { TokenLife } from '../../access/actor.ts';
 import { tokenScopes } from '../../access/permissions.ts';
 import type { Parts } from '../../parts.ts';
 import { addToken, countTokens, listTokens, revokeToken, toToken, type TokenRow } from '../../records/tokens.ts';
-import type { RequestState } from '../app.ts';
+import type { RequestState } from '../middleware.ts';
 import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';
 import { momentOf, pageOf, pageQuery, readPage, toPage } from '../page.ts';

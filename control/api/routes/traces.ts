@@ -5,7 +5,7 @@ import type { Parts } from '../../parts.ts';
 import { limitOf, positionOf, readWithin, storedPage, storedQuery, timeOf } from '../../telemetry/filter.ts';
 import { readLinesAfter } from '../../telemetry/lines.ts';
 import { readTrace, readTraces, spanKindNames, SPANS_SHOWN_MAX } from '../../telemetry/traces.ts';
-import type { RequestState } from '../app.ts';
+import type { RequestState } from '../middleware.ts';
 import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';
 import { pageOf } from '../page.ts';

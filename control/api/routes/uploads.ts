@@ -3,7 +3,7 @@ import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { addToUpload, beginUpload, deployUpload, readUpload, type Upload } from '../../deployments/uploads.ts';
 import type { Parts } from '../../parts.ts';
-import type { RequestState } from '../app.ts';
+import type { RequestState } from '../middleware.ts';
 import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';
 

@@ -6,7 +6,7 @@ import type { Parts } from '../../parts.ts';
 import { readOrganization } from '../../records/organizations.ts';
 import { touchProjects } from '../../records/projects.ts';
 import { budgetsOf, readCostliest, readUsage, usageGroups, type UsageQuestion } from '../../records/usage.ts';
-import type { RequestState } from '../app.ts';
+import type { RequestState } from '../middleware.ts';
 import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';
 import { Id, nullable, Timestamp } from '../schemas.ts';

@@ -18,7 +18,7 @@ import {
   type VariableRow,
 } from '../../records/variables.ts';
 import type { Transaction } from '#postgres/sql.ts';
-import type { RequestState } from '../app.ts';
+import type { RequestState } from '../middleware.ts';
 import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';
 import { Id, nullable, Timestamp } from '../schemas.ts';

@@ -9,7 +9,7 @@ import { momentOfColumn } from '../../records/moment.ts';
 import { secretContext } from '../../webhooks/deliveries.ts';
 import { webhookEvents } from '../../webhooks/events.ts';
 import { urlProblem } from '../../outbound/post.ts';
-import type { RequestState } from '../app.ts';
+import type { RequestState } from '../middleware.ts';
 import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';
 import { momentOf, pageOf, pageQuery, readPage, toPage } from '../page.ts';

@@ -16,6 +16,18 @@ export interface AnswerStore {
   bytes(): number;
 }
 
+/** A call under way that others wait for. */
+interface Pending {
+  readonly hash: string;
+  readonly ended: Promise<void>;
+}
+
+/** Answers that a gateway keeps, and calls whose answers are awaited. */
+export interface KeptAnswers {
+  readonly store: AnswerStore;
+  readonly pending: Map<string, Pending>;
+}
+
 /** What a key and its place cost beside the text. */
 const OVERHEAD_BYTES = 500;
 

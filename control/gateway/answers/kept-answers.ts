@@ -9,7 +9,7 @@ import { GatewayError } from '../errors.ts';
 import { wrong } from '../request-body.ts';
 import type { Call } from '../routes/call.ts';
 import { encodeFrames, sseHeaders } from '../streams/sse-writer.ts';
-import { createAnswerStore, type AnswerStore } from './answer-store.ts';
+import { createAnswerStore, type AnswerStore, type KeptAnswers } from './answer-store.ts';
 import { framesOfCompletion } from './completion.ts';
 import { watchStream } from './watched-answer.ts';
 
@@ -20,17 +20,6 @@ const CHUNK_LENGTHS = 16;
 const REPLAYED_HEADER = 'idempotency-replayed';
 /** They say nothing of the answer. */
 const ASIDE = new Set(['stream', 'stream_options', 'user', 'metadata']);
-
-/** A call under way that others wait for. */
-interface Pending {
-  readonly hash: string;
-  readonly ended: Promise<void>;
-}
-
-export interface KeptAnswers {
-  readonly store: AnswerStore;
-  readonly pending: Map<string, Pending>;
-}
 
 interface Question {
   readonly call: Call;

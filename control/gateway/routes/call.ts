@@ -1,5 +1,5 @@
 // One call as the routes see it: who makes it, what it may try, and what its answer says beside its body.
-import type { KeptAnswers } from '../answers/kept-answers.ts';
+import type { KeptAnswers } from '../answers/answer-store.ts';
 import { isList, type Json } from '../chat.ts';
 import type { Caller, GatewayParts } from '../contract.ts';
 import { GatewayError } from '../errors.ts';

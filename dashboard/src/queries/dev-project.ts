@@ -1,9 +1,8 @@
 // The one project of `platform dev`, in the form that production's have.
 import { ask } from '../api/client.ts';
-import type { Project } from './account.ts';
 
 /** Reads it. */
-export async function devProject(signal: AbortSignal): Promise<Project> {
+export async function devProject(signal: AbortSignal) {
   const { projects } = await ask<{ projects: readonly { name: string; url: string }[] }>('GET', '/projects', {
     signal,
   });
@@ -15,7 +14,7 @@ export async function devProject(signal: AbortSignal): Promise<Project> {
     organizationId: '',
     repositoryId: null,
     description: '',
-    visibility: 'private',
+    visibility: 'private' as const,
     kind: null,
     deploymentUrl: url,
     configPath: '',

@@ -191,3 +191,6 @@ export type Span = Trace['spans'][number];
 /** One, with its spans and lines: it grows while what it led to goes on. */
 export const traceQuery = (id: string, traceId: string) =>
   queryOptions({ queryKey: ['trace', id, traceId], queryFn: ({ signal }) => readTrace(id, traceId, signal) });
+
+/** Changes what the address holds; undefined takes it away. */
+export type Narrow = (change: LogSearch, isReplacing?: boolean) => void;

@@ -304,3 +304,16 @@ export const cacheEntryQuery = (place: BindingPlace, key: string) =>
         }),
       ),
   });
+
+/** A table of a database, as its pages show it. */
+export interface DatabaseTable {
+  readonly name: string;
+  readonly type: string;
+  readonly sql: string;
+  readonly columns: readonly {
+    readonly name: string;
+    readonly type: string;
+    readonly notNull: boolean;
+    readonly primaryKey: number;
+  }[];
+}

@@ -9,7 +9,7 @@ import { Kysely } from 'kysely';
 import { usersResource } from '../bindings/auth.ts';
 import { databaseDialect } from './database-dialect.ts';
 import { createPasswords } from './passwords.ts';
-import { cookiePrefix, providersOf, type AuthSite, type Mail, type PasswordQueue, type UsersParts } from './users.ts';
+import { cookiePrefix, providersOf, type AuthSite, type Mail, type PasswordQueue, type UsersParts } from './site.ts';
 
 const SESSION_SECONDS = 7 * 24 * 60 * 60;
 

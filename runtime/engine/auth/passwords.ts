@@ -5,7 +5,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { APIError } from 'better-auth/api';
 import { callOfUsers } from '../bindings/auth.ts';
 import type { HostWork, WorkFor } from '../work/host-work.ts';
-import type { PasswordQueue } from './users.ts';
+import type { PasswordQueue } from './site.ts';
 
 /** N of scrypt. */
 const COST = 16_384;

@@ -3,7 +3,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { METADATA_BYTES_MAX } from '../bindings/auth.ts';
 import type { Exchange } from '../http/listener.ts';
-import { toUser, type AuthSite, type Users } from './users.ts';
+import { type AuthSite } from './site.ts';
+import { toUser, type Users } from './users.ts';
 
 /** Where they lie; a worker whose deployment declares `auth` gets no requests below it. */
 export const authPath = '/auth/';

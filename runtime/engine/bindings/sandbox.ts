@@ -1,6 +1,8 @@
 // The host half of sandboxes: a request to the sandbox service, for a sandbox of the deployment's own project and
 // resource, which the host says and the worker cannot. What is asked of it the service checks; here it only passes.
-import { isSandboxId, ARGUMENTS_HEADER, SANDBOX_BOUNDS } from '#core/sandbox/operations.ts';
+import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
+import { isSandboxId } from '#core/sandbox/sandbox-id.ts';
+import { ARGUMENTS_HEADER } from '#core/sandbox/operations.ts';
 import { OPTIONS_CHARS_MAX, OPTIONS_HEADER } from '#core/sandbox/options.ts';
 import { PassThrough, type Readable } from 'node:stream';
 import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';

@@ -1,20 +1,9 @@
 // What files of the guest use of modules of lazy/: each tells of itself once it runs, and is loaded by the first that
-// asks (lazy.ts fills in how). Types only from there: they are not part of the snapshot.
-import type { Crypto } from './lazy/crypto.ts';
-import type * as eventClasses from './lazy/event-classes.ts';
-import type * as formData from './lazy/form-data.ts';
-import type * as inspection from './lazy/inspect.ts';
-import type * as messages from './lazy/messages.ts';
-import type * as storedValues from './lazy/stored-values.ts';
+// asks (lazy.ts fills in how). Nothing is imported from there: they are not part of the snapshot.
 
-interface Modules {
-  crypto: { readonly crypto: Crypto };
-  'event-classes': Pick<typeof eventClasses, 'CloseEvent' | 'ErrorEvent' | 'MessageEvent' | 'PromiseRejectionEvent'>;
-  'form-data': Pick<typeof formData, 'isFormData' | 'parseFormBody' | 'toMultipart'>;
-  inspect: Pick<typeof inspection, 'format' | 'inspect'>;
-  messages: Pick<typeof messages, 'structuredClone'>;
-  'stored-values': Pick<typeof storedValues, 'fromStored' | 'toStored'>;
-}
+/** What each module of lazy/ provides, which declares it. */
+// oxlint-disable-next-line typescript/no-empty-object-type -- filled in by declarations
+export interface Modules {}
 
 const provided: Partial<Modules> = { __proto__: null } as object;
 

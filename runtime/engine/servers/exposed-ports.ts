@@ -4,7 +4,8 @@
 import { Readable } from 'node:stream';
 import { errorTable, isErrorCode, type ErrorCode } from '#core/errors.ts';
 import { exposedNameOf, PORTS_PATH, type PortVisit } from '#core/sandbox/exposed-port.ts';
-import { ARGUMENTS_HEADER, RESPONSE_HEADER, SANDBOX_BOUNDS } from '#core/sandbox/operations.ts';
+import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
+import { ARGUMENTS_HEADER, RESPONSE_HEADER } from '#core/sandbox/operations.ts';
 import type { FetchedResponse } from '../bindings/fetched-response.ts';
 import type { SandboxTransport } from '../bindings/sandbox-transport.ts';
 import type { Exchange } from '../http/listener.ts';

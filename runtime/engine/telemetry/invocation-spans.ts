@@ -2,9 +2,8 @@
 // and for nobody else; bridge/guest-calls.ts begins and ends the spans of calls, bindings say what theirs are about.
 import { randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
-import { spanKinds, type SpanAttributes, type SpanKind } from '#core/telemetry.ts';
+import { spanKinds, type SpanAttributes, type SpanKind, type SpanRecord } from '#core/telemetry.ts';
 import type { TraceContext } from '../invocation/trace.ts';
-import type { DeploymentTelemetry } from './recorder.ts';
 
 /** Calls that go somewhere; the rest is work of the host for the worker's code. */
 const TRACED = /^(?:ai|fetch|socket\.connect|cache|database|state|files|auth|queue|timer|workflow)\b/;
@@ -37,7 +36,7 @@ export class CallSpan {
 
 /** What the spans of an invocation are made with. */
 interface InvocationSpansParts {
-  readonly telemetry: DeploymentTelemetry;
+  readonly telemetry: { span(span: Omit<SpanRecord, 'record' | 'project' | 'deployment'>): void };
   readonly invocation: string;
   /** `performance.now()` when it came in. */
   readonly startedAt: number;

@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import { PlatformError } from '#core/errors.ts';
 import { toCommandArguments, toInput, toTimeout, type Fields } from '#core/sandbox/arguments.ts';
-import { SANDBOX_BOUNDS } from '#core/sandbox/operations.ts';
+import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
 import type { Commands, RunningCommand } from './commands.ts';
 import { createEventStream } from './event-stream.ts';
 

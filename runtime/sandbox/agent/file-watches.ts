@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import { PlatformError } from '#core/errors.ts';
 import { toFlag, toPath, type Fields } from '#core/sandbox/arguments.ts';
-import { SANDBOX_BOUNDS } from '#core/sandbox/operations.ts';
+import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
 import { createEventStream } from './event-stream.ts';
 import { fileError } from './file-errors.ts';
 import type { Paths } from './paths.ts';

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { PlatformError } from '#core/errors.ts';
 import { toCheckoutArguments, type Fields } from '#core/sandbox/arguments.ts';
-import { SANDBOX_BOUNDS } from '#core/sandbox/operations.ts';
+import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
 import type { Executions } from './exec.ts';
 import type { Paths } from './paths.ts';
 import type { SecretFiles } from './secret-files.ts';

@@ -5,7 +5,8 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { PlatformError } from '#core/errors.ts';
 import { toPort, toPortRequest, toWhole, type Fields } from '#core/sandbox/arguments.ts';
-import { RESPONSE_HEADER, SANDBOX_BOUNDS } from '#core/sandbox/operations.ts';
+import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
+import { RESPONSE_HEADER } from '#core/sandbox/operations.ts';
 
 /** Both, since a server may listen on either. */
 const lookup: LookupFunction = (_host, _options, then) =>

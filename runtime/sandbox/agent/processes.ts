@@ -6,7 +6,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as pause } from 'node:timers/promises';
 import { PlatformError } from '#core/errors.ts';
 import { toCommandArguments, toInput, toProcessId, toSignal, type Fields } from '#core/sandbox/arguments.ts';
-import { SANDBOX_BOUNDS } from '#core/sandbox/operations.ts';
+import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
 import type { Commands, RunningCommand } from './commands.ts';
 import { createEventStream } from './event-stream.ts';
 import { createOutputLog, type OutputLog } from './output-log.ts';

@@ -3,7 +3,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { errorTable, PlatformError } from '#core/errors.ts';
 import { toFields, type Fields } from '#core/sandbox/arguments.ts';
-import { ARGUMENTS_HEADER, askedShape, SANDBOX_BOUNDS, type AskedOperation } from '#core/sandbox/operations.ts';
+import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
+import { ARGUMENTS_HEADER, askedShape, type AskedOperation } from '#core/sandbox/operations.ts';
 import { createOperations } from './operations.ts';
 import type { AgentSettings } from './settings.ts';
 

@@ -8,7 +8,7 @@ import { constants } from 'node:os';
 import type { Duplex, Readable, Writable } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import { toTerminalArguments, toTerminalSize, type Fields, type TerminalSize } from '#core/sandbox/arguments.ts';
-import { SANDBOX_BOUNDS } from '#core/sandbox/operations.ts';
+import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
 import {
   frameFields,
   TERMINAL_FRAME,

@@ -10,7 +10,8 @@ import { PORT_ORIGIN_HEADER } from '#core/sandbox/exposed-port.ts';
 import { ARGUMENTS_HEADER, RESPONSE_HEADER } from '#core/sandbox/operations.ts';
 import { OPTIONS_HEADER } from '#core/sandbox/options.ts';
 import { askOver, HEAD_MS_MAX } from '../agent-request.ts';
-import { ELSEWHERE, type Call, type CallPlacement } from '../routes.ts';
+import type { Call, CallPlacement } from '../call.ts';
+import { ELSEWHERE } from '../routes.ts';
 import { HeldElsewhere, PASSED_ON_HEADER } from '../sandboxes.ts';
 import { isInside } from './configuration.ts';
 

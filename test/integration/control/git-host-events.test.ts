@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startConnectedHost, type ConnectedHost, type DeploymentRow } from '#test/setup/connected-host.ts';
-import type { HostedRepository } from '#test/setup/git-host.ts';
+import type { HostedRepository } from '#test/setup/git-host-state.ts';
 
 let connected: ConnectedHost;
 before(async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { workOnReports } from '#control/git-host/reports.ts';
 import { startConnectedHost, type ConnectedHost } from '#test/setup/connected-host.ts';
-import type { HostedRepository } from '#test/setup/git-host.ts';
+import type { HostedRepository } from '#test/setup/git-host-state.ts';
 
 let connected: ConnectedHost;
 before(async () => {

@@ -7,7 +7,7 @@ import { receiveDelivery } from '#control/git-host/receive.ts';
 import { workOnDeliveries } from '#control/git-host/deliveries.ts';
 import { ApiError } from '#control/api/errors.ts';
 import { startConnectedHost, type ConnectedHost } from '#test/setup/connected-host.ts';
-import type { HostedRepository } from '#test/setup/git-host.ts';
+import type { HostedRepository } from '#test/setup/git-host-state.ts';
 import { createSeededRandom, type SeededRandom } from '#test/setup/seeded-random.ts';
 
 const ROUNDS = Number(process.env['WEBHOOK_FUZZ_ROUNDS'] ?? 400);

@@ -23,9 +23,10 @@ import {
   type Level,
   type Line,
   type LogSearch,
+  type Narrow,
 } from '../../queries/logs.ts';
 import { usePreferences } from '../../state/preferences.ts';
-import { LogsPage, type Narrow } from './logs-page.tsx';
+import { LogsPage } from './logs-page.tsx';
 import styles from './logs.module.css';
 
 /** Lines that are kept of what comes live. */

@@ -8,15 +8,12 @@ import { Filters, Page } from '../../components/page.tsx';
 import { Badge } from '../../components/state.tsx';
 import { TabLink, TabLinks } from '../../components/tabs.tsx';
 import type { Project } from '../../queries/account.ts';
-import { logRanges, type LogRange, type LogSearch } from '../../queries/logs.ts';
+import { logRanges, type LogRange, type LogSearch, type Narrow } from '../../queries/logs.ts';
 import { WithProject } from '../../shell/with-project.tsx';
 import styles from './logs.module.css';
 import { RequestSheet } from './request-sheet.tsx';
 
 const TYPED_MS = 300;
-
-/** Changes what the address holds; undefined takes it away. */
-export type Narrow = (change: LogSearch, isReplacing?: boolean) => void;
 
 interface LogsPageProps {
   readonly title: string;

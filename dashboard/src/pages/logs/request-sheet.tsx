@@ -13,9 +13,8 @@ import { SkeletonRows } from '../../components/skeleton.tsx';
 import { State } from '../../components/state.tsx';
 import { durationText, Time } from '../../components/time.tsx';
 import type { Project } from '../../queries/account.ts';
-import { invocationQuery, type Line } from '../../queries/logs.ts';
+import { invocationQuery, type Line, type Narrow } from '../../queries/logs.ts';
 import { cpuText } from '../../queries/usage.ts';
-import type { Narrow } from './logs-page.tsx';
 import styles from './logs.module.css';
 
 /** Characters of a line that are shown at once. */

@@ -7,9 +7,9 @@ import { State, type Tone } from '../../components/state.tsx';
 import { Table, type Column } from '../../components/table.tsx';
 import { durationText, Time } from '../../components/time.tsx';
 import type { Project } from '../../queries/account.ts';
-import { invocationsQuery, type LogSearch, type StoredInvocation } from '../../queries/logs.ts';
+import { invocationsQuery, type LogSearch, type StoredInvocation, type Narrow } from '../../queries/logs.ts';
 import { cpuText } from '../../queries/usage.ts';
-import { LogsPage, type Narrow } from './logs-page.tsx';
+import { LogsPage } from './logs-page.tsx';
 
 const LOOK_MS = 10_000;
 

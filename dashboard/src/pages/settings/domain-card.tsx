@@ -7,7 +7,7 @@ import { Notice } from '../../components/notice.tsx';
 import { Badge, State, type Tone } from '../../components/state.tsx';
 import { Table, type Column } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
-import type { Domain } from './domains.tsx';
+import type { Domain } from '../../queries/domains.ts';
 import styles from './settings.module.css';
 
 const states: Readonly<Record<Domain['status'], readonly [tone: Tone, word: string]>> = {

@@ -1,6 +1,6 @@
 // Custom domains of a project: asked for, what to make in the DNS, how proof and certificate stand.
 import { GlobeIcon, PlusIcon } from '@radix-ui/react-icons';
-import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
 import { useChange } from '../../api/use-change.ts';
@@ -12,24 +12,10 @@ import { EmptyState, ErrorState } from '../../components/notice.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { noteDone } from '../../components/toast.tsx';
 import type { Project } from '../../queries/account.ts';
+import { domainsQuery, type Domain } from '../../queries/domains.ts';
 import { DomainCard } from './domain-card.tsx';
 import { SettingsPage } from './settings-page.tsx';
 import styles from './settings.module.css';
-
-/** While a proof or a certificate is awaited, how often it is looked for. */
-const LOOK_MS = 5000;
-
-export const domainsQuery = (id: string) =>
-  queryOptions({
-    queryKey: ['domains', id],
-    queryFn: ({ signal }) => readDomains(id, signal),
-    refetchInterval: ({ state }) => (state.data?.items.some(({ status }) => status !== 'active') ? LOOK_MS : false),
-  });
-const readDomains = (id: string, signal?: AbortSignal) =>
-  dataOf(api.get('/projects/:id/domains', { params: { id }, ...(signal && { signal }) }));
-
-/** One of them. */
-export type Domain = Awaited<ReturnType<typeof readDomains>>['items'][number];
 
 export function DomainsPage() {
   const [isAdding, setAdding] = useState(false);

@@ -9,7 +9,7 @@ import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table } from '../../components/table.tsx';
 import { TabLink } from '../../components/tabs.tsx';
 import { mode } from '../../mode.ts';
-import { tablesQuery, type BindingPlace } from '../../queries/resources.ts';
+import { tablesQuery, type BindingPlace, type DatabaseTable } from '../../queries/resources.ts';
 import type { DatabaseSearch } from '../../routes/storage.ts';
 import { DatabaseMigrations } from '../migrations/migrations.tsx';
 import { AreaPage } from './binding-page.tsx';
@@ -36,19 +36,6 @@ export function DatabasesPage() {
       {(place) => <Database key={`${place.binding} ${place.branch ?? ''}`} place={place} />}
     </AreaPage>
   );
-}
-
-/** What a page about one database knows. */
-export interface DatabaseTable {
-  readonly name: string;
-  readonly type: string;
-  readonly sql: string;
-  readonly columns: readonly {
-    readonly name: string;
-    readonly type: string;
-    readonly notNull: boolean;
-    readonly primaryKey: number;
-  }[];
 }
 
 function Database({ place }: { readonly place: BindingPlace }) {

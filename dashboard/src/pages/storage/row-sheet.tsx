@@ -10,9 +10,8 @@ import { Sheet } from '../../components/dialog.tsx';
 import { Field, Select, TextArea } from '../../components/field.tsx';
 import { ErrorState } from '../../components/notice.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
-import { branchOf, keyOf, type BindingPlace } from '../../queries/resources.ts';
+import { branchOf, keyOf, type BindingPlace, type DatabaseTable } from '../../queries/resources.ts';
 import { targetOf, useChanges } from './changes.tsx';
-import type { DatabaseTable } from './databases.tsx';
 import styles from './storage.module.css';
 import { cellText, hexText, isCut, LongText, quotedName, sqlLiteral, type Cell } from './value.tsx';
 

@@ -77,4 +77,10 @@ export class Crypto {
 finishInterface(Crypto);
 
 export const crypto = new Crypto(internal);
+declare module '../modules.ts' {
+  interface Modules {
+    crypto: { readonly crypto: typeof crypto };
+  }
+}
+
 provideModule('crypto', { crypto });

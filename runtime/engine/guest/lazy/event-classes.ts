@@ -144,4 +144,15 @@ export class CloseEvent extends Event {
 }
 finishInterface(CloseEvent);
 
+declare module '../modules.ts' {
+  interface Modules {
+    'event-classes': {
+      readonly CloseEvent: typeof CloseEvent;
+      readonly ErrorEvent: typeof ErrorEvent;
+      readonly MessageEvent: typeof MessageEvent;
+      readonly PromiseRejectionEvent: typeof PromiseRejectionEvent;
+    };
+  }
+}
+
 provideModule('event-classes', { CloseEvent, ErrorEvent, MessageEvent, PromiseRejectionEvent });

@@ -236,4 +236,14 @@ function dispositionValue(disposition: string, key: string): string | null {
         .replaceAll('%22', '"');
 }
 
+declare module '../modules.ts' {
+  interface Modules {
+    'form-data': {
+      readonly isFormData: typeof isFormData;
+      readonly parseFormBody: typeof parseFormBody;
+      readonly toMultipart: typeof toMultipart;
+    };
+  }
+}
+
 provideModule('form-data', { isFormData, parseFormBody, toMultipart });

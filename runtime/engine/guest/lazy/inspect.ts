@@ -196,4 +196,10 @@ function wrap(prefix: string, open: string, items: string[], close: string, dept
   return `${prefix}${open}\n  ${items.map((item) => item.replaceAll('\n', '\n  ')).join(',\n  ')}\n${close}`;
 }
 
+declare module '../modules.ts' {
+  interface Modules {
+    inspect: { readonly format: typeof format; readonly inspect: typeof inspect };
+  }
+}
+
 provideModule('inspect', { format, inspect });

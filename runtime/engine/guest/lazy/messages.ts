@@ -5,4 +5,10 @@ import { structuredClone } from './messages/structured-clone.ts';
 export { BroadcastChannel, MessageChannel, MessagePort } from './messages/message-channel.ts';
 export { structuredClone };
 
+declare module '../modules.ts' {
+  interface Modules {
+    messages: { readonly structuredClone: typeof structuredClone };
+  }
+}
+
 provideModule('messages', { structuredClone });

@@ -255,4 +255,10 @@ function define(target: object, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, writable: true, configurable: true, enumerable: false });
 }
 
+declare module '../modules.ts' {
+  interface Modules {
+    'stored-values': { readonly fromStored: typeof fromStored; readonly toStored: typeof toStored };
+  }
+}
+
 provideModule('stored-values', { fromStored, toStored });

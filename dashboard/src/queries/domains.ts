@@ -1,0 +1,18 @@
+// The custom domains of a project.
+import { queryOptions } from '@tanstack/react-query';
+import { api, dataOf } from '../api/client.ts';
+
+/** While a proof or a certificate is awaited, how often it is looked for. */
+const LOOK_MS = 5000;
+
+export const domainsQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['domains', id],
+    queryFn: ({ signal }) => readDomains(id, signal),
+    refetchInterval: ({ state }) => (state.data?.items.some(({ status }) => status !== 'active') ? LOOK_MS : false),
+  });
+const readDomains = (id: string, signal?: AbortSignal) =>
+  dataOf(api.get('/projects/:id/domains', { params: { id }, ...(signal && { signal }) }));
+
+/** One of them. */
+export type Domain = Awaited<ReturnType<typeof readDomains>>['items'][number];
