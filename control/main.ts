@@ -4,6 +4,7 @@ import { createEdgeStateReader } from '#core/edge-state.ts';
 import { limitsFrom } from '#core/limits.ts';
 import { openLog } from '#core/log/log.ts';
 import { tellFigures } from '#core/process/figures.ts';
+import { runProcess } from '#core/process/run-process.ts';
 import { openSql } from '#postgres/sql.ts';
 import { deliverAlerts } from './alerts/deliver.ts';
 import { evaluateAlerts } from './alerts/evaluate.ts';
@@ -135,17 +136,4 @@ async function start(): Promise<() => Promise<void>> {
   };
 }
 
-let close: (() => Promise<void>) | null = null;
-async function stop(): Promise<never> {
-  await close?.();
-  process.exit(0);
-}
-process.on('SIGTERM', () => void stop());
-process.on('SIGINT', () => {});
-process.on('disconnect', () => void stop());
-try {
-  close = await start();
-} catch (error) {
-  log.fatal((error as Error).message);
-  process.exit(78);
-}
+await runProcess(log, start);

@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { openLog } from '#core/log/log.ts';
 import { tellFigures } from '#core/process/figures.ts';
+import { runProcess } from '#core/process/run-process.ts';
 import { readConfiguration } from './configuration.ts';
 import { docsAddress } from './serve/docs-address.ts';
 import { listen, type Listener } from './serve/listener.ts';
@@ -79,17 +80,4 @@ async function start(): Promise<() => Promise<void>> {
 
 type Answer = (request: IncomingMessage, response: ServerResponse, path: string) => Promise<void>;
 
-let close: (() => Promise<void>) | null = null;
-async function stop(): Promise<never> {
-  await close?.();
-  process.exit(0);
-}
-process.on('SIGTERM', () => void stop());
-process.on('SIGINT', () => {});
-process.on('disconnect', () => void stop());
-try {
-  close = await start();
-} catch (error) {
-  log.fatal((error as Error).message);
-  process.exit(78);
-}
+await runProcess(log, start);

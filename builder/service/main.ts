@@ -4,12 +4,12 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Logger } from 'pino';
 import type { SandboxExecutor } from '#core/build-executor.ts';
 import { createOwnAddresses } from '#core/egress.ts';
 import { openLog } from '#core/log/log.ts';
 import { tellFigures } from '#core/process/figures.ts';
 import { closeInherited } from '#core/process/inherited-descriptors.ts';
+import { runProcess } from '#core/process/run-process.ts';
 import { openSandboxClient } from '#core/sandbox/service-client.ts';
 import { cloneSource, CloneRefused, type CloneParts } from '#git/clone-source.ts';
 import { gitConfigurationFrom } from '#git/configuration.ts';
@@ -25,16 +25,14 @@ import { noServers } from '#core/process/confinement/servers-here.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
 import { BuildFailure } from '../steps/types.ts';
 import type { SandboxBuilds } from './build-attempt.ts';
-import { startBuilder, type Builder } from './builder.ts';
+import { startBuilder } from './builder.ts';
 import { builderConfig } from './configuration.ts';
 import type { FindRemote } from './jobs/source.ts';
 
-const EXIT_CONFIGURATION = 78;
+/** Postgres may be gone already: what is not written down by then, the next builder finds by its lease. */
 const CLOSE_MS_MAX = 8000;
 
 const log = openLog('builder', process.env);
-let builder: Builder | null = null;
-let isStopping = false;
 
 /** Repositories over the network, with the credentials of the moment. */
 function remotes(parts: CloneParts): FindRemote {
@@ -83,12 +81,12 @@ function sandboxBuilds(executor: SandboxExecutor | null): SandboxBuilds | null {
   return { client: openSandboxClient({ url, token }), organizations, machine };
 }
 
-async function start(logger: Logger): Promise<void> {
+async function start(stop: () => void): Promise<() => Promise<void>> {
   closeInherited();
   const config = builderConfig(process.env, machineMemory());
   const git = gitConfigurationFrom(process.env);
   const [workFolder, confinement] = await placeOfWork(config.folder, config.workFolder);
-  logger[confinement.kind === 'none' ? 'warn' : 'info'](describeConfinement(confinement));
+  log[confinement.kind === 'none' ? 'warn' : 'info'](describeConfinement(confinement));
   const sql = openSql({
     url: config.databaseUrl,
     name: 'platform builder',
@@ -99,10 +97,10 @@ async function start(logger: Logger): Promise<void> {
   const wayOut = buildWayOut({ policy, lookup: guardedLookup(policy), privateHosts: git.privateHosts }, process.env);
   const findRemote = remotes({ ...git, sql, keys: config.keys, folder: config.folder });
   const sandboxes = sandboxBuilds(config.sandboxes);
-  builder = await startBuilder({
+  const builder = await startBuilder({
     ...config,
     sql,
-    log: logger,
+    log,
     confinement,
     wayOut,
     // Where handlers of this machine run them: they are fenced as builds are.
@@ -113,26 +111,9 @@ async function start(logger: Logger): Promise<void> {
     sandboxes,
   });
   process.send?.({ type: 'ready' });
-  tellFigures(() => [['platform_builds_running', {}, builder?.running ?? 0]]);
-  await builder.idle;
-  if (!isStopping) await stop();
+  tellFigures(() => [['platform_builds_running', {}, builder.running]]);
+  void builder.idle.then(stop);
+  return () => builder.close();
 }
 
-async function stop(): Promise<void> {
-  if (isStopping) return;
-  isStopping = true;
-  // Postgres may be gone already: what is not written down by then, the next builder finds by its lease.
-  setTimeout(() => process.exit(0), CLOSE_MS_MAX).unref();
-  await builder?.close();
-  process.exit(0);
-}
-
-process.on('SIGTERM', () => void stop());
-process.on('SIGINT', () => {});
-process.on('disconnect', () => void stop());
-try {
-  await start(log);
-} catch (error) {
-  log.fatal((error as Error).message);
-  process.exit(EXIT_CONFIGURATION);
-}
+await runProcess(log, start, { closeMsMax: CLOSE_MS_MAX });

@@ -3,6 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { openLog } from '#core/log/log.ts';
 import { tellFigures } from '#core/process/figures.ts';
+import { runProcess } from '#core/process/run-process.ts';
 import { ServedResponse, serveApi } from '../process/servers.ts';
 import { openPostgresAccounts } from './accounts/postgres/accounts.ts';
 import type { GatewayParts } from './contract.ts';
@@ -67,17 +68,4 @@ async function start(): Promise<() => Promise<void>> {
   };
 }
 
-let close: (() => Promise<void>) | null = null;
-async function stop(): Promise<never> {
-  await close?.();
-  process.exit(0);
-}
-process.on('SIGTERM', () => void stop());
-process.on('SIGINT', () => {});
-process.on('disconnect', () => void stop());
-try {
-  close = await start();
-} catch (error) {
-  pino.fatal((error as Error).message);
-  process.exit(78);
-}
+await runProcess(pino, start);

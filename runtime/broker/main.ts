@@ -5,6 +5,7 @@ import { limitsFrom } from '#core/limits.ts';
 import { openLog } from '#core/log/log.ts';
 import { openArtifact } from '#deployments/artifact-source.ts';
 import { tellFigures } from '#core/process/figures.ts';
+import { runProcess } from '#core/process/run-process.ts';
 import { parseHandlerUrls } from '#core/process/handler-addresses.ts';
 import { openRouteFiles } from '#deployments/route-source-files.ts';
 import { nextTime } from '#core/schedules/timer-next.ts';
@@ -17,73 +18,67 @@ const DRAIN_MS = 5000;
 const get = (name: string): string => process.env[name]?.trim() ?? '';
 const log = openLog('broker', process.env);
 
-const limits = limitsFrom(process.env).delivery;
-const folder = get('FS_PATH');
-const stores = openEventsPostgres({
-  url: get('ENGINE_DATABASE_URL'),
-  name: 'platform broker',
-  limits,
-  connectionsMax: 12,
-});
-const routes = await openRouteFiles({
-  folder,
-  onProblem: (problem) => log.error(problem, 'route file rejected'),
-});
-const engines = createEngineDelivery({
-  origins: parseHandlerUrls(get('API_HANDLER_URL')),
-  token: get('PRIVATE_PORT_TOKEN'),
-  connectionsMax: limits.inFlightMax,
-});
+await runProcess(log, async () => {
+  const limits = limitsFrom(process.env).delivery;
+  const folder = get('FS_PATH');
+  const stores = openEventsPostgres({
+    url: get('ENGINE_DATABASE_URL'),
+    name: 'platform broker',
+    limits,
+    connectionsMax: 12,
+  });
+  const routes = await openRouteFiles({
+    folder,
+    onProblem: (problem) => log.error(problem, 'route file rejected'),
+  });
+  const engines = createEngineDelivery({
+    origins: parseHandlerUrls(get('API_HANDLER_URL')),
+    token: get('PRIVATE_PORT_TOKEN'),
+    connectionsMax: limits.inFlightMax,
+  });
 
-const recipients = createRecipients({
-  cron: stores.cron,
-  lanes: stores.queue.lanes,
-  manifestOf: (artifact) => openArtifact(folder, artifact).manifest,
-  now: Date.now,
-  onTrouble: (project, error) =>
-    log.error({ project, reason: error.message }, 'The schedules and queues of a project could not be taken over'),
-});
-const update = (): void => void recipients.update(routes.routes);
-update();
-routes.onChange(update);
-// What failed, while the database was away, is tried again.
-const retry = setInterval(update, 60_000);
+  const recipients = createRecipients({
+    cron: stores.cron,
+    lanes: stores.queue.lanes,
+    manifestOf: (artifact) => openArtifact(folder, artifact).manifest,
+    now: Date.now,
+    onTrouble: (project, error) =>
+      log.error({ project, reason: error.message }, 'The schedules and queues of a project could not be taken over'),
+  });
+  const update = (): void => void recipients.update(routes.routes);
+  update();
+  routes.onChange(update);
+  // What failed, while the database was away, is tried again.
+  const retry = setInterval(update, 60_000);
 
-const presence = await stores.join((error) =>
-  log.warn({ reason: (error as Error).message }, 'broker presence check failed'),
-);
-const broker = await startBroker({
-  stores,
-  wake: stores.wake,
-  presence,
-  nextTime,
-  resolve: recipients.resolve,
-  queues: recipients.queues,
-  deliver: engines.deliver,
-  cpu: limitsFrom(process.env).cpu,
-  limits,
-  now: Date.now,
-  random: Math.random,
-  onEvent: (level, message, fields) => log[level](fields, message),
+  const presence = await stores.join((error) =>
+    log.warn({ reason: (error as Error).message }, 'broker presence check failed'),
+  );
+  const broker = await startBroker({
+    stores,
+    wake: stores.wake,
+    presence,
+    nextTime,
+    resolve: recipients.resolve,
+    queues: recipients.queues,
+    deliver: engines.deliver,
+    cpu: limitsFrom(process.env).cpu,
+    limits,
+    now: Date.now,
+    random: Math.random,
+    onEvent: (level, message, fields) => log[level](fields, message),
+  });
+  process.send?.({ type: 'ready' });
+  tellFigures(() =>
+    Object.entries(broker.inFlight).map(([kind, count]) => ['platform_broker_deliveries_in_flight', { kind }, count]),
+  );
+  log.info({ member: presence.id }, 'broker started');
+  return async () => {
+    clearInterval(retry);
+    routes.close();
+    await broker.close(DRAIN_MS);
+    await presence.close();
+    await engines.close();
+    await stores.close();
+  };
 });
-process.send?.({ type: 'ready' });
-tellFigures(() =>
-  Object.entries(broker.inFlight).map(([kind, count]) => ['platform_broker_deliveries_in_flight', { kind }, count]),
-);
-log.info({ member: presence.id }, 'broker started');
-
-let stopping = false;
-async function stop(): Promise<void> {
-  if (stopping) process.exit(1);
-  stopping = true;
-  clearInterval(retry);
-  routes.close();
-  await broker.close(DRAIN_MS);
-  await presence.close();
-  await engines.close();
-  await stores.close();
-  process.exit(0);
-}
-process.on('SIGTERM', () => void stop());
-process.on('SIGINT', () => {});
-process.on('disconnect', () => void stop());

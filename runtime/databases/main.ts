@@ -4,17 +4,14 @@ import { readFileSync } from 'node:fs';
 import { limitsFrom } from '#core/limits.ts';
 import { parseInteger, parsePort } from '#core/parse-integer.ts';
 import { tellFigures } from '#core/process/figures.ts';
+import { runProcess } from '#core/process/run-process.ts';
 import { createDatabaseCloud } from '../stores/database-cloud.ts';
 import { databaseCloudSettings } from '../stores/database-cloud-api.ts';
 import { startCloudService } from './service/cloud-service.ts';
 import { startDatabaseService, type DatabaseServiceOptions, type TcpOptions } from './service/service.ts';
 
-/** Exit code for a configuration that starting again would not repair. */
-const EXIT_CONFIGURATION = 78;
-
 function fail(message: string): never {
-  process.stderr.write(`databases: ${message}\n`);
-  process.exit(EXIT_CONFIGURATION);
+  throw new Error(message);
 }
 
 function configuration(environment: NodeJS.ProcessEnv): DatabaseServiceOptions {
@@ -68,18 +65,12 @@ async function start(
   return startCloudService({ databases, limits, ...(socketFolder === null ? {} : { socketFolder }), report });
 }
 
-const service = await start(process.env).catch((error: unknown) => fail((error as Error).message));
-const ready = { type: 'listening', socketPath: service.socketPath, port: service.port ?? null };
-if (process.send === undefined) process.stdout.write(`${JSON.stringify(ready)}\n`);
-else process.send(ready);
-tellFigures(() => (service.pids === undefined ? [] : [['platform_database_shards', {}, service.pids().length]]));
-
-let stopping = false;
-function stop(): void {
-  if (stopping) return;
-  stopping = true;
-  void service.close().then(() => process.exit(0));
-}
-process.on('SIGTERM', stop);
-process.on('SIGINT', stop);
-process.on('disconnect', stop);
+const log = { fatal: report, warn: (_details: object, message: string) => report(message) };
+await runProcess(log, async () => {
+  const service = await start(process.env);
+  const ready = { type: 'listening', socketPath: service.socketPath, port: service.port ?? null };
+  if (process.send === undefined) process.stdout.write(`${JSON.stringify(ready)}\n`);
+  else process.send(ready);
+  tellFigures(() => (service.pids === undefined ? [] : [['platform_database_shards', {}, service.pids().length]]));
+  return () => service.close();
+});

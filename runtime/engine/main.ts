@@ -38,9 +38,7 @@ import { preparedByMigrator } from './deployments/database-preparation.ts';
 import { ServerLink } from './servers/server-link.ts';
 import { superviseEngine } from './cluster/supervised.ts';
 import { TelemetryRecorder } from './telemetry/recorder.ts';
-
-/** Exit code that tells the supervisor not to try again. */
-const EXIT_CONFIGURATION = 78;
+import { EXIT_CONFIGURATION } from '#core/process/run-process.ts';
 
 /** Between words on what deployments used, and on what they wrote: so much of it dies with an engine. */
 const USAGE_MS = 1000;

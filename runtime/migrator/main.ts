@@ -6,17 +6,16 @@ import { hostname } from 'node:os';
 import { limitsFrom } from '#core/limits.ts';
 import { openLog } from '#core/log/log.ts';
 import { tellFigures } from '#core/process/figures.ts';
+import { runProcess } from '#core/process/run-process.ts';
 import { createArtifactSource } from '#deployments/artifact-source.ts';
 import { openSql } from '#postgres/sql.ts';
 import { createDatabaseClient, databaseAddress } from '../stores/database-service.ts';
 import { startMigrator, type Migrator } from './migrator.ts';
 
-const EXIT_CONFIGURATION = 78;
 /** A statement takes half a minute at most (DB_STATEMENT_MS); what is not over by then ends with its lease. */
 const CLOSE_MS_MAX = 8000;
 
 const log = openLog('migrator', process.env);
-let close: (() => Promise<void>) | null = null;
 
 async function start(): Promise<() => Promise<void>> {
   const get = (name: string): string => process.env[name]?.trim() ?? '';
@@ -52,21 +51,4 @@ async function start(): Promise<() => Promise<void>> {
   };
 }
 
-let isStopping = false;
-async function stop(): Promise<void> {
-  if (isStopping) return;
-  isStopping = true;
-  setTimeout(() => process.exit(0), CLOSE_MS_MAX).unref();
-  await close?.().catch((error: unknown) => log.warn({ err: error }, 'Not stopped as it should be'));
-  process.exit(0);
-}
-
-process.on('SIGTERM', () => void stop());
-process.on('SIGINT', () => {});
-process.on('disconnect', () => void stop());
-try {
-  close = await start();
-} catch (error) {
-  log.fatal((error as Error).message);
-  process.exit(EXIT_CONFIGURATION);
-}
+await runProcess(log, start, { closeMsMax: CLOSE_MS_MAX });

@@ -19,8 +19,8 @@ import { openOwnGroups } from './own-groups.ts';
 import { ServerProcess } from './server-process.ts';
 import { ServerRefused, Servers } from './servers.ts';
 import { openUnpacked } from './unpacked.ts';
+import { EXIT_CONFIGURATION } from '#core/process/run-process.ts';
 
-const EXIT_CONFIGURATION = 78;
 const CLEAN_MS = 3_600_000;
 const KEEP_MS = 7 * 86_400_000;
 const IDLE_LOOK_MS = 1000;

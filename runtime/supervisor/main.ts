@@ -48,8 +48,8 @@ import { serverParts } from './services/ssr-service.ts';
 import { startServices } from './services/start-services.ts';
 import { webService } from './services/web-service.ts';
 import type { SupervisorState } from './private-port/state.ts';
+import { EXIT_CONFIGURATION } from '#core/process/run-process.ts';
 
-const EXIT_CONFIGURATION = 78;
 /** Longest path of a Unix socket, and what is added to the folder's. */
 const SOCKET_PATH_MAX = 107 - '/platform-XXXXXX/ai-engines.sock'.length;
 

@@ -8,6 +8,7 @@ import type { Readable } from 'node:stream';
 import { NOTE_FD, type ShardNote } from '../shard/running.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
 import type { ShardOptions } from '../shard/shard.ts';
+import { EXIT_CONFIGURATION } from '#core/process/run-process.ts';
 
 interface ShardProcessParts {
   /** For its sockets. */
@@ -24,8 +25,6 @@ interface ShardAddress {
 
 const ENDS_KEPT = 32;
 const BACKOFF_MS_MAX = 5000;
-const EXIT_CONFIGURATION = 78;
-
 export class ShardProcess {
   readonly #parts: ShardProcessParts;
   #child: ChildProcess | null = null;

@@ -6,6 +6,7 @@ import { createOwnAddresses } from '#core/egress.ts';
 import { openLog } from '#core/log/log.ts';
 import { createBearerCheck } from '#core/process/bearer.ts';
 import { tellFigures } from '#core/process/figures.ts';
+import { runProcess } from '#core/process/run-process.ts';
 import { openPostgres, type Postgres } from '#postgres/connection.ts';
 import { guardedLookup } from '../../engine/bindings/host-names.ts';
 import type { SandboxBackend } from '../backend.ts';
@@ -24,7 +25,6 @@ import { createReplicas, ownerName, reachReplica } from './replicas.ts';
 import { createPostgresRows } from './rows-postgres.ts';
 import { startSandboxes } from './sandboxes.ts';
 
-const EXIT_CONFIGURATION = 78;
 const CONNECTIONS_MAX = 8;
 const HEADERS_BYTES_MAX = 64 * 1024;
 /** As every listener; Node closes a second later than it says without `keepAliveTimeoutBuffer`. */
@@ -160,21 +160,4 @@ async function start(): Promise<() => Promise<void>> {
   };
 }
 
-let close: (() => Promise<void>) | null = null;
-let isStopping = false;
-async function stop(): Promise<void> {
-  if (isStopping) return;
-  isStopping = true;
-  await close?.().catch((error: unknown) => log.warn({ err: error }, 'Not stopped as it should be'));
-  process.exit(0);
-}
-
-process.on('SIGTERM', () => void stop());
-process.on('SIGINT', () => {});
-process.on('disconnect', () => void stop());
-try {
-  close = await start();
-} catch (error) {
-  log.fatal((error as Error).message);
-  process.exit(EXIT_CONFIGURATION);
-}
+await runProcess(log, start);

@@ -5,6 +5,7 @@ import type { EngineParts, EngineProcess, SentHandle } from './engine-process.ts
 import { ListeningSockets } from './listening-sockets.ts';
 import type { FromEngine, ToEngine } from './messages.ts';
 import type { DeploymentKey, EngineState } from '../private-port/state.ts';
+import { EXIT_CONFIGURATION } from '#core/process/run-process.ts';
 
 /** What the engines are made of. */
 interface EnginesParts {
@@ -34,8 +35,6 @@ interface EnginesParts {
   readonly onMessage: (engine: EngineProcess, message: FromEngine) => void;
 }
 
-/** Exit code of an engine that cannot start as configured. */
-const EXIT_CONFIGURATION = 78;
 const BACKOFF_MS_MAX = 5000;
 /** An engine that dies younger than this did not get far: starting the next one waits longer each time. */
 const YOUNG_MS = 3000;
