@@ -96,6 +96,7 @@ function stepsOf(chosen: readonly Choice[]): readonly Step[] {
   return [
     npm('npm test', 'test', '--silent'),
     npm('npm run check', 'run', '--silent', 'check'),
+    { name: 'subjects of commits', program: process.execPath, words: ['cli/run.mjs', ':subjects'] },
     npm('the first project of a new user', 'test', '--silent', '--', 'e2e', 'first-project', 'documented-pages'),
     ...(packages.length === 0 ? [] : [installStep(packages)]),
     ...slow.map(({ suite, names }) => suiteStep(suite, names)),
