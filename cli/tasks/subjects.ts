@@ -1,6 +1,6 @@
 // `node cli/run.mjs :subjects [FILE]`: whether subjects of commits follow CONTRIBUTING.md, `scope: verb object` in at
-// most 60 characters. FILE holds the message of a commit that is being made (.githooks/commit-msg); without it, those of
-// the last day are checked, which `.ci/run` does.
+// most 60 characters. FILE holds the message of a commit that is being made (.githooks/commit-msg); without it, those
+// of the last day are checked, which `.ci/run` does.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { root } from './processes.ts';
