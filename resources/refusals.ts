@@ -1,5 +1,32 @@
 // What an error of the engine or of the sandbox service is for clients of the API: the same code and status, whoever
 // answers.
+import { errorTable, type ErrorCode } from '#core/errors.ts';
+
+/** Codes of sandboxes, which the API passes on as the binding has them (docs/sandboxes.md). */
+const passedOn = [
+  'binding_unavailable',
+  'sandbox_unavailable',
+  'sandbox_lost',
+  'sandbox_destroyed',
+  'sandbox_option_refused',
+  'sandbox_copy_refused',
+  'sandbox_exists',
+  'snapshot_not_found',
+  'sandbox_limit',
+  'sandbox_disk_full',
+  'file_not_found',
+  'file_exists',
+  'file_type',
+  'file_forbidden',
+  'process_not_found',
+  'process_exists',
+  'terminal_unavailable',
+] as const satisfies readonly ErrorCode[];
+
+/** Statuses of the codes that are passed on. */
+export const passedOnStatuses = Object.fromEntries(passedOn.map((code) => [code, errorTable[code].status])) as Readonly<
+  Record<(typeof passedOn)[number], number>
+>;
 
 /** Codes that answers of these routes may have, with their statuses. */
 export const refusalStatuses = {
@@ -9,24 +36,7 @@ export const refusalStatuses = {
   payload_too_large: 413,
   not_available: 501,
   unavailable: 503,
-  // Of sandboxes, as the binding has them.
-  binding_unavailable: 503,
-  sandbox_unavailable: 503,
-  sandbox_lost: 503,
-  sandbox_destroyed: 410,
-  sandbox_option_refused: 422,
-  sandbox_copy_refused: 422,
-  sandbox_exists: 409,
-  snapshot_not_found: 404,
-  sandbox_limit: 429,
-  sandbox_disk_full: 507,
-  file_not_found: 404,
-  file_exists: 409,
-  file_type: 409,
-  file_forbidden: 403,
-  process_not_found: 404,
-  process_exists: 409,
-  terminal_unavailable: 422,
+  ...passedOnStatuses,
 } as const;
 export type RefusalCode = keyof typeof refusalStatuses;
 

@@ -1,4 +1,10 @@
 // The one table of the API's errors: code -> status and message. `{name}` in a message stands for a detail.
+import { passedOnStatuses } from '#resources/refusals.ts';
+
+/** Codes of sandboxes, with the reason that the sandbox service gives. */
+const passedOn = Object.fromEntries(
+  Object.entries(passedOnStatuses).map(([code, status]) => [code, [status, '{reason}']]),
+) as unknown as Readonly<Record<keyof typeof passedOnStatuses, readonly [number, '{reason}']>>;
 
 /** Statuses and messages by code. */
 export const apiErrors = {
@@ -25,24 +31,7 @@ export const apiErrors = {
   internal: [500, 'Something went wrong on our side; the log has it under the request id'],
   not_available: [501, '{reason}'],
   unavailable: [503, '{reason}'],
-  // Of sandboxes: docs/sandboxes.md has them.
-  binding_unavailable: [503, '{reason}'],
-  sandbox_unavailable: [503, '{reason}'],
-  sandbox_lost: [503, '{reason}'],
-  sandbox_destroyed: [410, '{reason}'],
-  sandbox_option_refused: [422, '{reason}'],
-  sandbox_copy_refused: [422, '{reason}'],
-  sandbox_exists: [409, '{reason}'],
-  snapshot_not_found: [404, '{reason}'],
-  sandbox_limit: [429, '{reason}'],
-  sandbox_disk_full: [507, '{reason}'],
-  terminal_unavailable: [422, '{reason}'],
-  file_not_found: [404, '{reason}'],
-  file_exists: [409, '{reason}'],
-  file_type: [409, '{reason}'],
-  file_forbidden: [403, '{reason}'],
-  process_not_found: [404, '{reason}'],
-  process_exists: [409, '{reason}'],
+  ...passedOn,
 } as const satisfies Record<string, readonly [number, string]>;
 export type ApiErrorCode = keyof typeof apiErrors;
 

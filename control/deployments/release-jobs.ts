@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { Parts } from '../parts.ts';
 import { EnginesAway } from './engines.ts';
 import { withProject } from './project-lock.ts';
-import { giveUp, LeaseLost, NotRouted, release, type ReleaseJob } from './release.ts';
+import { giveUp, JobLeaseLost, NotRouted, release, type ReleaseJob } from './release.ts';
 
 /** Promotions and rollbacks find room beside them (process/turns.ts). */
 const AT_ONCE_MAX = 2;
@@ -105,7 +105,7 @@ async function runOne(parts: Parts, job: ReleaseJob): Promise<void> {
   try {
     await withProject(parts, job.projectId, LOCK_WAIT_MS, () => release(parts, job));
   } catch (error) {
-    if (error instanceof LeaseLost) return;
+    if (error instanceof JobLeaseLost) return;
     const isWaiting = error instanceof EnginesAway || error instanceof NotRouted;
     log.warn({ err: error, deployment: job.deploymentId, attempt: job.attempt }, 'Release interrupted');
     try {

@@ -41,7 +41,7 @@ class ReleaseEnd extends Error {
 }
 
 /** The lease is somebody else's now: nothing more may be changed. */
-export class LeaseLost extends Error {}
+export class JobLeaseLost extends Error {}
 
 /** Not all engines know the record yet: to be tried again. */
 export class NotRouted extends Error {}
@@ -67,7 +67,7 @@ interface Row {
 /**
  * Runs a release to its end; every end is written down with the job's, in one transaction.
  *
- * @throws {EnginesAway} {NotRouted} to be tried again. {LeaseLost} to be left alone.
+ * @throws {EnginesAway} {NotRouted} to be tried again. {JobLeaseLost} to be left alone.
  */
 export async function release(parts: Parts, job: ReleaseJob): Promise<void> {
   const row = await readDeployment(parts, job);
@@ -133,7 +133,7 @@ async function checkWanted({ sql }: Parts, { id, lease }: ReleaseJob, row: Row):
         AND d.status = 'success' AND d.removed_at IS NULL AND (d.created_at, d.id) > (${row.created_at}, ${row.id})
     ) AS is_older
     FROM control.job WHERE id = ${id} AND lease = ${lease}`;
-  if (job === undefined) throw new LeaseLost();
+  if (job === undefined) throw new JobLeaseLost();
   if (job.cancel_reason !== null) throw new ReleaseEnd('canceled', job.cancel_reason, 'It was canceled');
   if (job.is_older)
     throw new ReleaseEnd('canceled', 'superseded', `A newer deployment of ${row.branch} was released before it`);
@@ -225,7 +225,7 @@ async function movePointer(parts: Parts, job: ReleaseJob, row: Row): Promise<voi
   await parts.sql.begin(async (tx) => {
     const [project] = await tx<{ production_deployment_id: string | null; production_history: string[] }[]>`
       SELECT production_deployment_id, production_history FROM control.project WHERE id = ${row.project_id} FOR UPDATE`;
-    if (project === undefined) throw new LeaseLost();
+    if (project === undefined) throw new JobLeaseLost();
     await checkLease(tx, job);
     if (row.target === 'production') await pointProduction(tx, row.project_id, project, row.id);
     await pointBranch(tx, row.project_id, row.branch, row.id);
@@ -287,5 +287,5 @@ async function endJob({ sql }: Parts, { id, lease }: ReleaseJob): Promise<void> 
 
 async function checkLease(tx: Transaction, { id, lease }: ReleaseJob): Promise<void> {
   const [held] = await tx`SELECT FROM control.job WHERE id = ${id} AND lease = ${lease} FOR UPDATE`;
-  if (held === undefined) throw new LeaseLost();
+  if (held === undefined) throw new JobLeaseLost();
 }

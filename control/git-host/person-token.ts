@@ -1,7 +1,7 @@
 // The token of a person for the Git host's API, as sign-in keeps it: proves which repositories are theirs.
 import { ApiError } from '../api/errors.ts';
 import type { Parts } from '../parts.ts';
-import { GitHostError } from '../sign-in/git-host-oauth.ts';
+import { SignInRefused } from '../sign-in/git-host-oauth.ts';
 import { gitHostTokenOf } from '../sign-in/git-host-token.ts';
 
 /** @throws {ApiError} `unprocessable` when the account has to sign in there, or to do so again. */
@@ -10,7 +10,7 @@ export async function personToken(parts: Pick<Parts, 'sql' | 'keys' | 'signIn'>,
   try {
     token = await gitHostTokenOf(parts, accountId);
   } catch (error) {
-    if (!(error instanceof GitHostError)) throw error;
+    if (!(error instanceof SignInRefused)) throw error;
     throw new ApiError('unprocessable', {
       reason: 'The Git host does not take your sign-in any more: sign in again',
     });

@@ -23,8 +23,8 @@ export interface GitHostToken {
 }
 
 /** The host did not do what it should have: nothing of its answer is in the message but its own word for the error. */
-export class GitHostError extends Error {
-  override readonly name = 'GitHostError';
+export class SignInRefused extends Error {
+  override readonly name = 'SignInRefused';
 }
 
 const WAIT_MS = 10_000;
@@ -56,7 +56,7 @@ export function authorizeUrl(host: GitHostSettings, callback: string, state: str
   return url.href;
 }
 
-/** @throws {GitHostError} when the code is not good, or the host does not answer. */
+/** @throws {SignInRefused} when the code is not good, or the host does not answer. */
 export function exchangeCode(
   host: GitHostSettings,
   code: string,
@@ -67,7 +67,7 @@ export function exchangeCode(
   return askForToken(host, { code, redirect_uri: callback, code_verifier: verifierOf(state, secret) });
 }
 
-/** @throws {GitHostError} when it cannot be refreshed. */
+/** @throws {SignInRefused} when it cannot be refreshed. */
 export function refreshToken(host: GitHostSettings, refresh: string): Promise<GitHostToken> {
   return askForToken(host, { grant_type: 'refresh_token', refresh_token: refresh });
 }
@@ -79,7 +79,7 @@ async function askForToken(host: GitHostSettings, form: Record<string, string>):
   const { access_token: accessToken, refresh_token: refresh, expires_in: seconds, error } = answer;
   if (typeof accessToken !== 'string' || accessToken === '') {
     const word = typeof error === 'string' && /^\w{1,60}$/.test(error) ? error : 'no token in its answer';
-    throw new GitHostError(`The Git host gave no token: ${word}`);
+    throw new SignInRefused(`The Git host gave no token: ${word}`);
   }
   return {
     accessToken,
@@ -88,12 +88,12 @@ async function askForToken(host: GitHostSettings, form: Record<string, string>):
   };
 }
 
-/** Who a token is. @throws {GitHostError} */
+/** Who a token is. @throws {SignInRefused} */
 export async function personOf(host: GitHostSettings, accessToken: string): Promise<GitHostPerson> {
   const found = await ask(`${host.apiUrl}/user`, { headers: { authorization: `Bearer ${accessToken}` } });
   const { id, login, name, email, avatar_url: avatarUrl } = found;
   const isWhole = (typeof id === 'number' || typeof id === 'string') && String(id) !== '' && typeof login === 'string';
-  if (!isWhole || login === '') throw new GitHostError('The Git host did not say who signed in');
+  if (!isWhole || login === '') throw new SignInRefused('The Git host did not say who signed in');
   return {
     subject: String(id),
     login: login.slice(0, 100),
@@ -118,7 +118,7 @@ async function ask(url: string, init: RequestInit): Promise<Record<string, unkno
   } catch {
     // Whatever it was, its text may hold what was sent.
   }
-  throw new GitHostError(status === 0 ? 'The Git host does not answer' : `The Git host answered ${status}`);
+  throw new SignInRefused(status === 0 ? 'The Git host does not answer' : `The Git host answered ${status}`);
 }
 
 async function boundedText(response: Response): Promise<string> {

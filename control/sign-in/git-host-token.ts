@@ -17,7 +17,7 @@ export function tokenContext(provider: string, subject: string): string {
  * An access token of an account for the Git host's API, refreshed where it is about to expire.
  *
  * @returns null when the account has never signed in there.
- * @throws {GitHostError} when it has expired and the host gives no other: the person has to sign in again.
+ * @throws {SignInRefused} when it has expired and the host gives no other: the person has to sign in again.
  */
 export async function gitHostTokenOf(
   { sql, keys, signIn }: Pick<Parts, 'sql' | 'keys' | 'signIn'>,

@@ -11,7 +11,7 @@ import { admit } from './accounts.ts';
 import { countAttempt, sweepAttempts } from './attempts.ts';
 import { recordSignIn } from './audit.ts';
 import { cookiesOf, readCookie } from './cookies.ts';
-import { authorizeUrl, exchangeCode, GitHostError, personOf } from './git-host-oauth.ts';
+import { authorizeUrl, exchangeCode, SignInRefused, personOf } from './git-host-oauth.ts';
 import {
   backTo,
   decideDevice,
@@ -211,7 +211,7 @@ async function endAtGitHost(env: UiRequest, query: URLSearchParams, headers: Hea
     const session = await openSession(env, { ...admission, tokenId: null }, headers);
     return goTo(kept.redirect, [cookies.clear(cookies.flow), session]);
   } catch (error) {
-    if (!(error instanceof GitHostError)) throw error;
+    if (!(error instanceof SignInRefused)) throw error;
     log.warn({ reason: error.message }, 'Sign-in at the Git host failed');
     return failed('git_host');
   }

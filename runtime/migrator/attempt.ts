@@ -43,7 +43,7 @@ class Interruption extends Error {
   }
 }
 
-/** @throws {Error} `LeaseLost`, to be left alone; whatever Postgres says: the lease ends by itself. */
+/** @throws {Error} `RunLeaseLost`, to be left alone; whatever Postgres says: the lease ends by itself. */
 export async function attemptRun(parts: AttemptParts, run: ClaimedRun): Promise<void> {
   const { sql, limits } = parts;
   const fail = (error: string, databases: readonly MigratedDatabase[] = []): Promise<void> =>

@@ -15,14 +15,14 @@ export interface AuditedMigration {
 const MESSAGE_CHARS_MAX = 4000;
 
 /** The lease is somebody else's now: nothing more may be changed. */
-export class LeaseLost extends Error {
-  override readonly name = 'LeaseLost';
+export class RunLeaseLost extends Error {
+  override readonly name = 'RunLeaseLost';
 }
 
 /**
  * Says that a migration is about to be applied, and makes sure of the lease: the two go together.
  *
- * @param member the process. @throws {LeaseLost}
+ * @param member the process. @throws {RunLeaseLost}
  */
 export async function beginMigration(
   sql: Sql,
@@ -35,7 +35,7 @@ export async function beginMigration(
     const [held] = await tx`
       UPDATE control.migration_run SET lease_until = now() + ${leaseMs} * interval '1 ms'
       WHERE id = ${run.id} AND lease = ${run.lease} AND status = 'running' RETURNING id`;
-    if (held === undefined) throw new LeaseLost(`The lease of ${run.id} is lost`);
+    if (held === undefined) throw new RunLeaseLost(`The lease of ${run.id} is lost`);
     await tx`
       INSERT INTO control.database_migration_audit (project_id, run_id, deployment_id, resource, branch, filename,
         sha256, result, requested_by, applied_by, attempt)

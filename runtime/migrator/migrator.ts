@@ -3,7 +3,7 @@
 import type { Logger } from 'pino';
 import type { Sql } from '#postgres/sql.ts';
 import { attemptRun, type AttemptParts } from './attempt.ts';
-import { LeaseLost } from './audit.ts';
+import { RunLeaseLost } from './audit.ts';
 import { CHANNEL, claimRun, renewRuns, type ClaimedRun } from './claims.ts';
 
 interface MigratorOptions extends Omit<AttemptParts, 'stopping'> {
@@ -40,7 +40,7 @@ export async function startMigrator(options: MigratorOptions): Promise<Migrator>
       await attemptRun({ ...options, stopping: stopping.signal }, run);
     } catch (error) {
       // Whoever has the lease now goes on.
-      if (error instanceof LeaseLost) log.warn(fields, 'Migrations left: their lease is lost');
+      if (error instanceof RunLeaseLost) log.warn(fields, 'Migrations left: their lease is lost');
       else log.error({ ...fields, err: error }, 'Migrations interrupted');
     }
   }

@@ -21,7 +21,7 @@ import {
 } from './container-spec.ts';
 import { openDisks, type Disks } from './disks.ts';
 import type { SandboxEgress } from './egress.ts';
-import { EngineError, openEngineApi } from './engine-api.ts';
+import { ContainerEngineError, openEngineApi } from './engine-api.ts';
 import { openImages } from './images.ts';
 import { AI_URL } from './inside/ai-door.ts';
 import { openProgram } from './program.ts';
@@ -121,7 +121,9 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
       if (error instanceof PlatformError) throw error;
       report(`${what}: ${(error as Error).message}`);
       const reason =
-        error instanceof EngineError && error.status === 0 ? 'the container engine does not answer' : `${what} failed`;
+        error instanceof ContainerEngineError && error.status === 0
+          ? 'the container engine does not answer'
+          : `${what} failed`;
       throw new PlatformError('sandbox_unavailable', { reason }, { cause: error });
     }
   }
@@ -241,7 +243,7 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
         break;
       } catch (error) {
         // It may have ended by itself between the engine's look and its signal.
-        if (attempt === REMOVALS_MAX || !(error instanceof EngineError) || error.status === 0) throw error;
+        if (attempt === REMOVALS_MAX || !(error instanceof ContainerEngineError) || error.status === 0) throw error;
       }
     }
     drop(key);
@@ -295,7 +297,7 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
             await api.call('POST', `/containers/${nameOf(key)}/pause`);
           } catch (error) {
             // The kernel gives up on a busy machine: "unable to freeze".
-            if (attempt === PAUSES_MAX || !(error instanceof EngineError) || error.status === 0) throw error;
+            if (attempt === PAUSES_MAX || !(error instanceof ContainerEngineError) || error.status === 0) throw error;
           }
         }
       }),
@@ -350,7 +352,7 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
 }
 
 function isMissing(error: unknown): boolean {
-  return error instanceof EngineError && error.status === 404;
+  return error instanceof ContainerEngineError && error.status === 404;
 }
 
 /** The answer; null where there is no such thing. */

@@ -1,7 +1,7 @@
 // What operators are told of the container engine behind sandboxes: that it answers, has the image, and gave no sandbox
 // a network. Called by backend.ts for the service's status; it changes nothing.
 import type { SandboxCheck } from '#core/sandbox/service-status.ts';
-import { EngineError, type EngineApi } from './engine-api.ts';
+import { ContainerEngineError, type EngineApi } from './engine-api.ts';
 
 /** What it looks at. */
 export interface ContainerCheckParts {
@@ -46,7 +46,7 @@ async function checkImage(api: EngineApi, image: string): Promise<SandboxCheck> 
     await api.call('GET', `/images/${encodeURIComponent(image)}/json`);
     return { name: 'image', status: 'ok', message: `The engine has the image ${image}`, advice: null };
   } catch (error) {
-    const isMissing = error instanceof EngineError && error.status === 404;
+    const isMissing = error instanceof ContainerEngineError && error.status === 404;
     return {
       name: 'image',
       status: 'fail',
@@ -93,7 +93,7 @@ async function networkOf(api: EngineApi, container: string): Promise<string | nu
     );
     return HostConfig.NetworkMode;
   } catch (error) {
-    if (error instanceof EngineError && error.status === 404) return null;
+    if (error instanceof ContainerEngineError && error.status === 404) return null;
     throw error;
   }
 }

@@ -9,7 +9,7 @@ const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 const CALL_MS = 60_000;
 
 /** The engine said no, or nothing (`status` 0). */
-export class EngineError extends Error {
+export class ContainerEngineError extends Error {
   readonly status: number;
 
   constructor(status: number, message: string, options?: ErrorOptions) {
@@ -20,11 +20,11 @@ export class EngineError extends Error {
 
 /** A container engine. */
 export interface EngineApi {
-  /** @param body becomes JSON. @throws {EngineError} */
+  /** @param body becomes JSON. @throws {ContainerEngineError} */
   call<Answer = unknown>(method: string, path: string, body?: unknown): Promise<Answer>;
-  /** Sends a tar archive. @throws {EngineError} */
+  /** Sends a tar archive. @throws {ContainerEngineError} */
   upload(path: string, archive: Readable): Promise<void>;
-  /** What is written goes to the container's input; its output comes with headers. @throws {EngineError} */
+  /** What is written goes to the container's input; its output comes with headers. @throws {ContainerEngineError} */
   attach(container: string): Promise<Duplex>;
   close(): void;
 }
@@ -32,10 +32,14 @@ export interface EngineApi {
 /** @param socketPath of the engine. */
 export function openEngineApi(socketPath: string): EngineApi {
   const agent = new Agent({ keepAlive: true, maxSockets: 32 });
-  const failure = (error: NodeJS.ErrnoException): EngineError =>
-    new EngineError(0, `The container engine at ${socketPath} does not answer: ${error.code ?? error.message}`, {
-      cause: error,
-    });
+  const failure = (error: NodeJS.ErrnoException): ContainerEngineError =>
+    new ContainerEngineError(
+      0,
+      `The container engine at ${socketPath} does not answer: ${error.code ?? error.message}`,
+      {
+        cause: error,
+      },
+    );
 
   async function call<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
     const text = body === undefined ? null : JSON.stringify(body);
@@ -64,7 +68,8 @@ export function openEngineApi(socketPath: string): EngineApi {
     }
     const text = Buffer.concat(chunks).toString();
     const status = answer.statusCode ?? 0;
-    if (status >= 400) throw new EngineError(status, `${method} ${path.replace(/\?.*/, '')}: ${messageOf(text)}`);
+    if (status >= 400)
+      throw new ContainerEngineError(status, `${method} ${path.replace(/\?.*/, '')}: ${messageOf(text)}`);
     try {
       return text.trim() === '' ? null : JSON.parse(text);
     } catch {
@@ -95,12 +100,12 @@ export function openEngineApi(socketPath: string): EngineApi {
         });
         asking.on('response', (answer) => {
           read(answer, 'POST', path).then(
-            () => reject(new EngineError(answer.statusCode ?? 0, 'The container engine attaches to nothing')),
+            () => reject(new ContainerEngineError(answer.statusCode ?? 0, 'The container engine attaches to nothing')),
             reject,
           );
         });
         asking.on('timeout', () => asking.destroy(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })));
-        asking.on('error', (error) => reject(error instanceof EngineError ? error : failure(error)));
+        asking.on('error', (error) => reject(error instanceof ContainerEngineError ? error : failure(error)));
         asking.end();
       });
     },

@@ -2,7 +2,7 @@
 // first wanted. Whoever calls waits for a while; what takes longer goes on without them. Called by backend.ts.
 import { setTimeout as delay } from 'node:timers/promises';
 import { PlatformError } from '#core/errors.ts';
-import { EngineError, type EngineApi } from './engine-api.ts';
+import { ContainerEngineError, type EngineApi } from './engine-api.ts';
 
 export interface Images {
   /** @throws {PlatformError} `sandbox_unavailable`: it is not there, or not yet. */
@@ -24,7 +24,7 @@ export function openImages(parts: {
       await api.call('GET', `/images/${encodeURIComponent(image)}/json`);
       return true;
     } catch (error) {
-      if (error instanceof EngineError && error.status === 404) return false;
+      if (error instanceof ContainerEngineError && error.status === 404) return false;
       throw error;
     }
   }

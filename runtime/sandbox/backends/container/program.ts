@@ -5,7 +5,7 @@ import { createReadStream, statSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { padding, tarHeader } from '#deployments/archive/tar-header.ts';
 import { programArchive, readProgram, SOURCE_SUFFIX } from '../program-files.ts';
-import { EngineError, type EngineApi } from './engine-api.ts';
+import { ContainerEngineError, type EngineApi } from './engine-api.ts';
 
 /** Where the volume is seen. */
 export const PROGRAM_FOLDER = '/opt/platform-sandbox';
@@ -106,7 +106,7 @@ async function hasVolume(api: EngineApi, name: string): Promise<boolean> {
     await api.call('GET', `/volumes/${name}`);
     return true;
   } catch (error) {
-    if (error instanceof EngineError && error.status === 404) return false;
+    if (error instanceof ContainerEngineError && error.status === 404) return false;
     throw error;
   }
 }
