@@ -11,7 +11,7 @@ import type { DatabaseBindingCase } from './database-binding.ts';
 
 /** Nothing here ends by the database's own bounds. */
 const limits: DatabaseLimits = { ...defaultLimits.database, transactionMs: 3_600_000, waitMs: 3_600_000 };
-const options = { timeout: 20_000 };
+const options = { timeout: 120_000 };
 /** In Node nothing says when an invocation is over: the database's own bounds end its transactions. */
 const ofInvocations = { ...options, ...onlyInIsolates('invocations end in isolates alone') };
 

@@ -11,7 +11,7 @@ listenerSuite({ open: openNodeListener, technology: 'node', skip: [] });
 
 test(
   'requests with random changes are answered or cut, never hung, and the next one is served',
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async (t) => {
     const seed = Date.now() % 2 ** 32;
     t.diagnostic(`seed ${seed}`);

@@ -28,7 +28,7 @@ export function listenerSuite(parts: { open: OpenListener; technology: 'node' | 
   const fact: Fact = (title, run) => {
     const skip = parts.skip.find((candidate) => candidate.title === title);
     unused.delete(title);
-    test(title, { ...(skip && { skip: skip.reason }), timeout: 20_000 }, async () => {
+    test(title, { ...(skip && { skip: skip.reason }), timeout: 120_000 }, async () => {
       const listeners: Listener[] = [];
       const clients: RawClient[] = [];
       try {

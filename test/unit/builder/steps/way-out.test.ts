@@ -112,7 +112,7 @@ test("options of Node that a project sets are its commands' own, not those of th
 
 test(
   'a connection above the limit is closed, also when the build keeps its end open',
-  { timeout: 10_000 },
+  { timeout: 120_000 },
   async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'way-out-'));
     const listener = await openListener(join(folder, 'way-out'), null, wayOut({}));
