@@ -30,6 +30,7 @@ import { plainLines } from './log/lines.ts';
 import { createMasks } from './log/masks.ts';
 import { spaceFailure } from './machine/disk-space.ts';
 import type { ProcessGuard } from './machine/process-guard.ts';
+import { cacheOf } from './retention.ts';
 
 /** What all attempts share. */
 export interface AttemptParts {
@@ -66,7 +67,7 @@ export interface SandboxBuilds {
 export interface BuildPlaces {
   /** One folder an attempt. */
   readonly work: string;
-  /** One folder a project. */
+  /** Of a project those that {@link cacheOf} names. */
   readonly caches: string;
   /** Artifacts that are not stored yet; on the disk of the data folder. */
   readonly made: string;
@@ -128,7 +129,7 @@ export async function attemptBuild(
       log.line('queue', 'info', describe(input, job));
       await mkdir(work, { recursive: true, mode: 0o700 });
       await mkdir(made, { recursive: true, mode: 0o700 });
-      const cacheFolder = input.isFork ? null : join(parts.places.caches, job.projectId);
+      const cacheFolder = input.isFork ? null : join(parts.places.caches, cacheOf(job.projectId, input.target));
       if (cacheFolder !== null) {
         if (job.input.clearCache === true) await rm(cacheFolder, { recursive: true, force: true });
         await mkdir(cacheFolder, { recursive: true, mode: 0o700 });

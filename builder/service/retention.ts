@@ -32,6 +32,16 @@ export async function removeOldest(options: RetentionOptions): Promise<void> {
   }
 }
 
+/**
+ * Which folder of the caches a build has. What lies there is run by the next build, as a package manager is, with the
+ * variables of production where it is one: previews never write what those read.
+ *
+ * @example cacheOf('prj_1', 'preview') // 'prj_1.preview'
+ */
+export function cacheOf(projectId: string, target: 'production' | 'preview'): string {
+  return `${projectId}.${target}`;
+}
+
 interface CacheEntry {
   readonly path: string;
   readonly project: string;
@@ -45,10 +55,11 @@ export async function removeCaches(
   { cachesBytesMax, cacheBytesMax }: Pick<BuildLimits, 'cachesBytesMax' | 'cacheBytesMax'>,
 ): Promise<number> {
   const entries: CacheEntry[] = [];
-  for (const project of await readdir(caches).catch(() => []))
-    for (const name of await readdir(join(caches, project)).catch(() => [])) {
-      const path = join(caches, project, name);
+  for (const folder of await readdir(caches).catch(() => []))
+    for (const name of await readdir(join(caches, folder)).catch(() => [])) {
+      const path = join(caches, folder, name);
       const found = await stat(path).catch(() => null);
+      const project = folder.split('.', 1)[0]!;
       if (found !== null) entries.push({ path, project, bytes: await bytesOf(path), usedAt: found.mtimeMs });
     }
   let removed = 0;

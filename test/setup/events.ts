@@ -31,11 +31,25 @@ export const eventHandlers = `
   scheduled: ({ name }) => work(name),
   workflows: { orders: { handler: ({ input }) => work(input) } },`;
 
-/**
- * Gives an event to what production of a project serves; resolves with its outcome, or the status and code of a
- * refusal.
- */
+/** What became of an event: the outcome of its invocation, or the status and code of a refusal. */
+export interface Delivered {
+  readonly outcome: string;
+  /** What its deployment was charged for it; NaN where it was refused. */
+  readonly cpuMs: number;
+}
+
+/** Gives an event to what production of a project serves; resolves with its outcome. */
 export async function deliver(platform: TestPlatform, project: string, kind: EventKind, word: string): Promise<string> {
+  return (await delivered(platform, project, kind, word)).outcome;
+}
+
+/** As {@link deliver}, with what it was charged. */
+export async function delivered(
+  platform: TestPlatform,
+  project: string,
+  kind: EventKind,
+  word: string,
+): Promise<Delivered> {
   const { production } = JSON.parse(readFileSync(join(platform.folder, 'routes', `${project}.json`), 'utf8')) as {
     production: string;
   };
@@ -45,6 +59,6 @@ export async function deliver(platform: TestPlatform, project: string, kind: Eve
     kind,
     event: eventOf[kind](word),
   });
-  const { outcome, code } = answer.json() as { outcome?: string; code?: string };
-  return outcome ?? `${answer.status} ${code}`;
+  const { outcome, code, cpuMs } = answer.json() as { outcome?: string; code?: string; cpuMs?: number };
+  return { outcome: outcome ?? `${answer.status} ${code}`, cpuMs: cpuMs ?? Number.NaN };
 }

@@ -1,6 +1,6 @@
 // The victim's client, in a thread of its own so that neither the attacker's client nor the table's process delays it:
-// one request every 20 ms, the next only when the last has ended. Started by hostile.ts; answers `stop` with what it
-// saw.
+// one request every 20 ms, the next only when the last has ended. Started by hostile.ts and by benchmarks; answers
+// `stop` with what it saw.
 import { parentPort, workerData } from 'node:worker_threads';
 
 /** What the victim's client saw. */
@@ -14,9 +14,12 @@ export interface Probed {
 }
 
 const { Agent, request } = process.getBuiltinModule('node:http');
-const EVERY_MS = 20;
-const PATIENCE_MS = 5000;
-const { port, host } = workerData as { port: number; host: string };
+const {
+  port,
+  host,
+  everyMs = 20,
+  patienceMs = 5000,
+} = workerData as { port: number; host: string; everyMs?: number; patienceMs?: number };
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 const seen = { requests: 0, failures: 0, failuresInARow: 0, longestMs: 0, lastFailure: '' };
 let row = 0;
@@ -35,7 +38,7 @@ function ask(): Promise<string> {
       );
       response.on('error', (error) => resolve(String(error)));
     });
-    sent.setTimeout(PATIENCE_MS, () => sent.destroy(new Error(`no answer within ${PATIENCE_MS} ms`)));
+    sent.setTimeout(patienceMs, () => sent.destroy(new Error(`no answer within ${patienceMs} ms`)));
     sent.on('error', (error) => resolve(String(error)));
     sent.end();
   });
@@ -56,7 +59,7 @@ async function probe(): Promise<void> {
       seen.lastFailure = failure;
     }
     if (seen.requests === 1) parentPort?.postMessage('probing');
-    const restMs = askedAt + EVERY_MS - performance.now();
+    const restMs = askedAt + everyMs - performance.now();
     if (restMs > 0) await new Promise((resolve) => setTimeout(resolve, restMs));
   }
   if (row > 0) seen.longestMs = Math.max(seen.longestMs, performance.now() - waitingSince);

@@ -1,10 +1,11 @@
 // From a push to an artifact that waits for its release: claims, order, cancellation, limits, environment and log of
 // builds, over real Postgres and Git.
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { runBuild } from '#builder/steps/run-build.ts';
+import type { RunBuild } from '#builder/steps/types.ts';
 import { watchBuilds } from '#control/deployments/want-builder.ts';
 import { approveDeployment } from '#control/git-host/approval.ts';
 import { openBuilds, type TestBuilds } from '#test/setup/builds.ts';
@@ -107,6 +108,30 @@ test('a fork is built without variables, once somebody has approved it', async (
   await builds.ended(id);
   const lines = (await builds.log(id)).filter(({ step }) => step === 'build').map(({ text }) => text);
   assert.deepEqual(lines, ['PLATFORM_PR=7']);
+});
+
+test('what the build of a preview leaves in its cache never gets into a build of production', async (t) => {
+  // A package manager in the cache is a program that the next build runs, with its variables.
+  const leaves: RunBuild = async (request) => {
+    const program = path.join(request.cacheFolder!, 'program');
+    request.onLine(
+      'install',
+      'info',
+      existsSync(program) ? `runs that of ${readFileSync(program, 'utf8')}` : 'runs none',
+    );
+    writeFileSync(program, request.branch);
+    return shellSteps(request);
+  };
+  const builder = await other.start({ runBuild: leaves });
+  t.after(() => builder.close());
+  const { push } = await other.project('caches');
+  const ran: string[] = [];
+  for (const branch of ['one', 'main', 'two', 'main']) {
+    const { id } = await push({ 'build.sh': page }, branch);
+    await other.ended(id);
+    ran.push(`${branch} ${(await other.log(id)).find(({ step }) => step === 'install')?.text}`);
+  }
+  assert.deepEqual(ran, ['one runs none', 'main runs none', 'two runs that of one', 'main runs that of main']);
 });
 
 test('secrets are masked in all that a build writes', async () => {

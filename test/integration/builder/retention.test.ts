@@ -19,15 +19,15 @@ test('caches go that were used least recently, of a project first, then of all',
     utimesSync(at, usedAt, usedAt);
     return at;
   };
-  const [a1, a2, a3] = [entry('a', '1', 100), entry('a', '2', 300), entry('a', '3', 200)];
+  const [a1, a2, a3] = [entry('a.production', '1', 100), entry('a.production', '2', 300), entry('a.preview', '3', 200)];
   const [b1, b2] = [entry('b', '1', 50), entry('b', '2', 400)];
   const left = (): string[] =>
     [a1, a2, a3, b1, b2].filter((at) => existsSync(at)).map((at) => path.relative(folder, at));
   assert.equal(await removeCaches(folder, { cacheBytesMax: 4_000_000, cachesBytesMax: 10_000_000 }), 0);
   await removeCaches(folder, { cacheBytesMax: 2_500_000, cachesBytesMax: 10_000_000 });
-  assert.deepEqual(left(), ['a/2', 'a/3', 'b/1', 'b/2']);
+  assert.deepEqual(left(), ['a.production/2', 'a.preview/3', 'b/1', 'b/2']);
   await removeCaches(folder, { cacheBytesMax: 2_500_000, cachesBytesMax: 2_500_000 });
-  assert.deepEqual(left(), ['a/2', 'b/2']);
+  assert.deepEqual(left(), ['a.production/2', 'b/2']);
 });
 
 test('logs go of the oldest deployments that have ended, and of no other', async (t) => {

@@ -1,0 +1,19 @@
+// Programs that only keep processors busy: the load beside which a benchmark runs. They end with it, however it ends.
+import { spawn } from 'node:child_process';
+import { atEnd } from './endings.ts';
+
+/** Starts so many; the function ends them. */
+export function startBusyLoops(count: number): () => void {
+  const loops = Array.from({ length: count }, () =>
+    // Each looks whether its parent still is there: nothing else would end it after a SIGKILL.
+    spawn('/bin/sh', ['-c', 'while kill -0 $PPID; do :; done'], { stdio: 'ignore' }),
+  );
+  const end = (): void => {
+    for (const loop of loops) loop.kill('SIGKILL');
+  };
+  const ended = atEnd(end);
+  return () => {
+    end();
+    ended();
+  };
+}
