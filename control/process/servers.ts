@@ -4,6 +4,7 @@ import { chmodSync, rmSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { FastResponse, serve } from 'srvx/node';
+import { closeIdleLate } from '#core/process/late-close.ts';
 import { serveSockets } from '#resources/socket-server.ts';
 
 /** An open listener. */
@@ -50,6 +51,7 @@ export async function serveApi(options: ApiServerOptions): Promise<ApiServer> {
     },
   });
   const node = server.node!.server as Server;
+  closeIdleLate(node);
   const drain = (): Promise<void> => new Promise((resolve) => node.close(() => resolve()));
   if ('socket' in options) {
     // Left by a process that was killed.

@@ -101,6 +101,27 @@ test(
   },
 );
 
+test('a request that came while the process was stopped is answered, also where its connection was to be closed meanwhile', async () => {
+  const listener = await openNodeListener({
+    port: 0,
+    host: '127.0.0.1',
+    limits: { ...defaultLimits, idleMs: 50 },
+    onExchange: (exchange) => exchange.send(200, '', 'ok'),
+  });
+  try {
+    const client = await connectRaw(listener.port);
+    for (let round = 0; round < 2; round++) {
+      client.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      // Nothing of this process runs meanwhile, and then its timers before its sockets.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+      assert.equal((await client.response()).body, 'ok');
+    }
+    await client.closed;
+  } finally {
+    await listener.close();
+  }
+});
+
 test('of requests pipelined beyond the bound, the first are answered in order, and the connection ends without the rest', async () => {
   const waiting: Exchange[] = [];
   const listener = await openNodeListener({

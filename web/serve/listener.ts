@@ -3,6 +3,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
+import { closeIdleLate } from '#core/process/late-close.ts';
 
 /** An open listener. */
 export interface Listener {
@@ -43,6 +44,7 @@ export async function listen({ host, port, variable, log, answer }: ListenerOpti
       });
     },
   );
+  closeIdleLate(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(

@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer as createNetServer, Server as NetServer, type AddressInfo } from 'node:net';
+import { closeIdleLate } from '#core/process/late-close.ts';
 import { isWebSocketHandshake } from './handshake.ts';
 import { DateHeader, HeadCache, hostFrom, isHopByHop, targetParts } from './header-block.ts';
 import type { Listener, ListenerOptions } from './listener.ts';
@@ -96,6 +97,8 @@ export async function openNodeListener(options: ListenerOptions): Promise<Listen
   server.on('clientError', (error: NodeJS.ErrnoException, socket: ConnectedSocket) =>
     refuseConnection(state, error, socket),
   );
+
+  closeIdleLate(server);
 
   await listen(server, options);
   const closed = new Promise<void>((resolve) => void server.once('close', () => resolve()));

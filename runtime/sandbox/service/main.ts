@@ -7,6 +7,7 @@ import { openLog } from '#core/log/log.ts';
 import { createBearerCheck } from '#core/process/bearer.ts';
 import { tellFigures } from '#core/process/figures.ts';
 import { runProcess } from '#core/process/run-process.ts';
+import { closeIdleLate } from '#core/process/late-close.ts';
 import { openPostgres, type Postgres } from '#postgres/connection.ts';
 import { guardedLookup } from '../../engine/bindings/host-names.ts';
 import type { SandboxBackend } from '../backend.ts';
@@ -136,6 +137,7 @@ async function start(): Promise<() => Promise<void>> {
     { requestTimeout: 0, maxHeaderSize: HEADERS_BYTES_MAX, keepAliveTimeout: IDLE_MS, keepAliveTimeoutBuffer: 0 },
     routes,
   );
+  closeIdleLate(server);
   // Another replica sends the body of a call only once the sandbox is held here.
   server.on('checkContinue', routes);
   server.on('upgrade', routes.upgrade);

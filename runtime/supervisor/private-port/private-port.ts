@@ -5,6 +5,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { lastBackup } from '#core/process/backup-runs.ts';
 import { createBearerCheck } from '#core/process/bearer.ts';
+import { closeIdleLate } from '#core/process/late-close.ts';
 import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
 import { exposition, EXPOSITION_TYPE } from '../../engine/metrics/exposition.ts';
 import { labels, type Sample } from '../../engine/metrics/report.ts';
@@ -164,6 +165,7 @@ export async function openPrivatePort(parts: PrivatePortParts): Promise<PrivateP
     },
   );
   server.maxConnections = 1000;
+  closeIdleLate(server);
 
   async function handle(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     // Only a browser sends an Origin, and no page may reach what its visitor's machine can.
