@@ -82,7 +82,7 @@ export async function startPlatform(shell: Shell, { supervisor, examples, publis
   if (lock === null) {
     const pid = notedHolder(lockFile);
     throw new CliError(`The platform is already running on ${folder}${pid === null ? '' : ` (process ${pid})`}`, {
-      advice: 'Stop that one first, or set FS_PATH (and HANDLER_PORT) for a second one.',
+      advice: 'Stop that one first, or set FS_PATH, HANDLER_PORT and API_PORT for a second one.',
     });
   }
   noteHolder(lockFile, process.pid);

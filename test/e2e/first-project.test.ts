@@ -87,7 +87,7 @@ for (const { who, uid, node, installed, every } of [
     const [init, cd, get, dev, deploy] = own as [string, string, string, string, string];
     await walk.type(init);
     await walk.type(cd);
-    assert.equal(walk.folder, path.join(walk.home, 'my-app'));
+    assert.equal(walk.folder, path.join(walk.home, 'hello-hono'));
     await walk.type(get);
     const size = megabytes(path.join(walk.folder, 'node_modules'));
     t.diagnostic(`node_modules of the Hono template: ${size} MB`);
@@ -115,9 +115,9 @@ for (const { who, uid, node, installed, every } of [
       within(async () => ((await answer(handlerPort, host, '/')).text === wanted ? true : null), 10_000);
     const told = await walk.type(deploy);
     assert.match(told, new RegExp(`Deploying to the platform on port ${handlerPort} `));
-    assert.match(told, new RegExp(`http://my-app\\.localhost:${handlerPort}\\n`));
-    await served('my-app', 'two visited no secret\n');
-    assert.equal((await answer(handlerPort, 'my-app', '/send')).status, 200);
+    assert.match(told, new RegExp(`http://hello-hono\\.localhost:${handlerPort}\\n`));
+    await served('hello-hono', 'two visited no secret\n');
+    assert.equal((await answer(handlerPort, 'hello-hono', '/send')).status, 200);
     await within(async () => {
       const log = await walk.type(line('platform logs'));
       return /letter to ada/.test(log) && /tick of SECONDS/.test(log) ? true : null;
@@ -148,22 +148,22 @@ async function everyCommand({
   walk.write('src/index.ts', worker('three'));
   assert.match(
     await walk.type(line('platform deploy --branch login')),
-    new RegExp(`http://my-app--login\\.localhost:${handlerPort}\\n`),
+    new RegExp(`http://hello-hono--login\\.localhost:${handlerPort}\\n`),
   );
-  await served('my-app--login', 'three visited no secret\n');
-  await served('my-app', 'two visited no secret\n');
+  await served('hello-hono--login', 'three visited no secret\n');
+  await served('hello-hono', 'two visited no secret\n');
   await walk.type(line('platform promote login'));
-  await served('my-app', 'three visited no secret\n');
+  await served('hello-hono', 'three visited no secret\n');
   await walk.type(line('platform rollback'));
-  await served('my-app', 'two visited no secret\n');
+  await served('hello-hono', 'two visited no secret\n');
   assert.match(await walk.type(line('platform deployments')), /login/);
 
   // A secret, for production alone.
   walk.write('secret.txt', 'hush\n');
   await walk.type(line('platform env set SECRET < secret.txt'));
   await walk.type(line('platform deployments retry main'));
-  await served('my-app', 'two visited hush\n');
-  await served('my-app--login', 'three visited no secret\n');
+  await served('hello-hono', 'two visited hush\n');
+  await served('hello-hono--login', 'three visited no secret\n');
   assert.doesNotMatch(await walk.type(line('platform env list')), /hush/);
   // Every line that docs/cli.md has of them.
   for (const other of documented.filter((one) => one.startsWith('platform env '))) await walk.type(`npx ${other}`);
@@ -172,7 +172,7 @@ async function everyCommand({
 
   // The log goes on with what comes.
   const log = await walk.begin(line('platform logs -f'), /letter to ada/);
-  assert.equal((await answer(handlerPort, 'my-app', '/send')).status, 200);
+  assert.equal((await answer(handlerPort, 'hello-hono', '/send')).status, 200);
   await log.printed(/letter to ada/);
   await log.stop();
 
@@ -181,7 +181,7 @@ async function everyCommand({
   const metrics = (await send(privatePort, '127.0.0.1', '/metrics', { headers: { authorization } })).text;
   assert.match(
     metrics,
-    /platform_deployment_invocations_total\{deployment="d[0-9a-z]{12}",project="my-app",branch="main",target="production",kind="http",outcome="ok"\} [1-9]/,
+    /platform_deployment_invocations_total\{deployment="d[0-9a-z]{12}",project="hello-hono",branch="main",target="production",kind="http",outcome="ok"\} [1-9]/,
   );
 }
 

@@ -40,6 +40,8 @@ export function documentFindings(sources: Sources, exists: Exists): Finding[] {
       if (there !== undefined && !there.includes(name as string))
         add(index, `looks for ${name} in ${place}: it is not there`);
     }
+    for (const { 1: row, index } of prose.matchAll(/(?<=^|\n\n)(\|.*)(?!\n\|[\s:|-]+\|(?:\n|$))(?=\n|$)/g))
+      add(index, `has a row of no table: ${row}`);
     for (const { 0: command, index } of text.matchAll(
       /npm (?:test|run [\w:]+)(?: -- [\w./ -]+|(?<=run bench) [\w -]+)?/g,
     )) {

@@ -48,6 +48,14 @@ test('what the pages declare is a platform.yaml', () => {
     assert.deepEqual(parseProjectConfig(text, { file: 'platform.yaml' }).problems, [], where);
 });
 
+test('no two pages make a project in the same folder', () => {
+  const made = inLanguage('sh').flatMap(({ text }) =>
+    [...text.matchAll(/platform init \w+ (\S+)/g)].map(([, at]) => at!),
+  );
+  assert.ok(made.length >= 4, String(made));
+  assert.deepEqual(made.toSorted(), [...new Set(made)].toSorted());
+});
+
 test('their JSON, TOML and JavaScript parse', () => {
   for (const { where, text } of inLanguage('json')) assert.doesNotThrow(() => JSON.parse(text) as unknown, where);
   for (const { where, text } of inLanguage('toml')) assert.doesNotThrow(() => parseToml(text), where);

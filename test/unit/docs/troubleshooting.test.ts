@@ -18,3 +18,14 @@ test('each answer in docs/troubleshooting.md has the message of its code', () =>
     assert.match(error!, new RegExp(`^${parts.join('.+')}$`));
   }
 });
+
+test('the command for a second platform takes no port that the first one has by default', () => {
+  const lines = [...text.matchAll(/(?:\w+=\S+ )+npm start/g)].map(([line]) => line);
+  const ports = lines.map((line) =>
+    [...line.matchAll(/(\w+)_PORT=(\d+)/g)].map(([, name, port]) => [name, Number(port)]),
+  );
+  const second = ports[lines.findIndex((line) => line.startsWith('FS_PATH='))]!;
+  assert.deepEqual(second.map(([name]) => name).toSorted(), ['API', 'DOCS', 'HANDLER', 'HANDLER_PRIVATE', 'UI']);
+  const first = new Set([4001, 4002, 3002, 3005, 8081]);
+  for (const [name, port] of ports.flat()) assert.ok(!first.has(Number(port)), `${name}_PORT=${port}`);
+});

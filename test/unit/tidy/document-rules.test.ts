@@ -46,6 +46,14 @@ test('a document for users may name files of their projects, and of ours only th
   ]);
 });
 
+test('a row of a table stands below its header', () => {
+  const table = '| a | b |\n| - | - |\n| c | d |\n';
+  assert.deepEqual(findingsIn('docs/queue.md', table), []);
+  assert.deepEqual(findingsIn('docs/queue.md', `${table}\n| e | f |\n\nText.\n`), [
+    'docs/queue.md:5 has a row of no table: | e | f |',
+  ]);
+});
+
 test('a name that a document places in a file is there', () => {
   const text = { 'core/limits.ts': 'export const limits = 1;', 'package.json': scripts };
   const found = (line: string): string[] =>
