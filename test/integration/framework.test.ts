@@ -92,6 +92,8 @@ test('a body in chunks that never declares its length is cut off at the limit', 
 test('HEAD has the headers and no body, streams arrive, waitUntil goes on', async () => {
   const head = await handler.fetch('app', '/users/7', { method: 'HEAD' });
   assert.deepEqual([head.status, head.headers['content-type'], head.text], [200, 'application/json', '']);
+  const whole = await handler.fetch('app', '/users/7');
+  assert.equal(head.headers['content-length'], String(Buffer.byteLength(whole.text)));
   assert.equal((await handler.fetch('app', '/stream')).text, 'one two');
   assert.equal((await handler.fetch('app', '/later')).text, 'now');
   await handler.logged('app', /after the answer/);
