@@ -191,6 +191,23 @@ test('a list folds folders and goes on where it stopped', async () => {
   );
 });
 
+test('a cursor that no list gave is refused', async () => {
+  const refused = (cursor: string): Promise<unknown> =>
+    run(
+      `return FILES.list({ cursor: ${JSON.stringify(cursor)} }).then(() => 'taken', ({ code, message }) => [code, message]);`,
+    );
+  for (const cursor of ['nonsense', 'list/a', 'YQBi', '!'])
+    assert.deepEqual(await refused(cursor), ['invalid_argument', 'The cursor is not valid'], cursor);
+  // The longest key may be where a page ends.
+  assert.equal(
+    await run(`
+      for (const end of ['x', 'y']) await FILES.put('long/' + 'k'.repeat(1018) + end, '');
+      const { cursor } = await FILES.list({ prefix: 'long/', limit: 1 });
+      return (await FILES.list({ prefix: 'long/', cursor })).objects[0].key.at(-1);`),
+    'y',
+  );
+});
+
 test('conditions on writes hold, and digests are checked', async () => {
   assert.deepEqual(
     await run(`

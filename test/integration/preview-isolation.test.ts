@@ -152,7 +152,7 @@ test('the bindings of each are asked from outside, by binding or by resource', a
   assert.ok(expiresAt > Date.now());
   assert.deepEqual(await data(production!, 'state.get', 'KV', { key: 'bytes' }), { entry: null });
   const { keys, cursor } = await data(preview, 'state.list', 'KV', { limit: 1 });
-  assert.deepEqual([(keys as { name: string }[]).map(({ name }) => name), cursor], [['bytes'], 'bytes']);
+  assert.deepEqual([(keys as { name: string }[]).map(({ name }) => name), cursor], [['bytes'], 'YWZ0ZXIgYnl0ZXM']);
   await data(preview, 'state.delete', 'KV', { key: 'bytes' });
 
   const put = await data(preview, 'fs.put', 'FILES', { key: 'a/b', base64: 'aGVsbG8=', contentType: 'text/plain' });

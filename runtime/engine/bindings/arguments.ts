@@ -59,7 +59,7 @@ export function toCursor(last: string): string {
 export function fromCursor(cursor: unknown): string | null {
   if (cursor === undefined || cursor === null || cursor === '') return null;
   const text =
-    typeof cursor === 'string' && /^[\w-]{1,900}$/.test(cursor) ? Buffer.from(cursor, 'base64url').toString() : '';
+    typeof cursor === 'string' && /^[\w-]{1,2800}$/.test(cursor) ? Buffer.from(cursor, 'base64url').toString() : '';
   const name = text.slice(CURSOR_BEGINS.length);
   if (text.startsWith(CURSOR_BEGINS) && !name.includes('\0') && toCursor(name) === cursor) return name;
   throw invalid('The cursor is not valid');

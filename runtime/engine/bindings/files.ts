@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { giveBack } from '#core/give-back.ts';
 import { fixedLimits } from '#core/limits.ts';
 import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
-import { invalid, toName, toRecord, toWhole } from './arguments.ts';
+import { fromCursor, invalid, toCursor, toName, toRecord, toWhole } from './arguments.ts';
 import type { BindingScope } from './scope.ts';
 import { receiveBody, sendBody } from './streamed-body.ts';
 
@@ -214,18 +214,18 @@ export function createFileCalls(
       const { place, args } = parse(call);
       const text = (value: unknown, what: string): string =>
         value === undefined || value === null || value === '' ? '' : toName(value, what, fixedLimits.files.keyBytesMax);
-      const cursor = text(args['cursor'], 'The cursor');
+      const after = text(args['startAfter'], 'startAfter');
       const page = await store.list(place, {
         prefix: text(args['prefix'], 'The prefix'),
         delimiter: text(args['delimiter'], 'The delimiter'),
-        cursor: cursor === '' ? null : cursor,
+        cursor: fromCursor(args['cursor']) ?? (after === '' ? null : after),
         limit: toWhole(args['limit'], 'limit', {
           least: 1,
           most: fixedLimits.files.pageMax,
           otherwise: fixedLimits.files.pageMax,
         }),
       });
-      return { value: page };
+      return { value: { ...page, cursor: page.cursor === null ? null : toCursor(page.cursor) } };
     },
     async 'files.createUpload'(call) {
       const { place, args, key } = parse(call);

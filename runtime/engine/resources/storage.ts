@@ -5,7 +5,7 @@ import { fixedLimits } from '#core/limits.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { StoredFile } from '#core/resource-call/storage.ts';
 import type { BindingStores } from '../bindings/bindings.ts';
-import { invalid, toJsonText, toName, toWhole } from '../bindings/arguments.ts';
+import { fromCursor, invalid, toCursor, toJsonText, toName, toWhole } from '../bindings/arguments.ts';
 import type { FileHead } from '../bindings/files.ts';
 import type { DatabasePlace } from '../bindings/scope.ts';
 import { apartNamespace, bindingOf, call, opened, renamedPlace, type Asked, type OperationsOf } from './asked.ts';
@@ -20,11 +20,11 @@ export const stateOperations: OperationsOf<'state'> = {
     const { prefix, cursor, limit } = asked.args;
     const page = {
       prefix: prefix === undefined || prefix === '' ? '' : toName(prefix, 'prefix', ofState.keyBytesMax),
-      after: cursor === undefined ? null : toName(cursor, 'cursor', ofState.keyBytesMax),
+      after: fromCursor(cursor),
       limit: toWhole(limit, 'limit', { least: 1, most: ofState.pageMax, otherwise: 100 }),
     };
     const { keys, more } = await store.list(place, page, Date.now());
-    return { keys, cursor: more ? keys.at(-1)!.name : null };
+    return { keys, cursor: more ? toCursor(keys.at(-1)!.name) : null };
   },
   async 'state.get'(asked) {
     const { store, place, key } = keyed(asked);
@@ -79,10 +79,11 @@ export const fileOperations: OperationsOf<'fs'> = {
     const page = await store.list(place, {
       prefix: prefix === undefined || prefix === '' ? '' : toName(prefix, 'prefix', ofFiles.keyBytesMax),
       delimiter: delimiter === undefined || delimiter === '' ? '' : toName(delimiter, 'delimiter', 64),
-      cursor: cursor === undefined ? null : toName(cursor, 'cursor', 2 * ofFiles.keyBytesMax),
+      cursor: fromCursor(cursor),
       limit: toWhole(limit, 'limit', { least: 1, most: ofFiles.pageMax, otherwise: 100 }),
     });
-    return { ...page, files: page.files.map(toStored) };
+    const next = page.cursor === null ? null : toCursor(page.cursor);
+    return { ...page, cursor: next, files: page.files.map(toStored) };
   },
   async 'fs.get'(asked) {
     const { store, place } = files(asked);

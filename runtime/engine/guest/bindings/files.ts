@@ -373,10 +373,9 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
     }
 
     async list(options?: Fields | null): Promise<object> {
-      const { prefix, delimiter, limit, startAfter } = options ?? {};
-      // A cursor is where the page before ended.
-      const cursor = options?.['cursor'] ?? startAfter;
-      const { value } = await callHost('files.list', { binding: this.#binding, prefix, delimiter, cursor, limit });
+      const { prefix, delimiter, limit, cursor, startAfter } = options ?? {};
+      const asked = { binding: this.#binding, prefix, delimiter, limit, cursor, startAfter };
+      const { value } = await callHost('files.list', asked);
       const page = value as { files: Head[]; prefixes: string[]; cursor: string | null };
       const objects = page.files.map((head) => new StoredObject(head));
       const more = page.cursor === null ? { truncated: false, cursor: null } : { truncated: true, cursor: page.cursor };
