@@ -188,8 +188,9 @@ async function prepare(parts: Parts, job: ReleaseJob, row: Row, { bindings, ai }
 
 async function startWorker(parts: Parts, row: Row): Promise<void> {
   const { isStarted, error, lines } = await warm(parts, row.name, row.id);
-  const written = lines.map(
-    ({ level, text }) => [level === 'error' || level === 'warn' ? level : 'info', text] as const,
+  // The end of the release logs why it failed.
+  const written = lines.flatMap(({ level, text }) =>
+    text === error ? [] : [[level === 'error' || level === 'warn' ? level : 'info', text] as const],
   );
   await addLogLines(parts.sql, row.id, 'release', written);
   if (!isStarted) throw new ReleaseEnd('failure', 'worker_start_failed', error ?? 'The worker does not start');
