@@ -26,7 +26,7 @@ export async function answerMock(request: Request): Promise<Response> {
     total_tokens: promptTokens + completionTokens,
   };
   const id = `chatcmpl-${createHash('sha256').update(JSON.stringify(body)).digest('hex').slice(0, 24)}`;
-  const frameOf = { id, created: 0, model: body.model };
+  const frameOf = { id, created: 0, model: `mock/${body.model}` };
   const reason = isList(said['tool_calls']) ? 'tool_calls' : 'stop';
   if (body.stream !== true) {
     const choices = [{ index: 0, message: { role: 'assistant', ...said }, logprobs: null, finish_reason: reason }];
@@ -119,7 +119,7 @@ function embed(body: Json): Response {
   });
   const tokens = texts.reduce((sum, text) => sum + tokensOfLength(text.length), 0);
   const usage = { prompt_tokens: tokens, total_tokens: tokens };
-  return Response.json({ object: 'list', data, model: 'embed', usage });
+  return Response.json({ object: 'list', data, model: 'mock/embed', usage });
 }
 
 function vectorOf(text: string): number[] {

@@ -28,7 +28,7 @@ const tools = [
 test('echo says the last user message, the same at each call, whole and as a stream', async () => {
   const first = await (await ask('echo')).text();
   assert.equal(first, await (await ask('echo')).text());
-  assert.equal((JSON.parse(first) as { model: string }).model, 'echo');
+  assert.equal((JSON.parse(first) as { model: string }).model, 'mock/echo');
   const frames = await framesOf(await ask('echo', { stream: true }));
   assert.equal(saidIn(frames), 'Say hello');
   assert.ok(frames.length > 4);
