@@ -134,7 +134,7 @@ export const variableGroups: readonly Group[] = [
     ],
   },
   {
-    title: 'AI gateway (docs/ai-gateway.md); a provider may have any other name than these',
+    title: 'AI gateway (docs/ai-gateway.md); a provider may have another name, but in containers',
     isNotForAll: true,
     rows: [
       ['AI_PROVIDER_OPENAI_KEY', '', 'Key of OpenAI'],
@@ -148,6 +148,7 @@ export const variableGroups: readonly Group[] = [
       ['AI_PROVIDER_LOCAL_URL', '', 'Its base URL, such as http://127.0.0.1:11434/v1'],
       ['AI_PROVIDER_LOCAL_KEY', '', 'Its key'],
       ['AI_PROVIDER_LOCAL_MODELS', '', 'Models that /ai/models lists'],
+      ['AI_PROVIDER_MOCK_KIND', '', 'mock: the provider that needs no network'],
       ['AI_GATEWAY_URL', '', 'Of a handler without Postgres of its own: the API, such as http://api:4002'],
       ['AI_ALIASES', '', 'Names for models: fast=openai/gpt-x, with commas'],
       ['AI_AUTO', '', 'What the model auto tries in turn, with commas'],
