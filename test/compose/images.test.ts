@@ -55,7 +55,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('the images are built', { timeout: 1_200_000 }, async () => {
+test('the images are built', { timeout: 3_600_000 }, async () => {
   // Its layers are those of all others; what is left is built at the same time.
   await compose(FILES[0]!, 'build', '--quiet', 'platform');
   const built = new Set<string>();
