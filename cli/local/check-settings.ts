@@ -15,6 +15,9 @@ const numbers: Readonly<Record<string, readonly [least: number, most: number]>> 
   HANDLER_SPARES: [0, 16],
 };
 
+/** Of them, those that `off` stands for as well: `platform upgrade` tries a version without an API. */
+const MAY_BE_OFF: ReadonlySet<string> = new Set(['API_PORT']);
+
 /** @throws {CliError} naming the variable, its value and what it takes; a secret's value is not named. */
 export function checkSettings(shell: Shell): void {
   const { env } = shell;
@@ -26,7 +29,8 @@ export function checkSettings(shell: Shell): void {
     logFormatFrom(env, false);
     requestLogFrom(env);
     for (const [name, [least, most]] of Object.entries(numbers))
-      if (get(name) !== '') parseInteger(name, get(name), { least, most });
+      if (get(name) !== '' && !(get(name) === 'off' && MAY_BE_OFF.has(name)))
+        parseInteger(name, get(name), { least, most });
   } catch (error) {
     throw new CliError((error as Error).message, {
       advice: 'Set it as it says, or leave it out. Nothing was changed.',

@@ -11,7 +11,7 @@ const TRIAL_MS_MAX = 15 * 60_000;
 const LINES_MAX = 20;
 
 /** What differs from the platform as it will be started. */
-const quiet = {
+export const quiet = {
   HANDLER_PORT: '0',
   HANDLER_HOST: '127.0.0.1',
   HANDLER_PRIVATE_PORT: 'off',
