@@ -275,7 +275,7 @@ export const suites: readonly Suite[] = [
     proves: 'The images hold what they need, and the compose files run a platform to which one can push.',
     folder: 'test/compose/',
     own: true,
-    parts: ['images', 'push', 'servers', 'sandboxes', 'handlers', 'https'],
+    parts: ['images', 'push', 'capabilities', 'servers', 'sandboxes', 'handlers', 'https'],
     packages: [...ENGINE_PACKAGES, 'docker-compose'],
     measuresMachine: true,
     covers: ['Dockerfile', 'compose', 'containers/', '.env.example', 'cli/tasks/image.ts'],

@@ -1,11 +1,13 @@
 // Started by `npm test -- compose`: one engine for all of it, the images, then the push of test/e2e against the
-// compose files, then servers for Node, then sandboxes, then three handlers, then certificates. With words, the images
-// and the files with one of them in their names (`push` is the one of test/e2e). Says why where it cannot run; with
-// CI=true that is a failure.
+// compose files, each capability on both, servers for Node, sandboxes, three handlers, certificates. With words, the
+// images and the files with one of them in their names (`push` is the one of test/e2e). Says why where it cannot run;
+// with CI=true that is a failure.
 import { runTestFiles } from '#cli/tasks/suites/test-files.ts';
 import { noDockerReason, startDockerEngine } from '#test/setup/docker-engine.ts';
 
-const FILES = ['images', 'servers', 'sandboxes', 'handlers', 'https'].map((name) => `test/compose/${name}.test.ts`);
+const FILES = ['images', 'capabilities', 'servers', 'sandboxes', 'handlers', 'https'].map(
+  (name) => `test/compose/${name}.test.ts`,
+);
 
 process.exitCode = await run(process.argv.slice(2));
 
