@@ -35,6 +35,7 @@ import { collectTelemetry, TelemetryCounts } from './telemetry/collect.ts';
 import { createDatabaseFigures } from './telemetry/database-figures.ts';
 import { collectorAddress } from './telemetry/export-spans.ts';
 import { collectUsage } from './usage/collect.ts';
+import { followStorage } from './storage/follow.ts';
 import { startWebhooks } from './webhooks/deliveries.ts';
 
 const SWEEP_MS = 10 * 60_000;
@@ -61,6 +62,11 @@ async function start(): Promise<() => Promise<void>> {
     limits: limits.control,
     cpuLimits: limits.cpu,
     telemetryLimits: limits.telemetry,
+    storage: {
+      limits: limits.storage,
+      diskFreeBytesMin: limits.diskFreeBytesMin,
+      isPostgresLocal: URL.parse(config.databaseUrl)?.searchParams.get('host')?.startsWith('/') === true,
+    },
     mailUrl: config.mailUrl,
     names: openNameRecords(config.dnsServers),
     edgeState: createEdgeStateReader(config.folder),
@@ -100,6 +106,7 @@ async function start(): Promise<() => Promise<void>> {
   parts.background('Evaluating alerts', () => evaluateAlerts(parts));
   parts.background('Telling of alerts', () => deliverAlerts(parts));
   parts.background('Looking at domains', () => recheckDomains(parts));
+  parts.background('Counting storage', () => followStorage(parts));
   parts.background('Collecting usage', () => collectUsage(parts));
   parts.background('Collecting lines and invocations', () => collectTelemetry(parts, collector, telemetry));
   const counts = new RequestCounts();

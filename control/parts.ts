@@ -6,7 +6,7 @@ import type { EdgeState } from '#core/edge-state.ts';
 import type { EncryptionKeys } from '#core/encryption.ts';
 import type { GitConfiguration } from '#git/configuration.ts';
 import type { MigrationsExecutor } from '#core/migrations-executor.ts';
-import type { ControlLimits, CpuLimits, DatabaseLimits, TelemetryLimits } from '#core/limits.ts';
+import type { ControlLimits, CpuLimits, DatabaseLimits, StorageLimits, TelemetryLimits } from '#core/limits.ts';
 import type { SandboxService } from '#resources/sandbox-calls.ts';
 import type { Sql } from '#postgres/sql.ts';
 import type { SignedIn } from './access/actor.ts';
@@ -40,6 +40,8 @@ export interface Parts {
   readonly cpuLimits: CpuLimits;
   /** Bounds of what is kept of lines, invocations and traces. */
   readonly telemetryLimits: TelemetryLimits;
+  /** What organizations may keep, and where they keep it. */
+  readonly storage: StorageParts;
   /** `AUTH_MAIL_URL`: takes letters; null: no mail is sent. */
   readonly mailUrl: string | null;
   /** DNS of the Internet. */
@@ -70,8 +72,17 @@ export interface Parts {
   readonly stopping: AbortSignal;
 }
 
+/** What the control plane needs to know of storage. */
+interface StorageParts {
+  readonly limits: StorageLimits;
+  /** `DISK_FREE_BYTES_MIN`. */
+  readonly diskFreeBytesMin: number;
+  /** Postgres is the embedded one, on the disk of the data folder. */
+  readonly isPostgresLocal: boolean;
+}
+
 /** Channels of NOTIFY. Payloads: kind of job; project; deployment; deployment; `delivery` or `report`; nothing;
- * projects by comma, or `*`; project; nothing; run of migrations. */
+ * projects by comma, or `*`; project; nothing; run of migrations; nothing. */
 export type Channel =
   | 'control_job'
   | 'control_route'
@@ -82,4 +93,5 @@ export type Channel =
   | 'control_telemetry'
   | 'control_collector'
   | 'control_alert'
-  | 'control_migration';
+  | 'control_migration'
+  | 'control_storage';

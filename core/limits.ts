@@ -11,6 +11,7 @@ import { gatewayBounds } from './limits/gateway.ts';
 import { sandboxBounds } from './limits/sandbox.ts';
 import { migratorBounds } from './limits/migrator.ts';
 import { ssrBounds } from './limits/ssr.ts';
+import { storageBounds } from './limits/storage.ts';
 import { webBounds } from './limits/web.ts';
 import { telemetryBounds } from './limits/telemetry.ts';
 import { parseInteger } from './parse-integer.ts';
@@ -43,6 +44,9 @@ export type MigratorLimits = Values<typeof migratorBounds>;
 /** Bounds of server processes of ssr projects: the process that runs them keeps to them. */
 export type SsrLimits = Values<typeof ssrBounds>;
 
+/** Bounds of what organizations keep: the control plane counts it. */
+export type StorageLimits = Values<typeof storageBounds>;
+
 /** Bounds of the process that serves the dashboard and the documentation. */
 export type WebLimits = Values<typeof webBounds>;
 
@@ -64,6 +68,7 @@ export interface Limits extends Values<typeof engineBounds> {
   readonly sandbox: SandboxLimits;
   readonly migrator: MigratorLimits;
   readonly ssr: SsrLimits;
+  readonly storage: StorageLimits;
   readonly web: WebLimits;
   readonly telemetry: TelemetryLimits;
 }
@@ -110,6 +115,7 @@ export function limitsFrom(environment: Environment): Limits {
     sandbox: readBounds(sandboxBounds, environment),
     migrator: readBounds(migratorBounds, environment),
     ssr: readBounds(ssrBounds, environment),
+    storage: readBounds(storageBounds, environment),
     web: readBounds(webBounds, environment),
     telemetry: readBounds(telemetryBounds, environment),
   };
@@ -130,6 +136,7 @@ export const limitVariables: readonly string[] = [
     sandboxBounds,
     migratorBounds,
     ssrBounds,
+    storageBounds,
     webBounds,
     telemetryBounds,
   ].flatMap(variablesOf),
@@ -148,6 +155,7 @@ export const limitRows: readonly (readonly [variable: string, value: number, wha
   sandboxBounds,
   migratorBounds,
   ssrBounds,
+  storageBounds,
   webBounds,
   telemetryBounds,
 ].flatMap((section) =>

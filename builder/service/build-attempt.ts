@@ -120,6 +120,11 @@ export async function attemptBuild(
       const sandbox = sandboxOf(parts.sandboxes, input, job);
       if (sandbox === null) refuseUnconfined(parts.confinement, input);
       else refuseUnscoped(input.repository);
+      if (input.isStorageFull)
+        throw new BuildFailure(
+          'storage_full',
+          'The storage of this organization is full: delete what is not needed (its page Usage says what keeps how much), or have its plan raised',
+        );
       for (const place of [parts.folder, parts.places.work]) {
         const failure = await spaceFailure(place, parts.limits.diskFreeBytesMin);
         if (failure !== null) throw failure;

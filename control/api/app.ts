@@ -35,6 +35,7 @@ import { domains } from './routes/domains.ts';
 import { members } from './routes/members.ts';
 import { operator } from './routes/operator.ts';
 import { organizations } from './routes/organizations.ts';
+import { storage } from './routes/storage.ts';
 import { tokens } from './routes/tokens.ts';
 import { usage } from './routes/usage.ts';
 import { webhooks } from './routes/webhooks.ts';
@@ -81,6 +82,7 @@ export function createApi() {
     .route('/', tokens)
     .route('/', audit)
     .route('/', usage)
+    .route('/', storage)
     .route('/', operator)
     .route(
       '/',

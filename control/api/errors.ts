@@ -17,6 +17,10 @@ export const apiErrors = {
   method_not_allowed: [405, 'This path does not take {method}'],
   conflict: [409, '{reason}'],
   limit_reached: [409, '{what}: at most {allowed} ({variable})'],
+  storage_full: [
+    409,
+    'The organization keeps {kept} bytes, {why}: delete what is not needed (its page Usage says what keeps how much), or have its plan raised. What was deleted counts within minutes',
+  ],
   idempotency_running: [409, 'The first request with this Idempotency-Key has not ended'],
   confirmation_needed: [409, '{reason}'],
   payload_too_large: [413, 'The body is larger than {allowed} bytes'],

@@ -6,6 +6,7 @@ import { addProject, countProjects } from '../records/projects.ts';
 import { isNameReserved } from './adopt-route.ts';
 import type { Audit } from './notes.ts';
 import { writeRoute } from './project-routes.ts';
+import { touchStorage } from '../storage/follow.ts';
 
 /** What is to be made. */
 type NewProject = Parameters<typeof addProject>[1];
@@ -37,6 +38,7 @@ export async function createProject(parts: Parts, given: NewProject, audit: Audi
       subjectId: id,
       details: { name },
     });
+    await touchStorage(tx);
     return id;
   });
   await writeRoute(parts, projectId);

@@ -9,6 +9,7 @@ import { receiveArtifact } from '#deployments/archive/receive-artifact.ts';
 import { ApiError } from '../api/errors.ts';
 import type { Parts, UploadLimits } from '../parts.ts';
 import { newDeploymentId, newId } from '../records/ids.ts';
+import { refuseFull } from '../storage/refuse.ts';
 import { supersede } from './create-deployment.ts';
 import { addLogLines } from './deployment-log.ts';
 import { tell, type Audit } from './notes.ts';
@@ -45,7 +46,7 @@ interface Row {
   readonly input: UploadInput;
 }
 
-type UploadParts = Pick<Parts, 'sql' | 'folder' | 'turns'> & { readonly uploadLimits: UploadLimits };
+type UploadParts = Pick<Parts, 'sql' | 'folder' | 'turns' | 'storage'> & { readonly uploadLimits: UploadLimits };
 
 const OPEN_MAX = 20;
 const LIFE_MS = 24 * 3_600_000;
@@ -57,7 +58,7 @@ const PIECE_MS_MAX = 60_000;
 /**
  * Announces an archive; one that was announced before by the same account, and is not all there yet, goes on.
  *
- * @throws {ApiError} `payload_too_large`, `conflict` (too many at once), `unavailable` (disk)
+ * @throws {ApiError} `payload_too_large`, `storage_full`, `conflict` (too many at once), `unavailable` (disk)
  */
 export async function beginUpload(
   parts: UploadParts,
@@ -74,7 +75,10 @@ export async function beginUpload(
   if (bavail * bsize < 2 * bytes + limits.diskFreeBytesMin)
     throw new ApiError('unavailable', { reason: 'The disk of the platform is too full for this upload' });
   return sql.begin(async (tx) => {
-    await tx`SELECT FROM control.project WHERE id = ${projectId} FOR UPDATE`;
+    const [project] = await tx<{ organization_id: string }[]>`
+      SELECT organization_id FROM control.project WHERE id = ${projectId} FOR UPDATE`;
+    if (project === undefined) throw new ApiError('not_found');
+    await refuseFull(parts, tx, project.organization_id);
     const [same] = await tx<Row[]>`
       UPDATE control.upload SET input = ${tx.json(input as never)}, expires_at = ${new Date(Date.now() + LIFE_MS)}
       WHERE project_id = ${projectId} AND sha256 = ${sha256} AND bytes = ${bytes} AND created_by = ${accountId}

@@ -11,6 +11,7 @@ import { writeAudit } from '../records/audit.ts';
 import { newId } from '../records/ids.ts';
 import { gitHttpBackend } from './http-backend.ts';
 import { openPushes } from './pushes.ts';
+import { refuseFull, refuseOnFullDisk } from '../storage/refuse.ts';
 import { ensureRepository } from './repositories.ts';
 
 const PATTERN = /^\/git\/([^/]{1,64}?)(?:\.git)?(\/info\/refs|\/git-upload-pack|\/git-receive-pack)$/;
@@ -96,6 +97,10 @@ async function repositoryOf(parts: Parts, actor: Actor, name: string, writes: bo
       return made;
     }));
   const { organizationId } = await access.project(permission, projectId);
+  if (writes) {
+    await refuseFull(parts, sql, organizationId);
+    await refuseOnFullDisk(parts);
+  }
   const repository = await sql.begin(async (tx) => {
     const [project] = await tx<{ repository_id: string | null; default_branch: string }[]>`
       SELECT repository_id, default_branch FROM control.project WHERE id = ${projectId} FOR UPDATE`;

@@ -42,6 +42,7 @@ function configuration(environment: NodeJS.ProcessEnv): DatabaseServiceOptions {
   const socketFolder = value('DB_SERVICE_SOCKETS');
   return {
     directory,
+    dataFolder: value('FS_PATH') || null,
     limits: limitsFrom(environment).database,
     shards,
     synchronous,

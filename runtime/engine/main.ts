@@ -159,6 +159,7 @@ async function start(): Promise<void> {
     authRoutes,
     databases,
     branchStores,
+    kept,
     cron,
     passGate,
     eventsKey,
@@ -282,6 +283,7 @@ async function start(): Promise<void> {
       routesOf: (project) => table.routesOf(project),
       isProduction: (route) => table.isProduction(route),
       snapshotsMax: config.limits.database.snapshotsMax,
+      kept,
     }),
     'GET /_platform/health': (_request, response) => answerJson(response, 200, { live: true }),
   };

@@ -96,6 +96,8 @@ export interface DatabaseOwner {
   /** @returns whether there was one. */
   remove(place: DatabasePlace): Promise<boolean>;
   describe(place: DatabasePlace): Promise<{ bytes: number; path: string }>;
+  /** Bytes of all files by namespace, those of branches and snapshots too; null in a managed cloud. */
+  kept(): Promise<Readonly<Record<string, number>> | null>;
   /** Its statements that took long since it was opened; those that took most first. */
   slow(place: DatabasePlace): Promise<readonly SlowStatement[]>;
 }
@@ -332,6 +334,7 @@ export function createDatabaseClient(
       return (await own<{ removed?: boolean }>(place, ops.remove, [])).removed === true;
     },
     describe: (place) => own(place, ops.describe, []),
+    kept: () => ask(ops.kept, '', {}),
     slow: async (place) => (await own<{ statements: SlowStatement[] }>(place, ops.slow, [])).statements,
     close() {
       closed = true;

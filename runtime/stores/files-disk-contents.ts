@@ -32,12 +32,15 @@ const ORPHAN_MS = 24 * 60 * 60 * 1000;
 /** Files below a folder. */
 interface Contents {
   /**
-   * Durable when it answers; the bytes of a body are its own, and gone then. @throws {PlatformError} `invalid_argument`
-   * for a digest that differs or too many bytes.
+   * Durable when it answers; the bytes of a body are its own, and gone then.
+   *
+   * @param note called before bytes are written, and with as many below 0 when they are gone again; may throw.
+   * @throws {PlatformError} `invalid_argument` for a digest that differs or too many bytes.
    */
   write(
     body: Readable | Uint8Array,
     bytesMax: number,
+    note: (bytes: number) => void,
     digests?: FileWrite['digests'],
   ): Promise<Content & { readonly md5: string }>;
   /**
@@ -70,8 +73,15 @@ export function openContents(folder: string, now: () => number, space: FreeSpace
   }
 
   return {
-    async write(body, bytesMax, digests = {}) {
+    async write(body, bytesMax, note, digests = {}) {
       space.check();
+      let noted = 0;
+      const take = (bytes: number): void => {
+        note(bytes);
+        noted += bytes;
+      };
+      const whole = body instanceof Uint8Array ? body : null;
+      if (whole !== null) take(whole.byteLength);
       const { name, file } = await create();
       const md5 = createHash('md5');
       const others = createDigests(digests);
@@ -82,13 +92,13 @@ export function openContents(folder: string, now: () => number, space: FreeSpace
         let gatheredBytes = 0;
         const writeGathered = async (): Promise<void> => {
           space.check();
+          take(gatheredBytes);
           await writing;
           writing = writeAll(file, gathered, giveBack);
           writing.catch(() => {});
           gathered = [];
           gatheredBytes = 0;
         };
-        const whole = body instanceof Uint8Array ? body : null;
         for await (const chunk of whole === null ? (body as AsyncIterable<Uint8Array>) : [whole]) {
           size += chunk.byteLength;
           if (size > bytesMax)
@@ -123,6 +133,7 @@ export function openContents(folder: string, now: () => number, space: FreeSpace
         await writing.catch(() => {});
         await file.close().catch(() => {});
         await remove(pathOf(name));
+        note(-noted);
         throw full(error);
       }
     },

@@ -8,6 +8,7 @@ import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PlatformError } from '#core/errors.ts';
 import { FreeSpace } from '#core/process/free-space.ts';
+import { unboundedStorage, type StorageBounds } from '#core/storage-left.ts';
 import type { FileBody, FileHead, FilePlace, FileStore, FileWrite } from '../engine/bindings/files.ts';
 import { holds, resolveRange } from './file-conditions.ts';
 import { full, OPEN_AT_ONCE, openContents, type Content } from './files-disk-contents.ts';
@@ -54,15 +55,21 @@ interface FilesDiskOptions {
   readonly namespaceBytesMax?: number;
   /** Of the disk. */
   readonly space?: FreeSpace;
+  /** What organizations may keep in all. */
+  readonly storage?: StorageBounds;
   readonly now?: () => number;
 }
 
 /** Opens the folder, and makes it where there is none. */
-export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): FileStore & { close(): void } {
+export function openFilesDisk(
+  folder: string,
+  options: FilesDiskOptions = {},
+): FileStore & { kept(): Promise<ReadonlyMap<string, number>>; close(): void } {
   const {
     namespaceBytesMax = Number.MAX_SAFE_INTEGER,
     now = Date.now,
     space = new FreeSpace(folder, 0, statfsSync),
+    storage = unboundedStorage,
   } = options;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const content = openContents(join(folder, 'content'), now, space);
@@ -254,7 +261,8 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
   });
 
   /** To be called once the row that no longer names them is on the disk. */
-  async function drop(contents: readonly Content[]): Promise<void> {
+  async function drop({ namespace }: FilePlace, contents: readonly Content[]): Promise<void> {
+    storage.note(namespace, -sizeOf(contents));
     if (contents.length <= OPEN_AT_ONCE) {
       await content.drop(contents);
       return;
@@ -267,6 +275,11 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
     await content.drop(due.map(({ name }) => ({ name, size: 0 })));
   }
 
+  const notedFor =
+    ({ namespace }: FilePlace) =>
+    (bytes: number): void =>
+      bytes > 0 ? storage.take(namespace, bytes) : storage.note(namespace, bytes);
+
   function uploadOf(place: FilePlace, key: string, upload: string): { headers: string; metadata: string } {
     const found = findUpload.get(upload, place.namespace, place.resource, key);
     if (found === undefined)
@@ -274,9 +287,13 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
     return found;
   }
 
-  const store: FileStore & { close(): void } = {
+  const store: ReturnType<typeof openFilesDisk> = {
+    async kept() {
+      const rows = db.prepare<unknown[], { namespace: string; bytes: number }>('SELECT namespace, bytes FROM used');
+      return new Map(rows.all().map(({ namespace, bytes }) => [namespace, bytes]));
+    },
     async put(place, key, body, { onlyIf, headers, metadata, bytesMax, digests }) {
-      const { md5, ...written } = await content.write(body, bytesMax, digests);
+      const { md5, ...written } = await content.write(body, bytesMax, notedFor(place), digests);
       const texts = {
         headers: JSON.stringify(headers),
         metadata: JSON.stringify(metadata),
@@ -287,11 +304,11 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
       try {
         done = replace.immediate(place, key, onlyIf, row);
       } catch (error) {
-        await content.drop([written]);
+        await drop(place, [written]);
         throw error;
       }
       if (done !== null) await flushed();
-      await drop(done === null ? [written] : done.old);
+      await drop(place, done === null ? [written] : done.old);
       return done === null ? null : toHead({ key, ...row });
     },
     async head({ namespace, resource }, key) {
@@ -324,7 +341,7 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
     async delete(place, keys) {
       const removed = removeAll.immediate(place, keys);
       if (removed.length > 0) await flushed();
-      for (const contents of removed) await drop(contents);
+      for (const contents of removed) await drop(place, contents);
     },
     async list({ namespace, resource }, { prefix, delimiter, cursor, limit }) {
       const files: FileHead[] = [];
@@ -362,33 +379,33 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
     },
     async putPart(place, key, upload, part, body, bytesMax) {
       uploadOf(place, key, upload);
-      const { name, size, md5 } = await content.write(body, bytesMax);
+      const { name, size, md5 } = await content.write(body, bytesMax, notedFor(place));
       let old: readonly Content[];
       try {
         old = setPart.immediate(place, key, upload, part, md5, { name, size });
       } catch (error) {
-        await content.drop([{ name, size }]);
+        await drop(place, [{ name, size }]);
         throw error;
       }
       await flushed();
-      await drop(old);
+      await drop(place, old);
       return { etag: md5 };
     },
     async completeUpload(place, key, upload, named) {
       const { head, dropped } = complete.immediate(place, key, upload, named);
       await flushed();
-      await drop(dropped);
+      await drop(place, dropped);
       return head;
     },
     async abortUpload(place, key, upload) {
       const parts = giveUp.immediate(place, key, upload);
       await flushed();
-      await drop(parts);
+      await drop(place, parts);
     },
     async clear(place) {
       const [count, cleared] = clearAll.immediate(place);
       if (cleared.length > 0) await flushed();
-      for (const contents of cleared) await drop(contents);
+      for (const contents of cleared) await drop(place, contents);
       return count;
     },
     close() {

@@ -5,6 +5,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Headers } from 'undici';
 import { PlatformError } from '#core/errors.ts';
+import { unboundedStorage, type StorageBounds } from '#core/storage-left.ts';
 import type { FileHead, FileHeaders, FilePage, FilePlace, FileStore, FileWrite } from '../engine/bindings/files.ts';
 import { ByteBudget, type Share } from './byte-budget.ts';
 import { holds, resolveRange } from './file-conditions.ts';
@@ -18,6 +19,8 @@ interface S3Options extends BucketOptions {
   readonly prefix: string;
   /** What the uploads of a namespace hold in memory, before all but the eldest wait. */
   readonly uploadBytesHeldMax: number;
+  /** What organizations may keep in all. */
+  readonly storage?: StorageBounds;
 }
 
 /** Pieces of an upload of unknown length; storage takes parts of at least 5 MB. */
@@ -34,9 +37,13 @@ const HEADER_OF: Readonly<Record<keyof FileHeaders, string>> = {
 };
 
 /** Opens the bucket; nothing is asked of it before the first call. */
-export function openFilesS3(
-  options: S3Options,
-): FileStore & { everything(): AsyncGenerator<FilePlace & { readonly key: string }>; close(): Promise<void> } {
+export function openFilesS3(options: S3Options): FileStore & {
+  everything(): AsyncGenerator<FilePlace & { readonly key: string; readonly size: number }>;
+  /** Bytes by namespace: all of the bucket is listed. Parts of unfinished uploads are not in it. */
+  kept(): Promise<ReadonlyMap<string, number>>;
+  close(): Promise<void>;
+} {
+  const { storage = unboundedStorage } = options;
   const root = options.prefix === '' ? '' : `${options.prefix}/`;
   const { send, expect, read, close } = openBucket(options);
   const budget = new ByteBudget(options.uploadBytesHeldMax);
@@ -118,6 +125,7 @@ export function openFilesS3(
 
   /** Sends a body in pieces; what was kept of one that breaks off is given up. */
   async function upload(
+    namespace: string,
     key: string,
     body: Readable | Uint8Array,
     share: Share,
@@ -127,6 +135,7 @@ export function openFilesS3(
     const fields = fieldsOf(write);
     const digests = createDigests(write.digests, false);
     let size = 0;
+    let taken = 0;
     let id = '';
     const parts: { part: number; etag: string }[] = [];
     try {
@@ -134,6 +143,8 @@ export function openFilesS3(
         size += bytes.byteLength;
         if (size > write.bytesMax)
           throw new PlatformError('invalid_argument', { reason: `The file is larger than ${write.bytesMax} bytes` });
+        storage.take(namespace, bytes.byteLength);
+        taken = size;
         await digests.updateInTurns(bytes);
         if (isLast) digests.check();
         if (isLast && id === '') {
@@ -146,26 +157,34 @@ export function openFilesS3(
       }
       await complete(key, id, parts, condition);
     } catch (error) {
+      storage.note(namespace, -taken);
       if (id !== '') await send({ method: 'DELETE', key, query: { uploadId: id } }).catch(() => {});
       throw error;
     }
   }
 
+  /** Of all projects that have files here. */
+  async function* everything(): AsyncGenerator<FilePlace & { readonly key: string; readonly size: number }> {
+    for (let cursor: string | null = null; ;) {
+      const from = cursor === null ? {} : { 'start-after': root + cursor };
+      const query = { 'list-type': '2', 'encoding-type': 'url', prefix: root, ...from };
+      const page = toPage(await read({ method: 'GET', query }), root, cursor);
+      for (const file of page.files) {
+        const [, namespace, resource, key] = /^([^/]+)\/([^/]+)\/(.+)$/s.exec(file.key) ?? [];
+        // What lies there besides is not of files.
+        if (key !== undefined) yield { namespace: namespace!, resource: resource!, key, size: file.size };
+      }
+      if ((cursor = page.cursor) === null) return;
+    }
+  }
+
   return {
     head,
-    /** Of all projects that have files here. */
-    async *everything() {
-      for (let cursor: string | null = null; ;) {
-        const from = cursor === null ? {} : { 'start-after': root + cursor };
-        const query = { 'list-type': '2', 'encoding-type': 'url', prefix: root, ...from };
-        const page = toPage(await read({ method: 'GET', query }), root, cursor);
-        for (const file of page.files) {
-          const [, namespace, resource, key] = /^([^/]+)\/([^/]+)\/(.+)$/s.exec(file.key) ?? [];
-          // What lies there besides is not of files.
-          if (key !== undefined) yield { namespace: namespace!, resource: resource!, key };
-        }
-        if ((cursor = page.cursor) === null) return;
-      }
+    everything,
+    async kept() {
+      const bytes = new Map<string, number>();
+      for await (const { namespace, size } of everything()) bytes.set(namespace, (bytes.get(namespace) ?? 0) + size);
+      return bytes;
     },
     async put(place, key, body, write) {
       const name = keyOf(place, key);
@@ -177,7 +196,7 @@ export function openFilesS3(
       else if (onlyIf?.etagMatches?.length === 1) condition['if-match'] = `"${onlyIf.etagMatches[0]}"`;
       const share = budget.open(place.namespace);
       try {
-        await upload(name, body, share, write, condition);
+        await upload(place.namespace, name, body, share, write, condition);
       } catch (error) {
         if ((error as PlatformError).details?.['status'] === 412) return null;
         throw error;
@@ -260,6 +279,7 @@ export function openFilesS3(
           await share.take(chunk.byteLength);
           chunks.push(chunk);
         }
+        storage.take(place.namespace, size);
         return { etag: await putPiece(keyOf(place, key), joined(chunks), {}, query) };
       } finally {
         share.close();

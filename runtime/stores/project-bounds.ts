@@ -4,8 +4,11 @@
 // each other's writes by these counts only.
 import { PlatformError } from '#core/errors.ts';
 import { ofPreview, withoutPreview } from '#core/preview.ts';
+import { unboundedStorage, type StorageBounds } from '#core/storage-left.ts';
 import type { QueueStore } from '../engine/bindings/queue.ts';
 import type { StateStore } from '../engine/bindings/state.ts';
+import type { TimerStore } from '../engine/bindings/timer.ts';
+import type { WorkflowStore } from '../engine/bindings/workflow.ts';
 import { likePrefix, type Sql } from './sql.ts';
 
 interface Estimate {
@@ -29,19 +32,22 @@ export class ProjectBounds {
   #what: string;
   #bytesMax: number;
   #count: (namespace: string) => Promise<number>;
+  #storage: StorageBounds;
   #now: () => number;
   #estimates = new Map<string, Estimate>();
 
-  /** @param what as errors name it. `count` answers with bytes. */
+  /** @param what as errors name it. `count` answers with bytes. @param storage what organizations may keep in all. */
   constructor(
     what: string,
     bytesMax: number,
     count: (namespace: string) => Promise<number>,
+    storage: StorageBounds,
     now: () => number = () => performance.now(),
   ) {
     this.#what = what;
     this.#bytesMax = bytesMax;
     this.#count = count;
+    this.#storage = storage;
     this.#now = now;
   }
 
@@ -51,8 +57,10 @@ export class ProjectBounds {
    */
   admit(namespace: string, bytes: number): void | Promise<void> {
     const estimate = this.#of(namespace);
-    if (estimate.bytes + bytes <= this.#bytesMax) estimate.bytes += bytes;
-    else return this.#counted(namespace, estimate).then(() => this.add(namespace, bytes));
+    if (estimate.bytes + bytes <= this.#bytesMax) {
+      this.#storage.take(namespace, bytes);
+      estimate.bytes += bytes;
+    } else return this.#counted(namespace, estimate).then(() => this.add(namespace, bytes));
   }
 
   /** As `admit`, for a moment that cannot wait: `settled` comes before it. */
@@ -60,6 +68,7 @@ export class ProjectBounds {
     const estimate = this.#of(namespace);
     if (bytes > 0 && estimate.bytes + bytes > this.#bytesMax)
       throw new PlatformError('quota_exceeded', { what: this.#what, limit: `${this.#bytesMax} bytes` });
+    this.#storage.take(namespace, bytes);
     estimate.bytes += bytes;
   }
 
@@ -146,9 +155,42 @@ export function boundQueue(store: QueueStore, bounds: ProjectBounds): QueueStore
   };
 }
 
+/** Timers as far as the organization may keep more. */
+export function boundTimers(store: TimerStore, storage: StorageBounds): TimerStore {
+  return {
+    ...store,
+    async set(place, sender, timer, now) {
+      storage.take(place.namespace, timer.payload.length + ROW_BYTES);
+      return store.set(place, sender, timer, now);
+    },
+  };
+}
+
+/**
+ * Workflows in which runs begin and hear events as far as the organization may keep more. What runs that have begun
+ * write goes on: WORKFLOW_HISTORY_BYTES_MAX bounds it.
+ */
+export function boundWorkflows(store: WorkflowStore, storage: StorageBounds): WorkflowStore {
+  return {
+    ...store,
+    async trigger(place, owner, run, now) {
+      storage.take(place.namespace, run.input.length + ROW_BYTES);
+      return store.trigger(place, owner, run, now);
+    },
+    async sendEvent(place, id, event, now) {
+      storage.take(place.namespace, event.payload.length + ROW_BYTES);
+      return store.sendEvent(place, id, event, now);
+    },
+  };
+}
+
 /** What projects keep in state. @param count bytes of a namespace, as each store of state counts them. */
-export function stateBounds(count: (namespace: string) => Promise<number>, bytesMax: number): ProjectBounds {
-  return new ProjectBounds('The state of this project', bytesMax, count);
+export function stateBounds(
+  count: (namespace: string) => Promise<number>,
+  bytesMax: number,
+  storage: StorageBounds = unboundedStorage,
+): ProjectBounds {
+  return new ProjectBounds('The state of this project', bytesMax, count, storage);
 }
 
 /** Bytes in the table of state that a namespace keeps. */
@@ -159,12 +201,11 @@ export function stateBytesOf(sql: Sql, namespace: string): Promise<number> {
 }
 
 /** What projects keep in the table of messages. */
-export function queueBounds(sql: Sql, bytesMax: number): ProjectBounds {
+export function queueBounds(sql: Sql, bytesMax: number, storage: StorageBounds = unboundedStorage): ProjectBounds {
   const text = `SELECT coalesce(sum(octet_length(payload) + ${ROW_BYTES}), 0) AS bytes
     FROM queue_message WHERE lane_id IN (SELECT id FROM lane WHERE kind = 'queue' AND (namespace = $1 OR namespace LIKE $2 ESCAPE '!'))`;
-  return new ProjectBounds('The messages of this project', bytesMax, (project) =>
-    bytesOf(sql, text, project, likePrefix(ofPreview(project, ''))),
-  );
+  const count = (project: string): Promise<number> => bytesOf(sql, text, project, likePrefix(ofPreview(project, '')));
+  return new ProjectBounds('The messages of this project', bytesMax, count, storage);
 }
 
 async function bytesOf(sql: Sql, text: string, ...names: string[]): Promise<number> {

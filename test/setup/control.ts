@@ -79,6 +79,7 @@ export async function startControl(overrides: Partial<Parts> = {}): Promise<Test
     limits: defaultLimits.control,
     cpuLimits: defaultLimits.cpu,
     telemetryLimits: defaultLimits.telemetry,
+    storage: { limits: defaultLimits.storage, diskFreeBytesMin: 0, isPostgresLocal: true },
     mailUrl: null,
     names: { txt: none, cname: none, addresses: none },
     edgeState: () => null,

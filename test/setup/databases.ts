@@ -28,6 +28,8 @@ export async function startDatabases(
     readonly synchronous?: 'normal' | 'full';
     /** Where the files are, default a folder of its own. */
     readonly directory?: string;
+    /** `FS_PATH`: what organizations may keep is read there. */
+    readonly dataFolder?: string;
   } = {},
 ): Promise<TestDatabases> {
   const directory = options.directory ?? (await mkdtemp(join(tmpdir(), 'platform-test-')));
@@ -39,6 +41,7 @@ export async function startDatabases(
     limits,
     shards: options.shards ?? 1,
     synchronous: options.synchronous ?? 'normal',
+    dataFolder: options.dataFolder ?? null,
     ...(tcp === undefined ? {} : { tcp }),
     report: (message) => reports.push(message),
   });

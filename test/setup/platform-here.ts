@@ -214,6 +214,7 @@ export async function startPlatformHere(
       routesOf: (project) => table.routesOf(project),
       isProduction: (route) => table.isProduction(route),
       snapshotsMax: limits.database.snapshotsMax,
+      kept: opened.kept,
     }),
   });
   const usage = new UsageLedger();

@@ -35,6 +35,8 @@ export interface BuildInput {
   readonly organizationId: string;
   /** The first admin's organization: builds also where nothing can be confined. */
   readonly isFirst: boolean;
+  /** It may keep no more (control/storage/). */
+  readonly isStorageFull: boolean;
   /** Size of the machines that the organization builds on, where those are sandboxes; null: it says none. */
   readonly buildMachine: MachineSize | null;
   readonly target: 'production' | 'preview';
@@ -62,6 +64,7 @@ export async function readBuildInput(
   const [row] = await sql<DeploymentRow[]>`
     SELECT d.target, d.branch, d.commit_sha, d.pull_request, d.is_fork, p.name, p.config_path, p.settings,
       p.organization_id, o.is_first, to_jsonb(o) ->> 'build_machine' AS build_machine,
+      (to_jsonb(o) ->> 'storage_full')::boolean AS storage_full,
       (SELECT coalesce(max(seq), 0) FROM control.build_log l WHERE l.deployment_id = d.id) + 1 AS first_seq
     FROM control.deployment d JOIN control.project p ON p.id = d.project_id
       JOIN control.organization o ON o.id = p.organization_id
@@ -86,6 +89,7 @@ export async function readBuildInput(
     project: row.name,
     organizationId: row.organization_id,
     isFirst: row.is_first,
+    isStorageFull: row.storage_full === true,
     buildMachine: isMachineSize(row.build_machine) ? row.build_machine : null,
     target: row.target,
     branch: row.branch,
@@ -131,6 +135,8 @@ interface DeploymentRow {
   readonly settings: Readonly<Record<string, unknown>>;
   readonly organization_id: string;
   readonly is_first: boolean;
+  /** Null: the database is of before. */
+  readonly storage_full: boolean | null;
   readonly build_machine: string | null;
   readonly first_seq: number;
 }

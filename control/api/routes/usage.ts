@@ -7,6 +7,8 @@ import { readOrganization } from '../../records/organizations.ts';
 import { touchProjects } from '../../records/projects.ts';
 import { budgetsOf, readCostliest, readUsage, usageGroups, type UsageQuestion } from '../../records/usage.ts';
 import type { RequestState } from '../middleware.ts';
+import { touchStorage } from '../../storage/follow.ts';
+import { storageLimitOf } from '../../storage/left.ts';
 import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';
 import { Id, nullable, Timestamp } from '../schemas.ts';
@@ -67,6 +69,7 @@ const Usage = Type.Object({
 const PlanLimits = Type.Object({
   id: PlanName,
   cpuMs: Type.Object(budgets),
+  storageBytes: nullable(Type.Integer()),
 });
 const tags = ['usage'];
 
@@ -154,7 +157,8 @@ export const usage = platform<Parts, RequestState>()
     {
       ...needs('account:read'),
       tags: ['plans'],
-      summary: 'List the plans, with the CPU that one invocation may use',
+      summary:
+        'List the plans, with the CPU that one invocation may use, and the bytes that an organization keeps (null: any)',
       response: Type.Object({ items: Type.Array(PlanLimits) }),
     },
     (ctx) => {
@@ -163,6 +167,7 @@ export const usage = platform<Parts, RequestState>()
         items: planNames.map((id) => ({
           id,
           cpuMs: Object.fromEntries(invocationKinds.map((kind) => [kind, ctx.env.cpuLimits[kind][id]])),
+          storageBytes: storageLimitOf(ctx.env.storage.limits, id),
         })),
       };
     },
@@ -185,6 +190,7 @@ export const usage = platform<Parts, RequestState>()
         if (before === null) throw new ApiError('not_found');
         await tx`UPDATE control.organization SET plan = ${plan} WHERE id = ${id}`;
         await touchProjects(tx, id);
+        await touchStorage(tx);
         await ctx.state.audit(tx, {
           organizationId: id,
           action: 'organization.plan',

@@ -7,10 +7,11 @@ import { Worker } from 'node:worker_threads';
 import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { FreeSpace } from '#core/process/free-space.ts';
+import { StorageBounds } from '#core/storage-left.ts';
 import { field, newMemory } from '../shard/running.ts';
 import { bulkStatementBytesMax, Connection } from '../sqlite/connection.ts';
 import { isDamaged } from '../sqlite/copies.ts';
-import { toRefusal } from '../sqlite/sqlite-errors.ts';
+import { explainFull, toRefusal } from '../sqlite/sqlite-errors.ts';
 import { ImportTransaction, type Imported, type Watch } from './import-transaction.ts';
 import { StatementReader, textOf } from './sql-file.ts';
 import { attach, explained, isSqliteFile, takeFile } from './sqlite-file.ts';
@@ -23,6 +24,10 @@ export interface ImporterOptions {
   readonly file: string | null;
   /** What is there goes first. */
   readonly replace: boolean;
+  /** Whose it is. */
+  readonly namespace: string;
+  /** Where it is read what organizations may keep; null: nothing bounds it. */
+  readonly dataFolder: string | null;
   readonly limits: DatabaseLimits;
   readonly synchronous: 'normal' | 'full';
 }
@@ -48,6 +53,7 @@ const HEAD_BYTES = 16;
 
 const options = JSON.parse(process.argv[2] ?? '') as ImporterOptions;
 const { limits } = options;
+const storage = new StorageBounds(options.dataFolder);
 const memory = newMemory();
 const view = new Int32Array(memory);
 const script = path.join(import.meta.dirname, `../shard/watchdog${path.extname(import.meta.filename)}`);
@@ -99,6 +105,8 @@ function settle(connection: Connection): void {
 
 async function take(connection: Connection, file: string): Promise<Imported> {
   const space = new FreeSpace(path.dirname(path.dirname(options.path)), limits.diskFreeBytesMin, statfsSync);
+  const { bytes } = connection;
+  connection.bytesMax = bytes + storage.left(options.namespace);
   const isFile = isSqliteFile(headOf(file));
   if (isFile) attach(connection, file);
   const before = inodeOf(options.path);
@@ -111,7 +119,7 @@ async function take(connection: Connection, file: string): Promise<Imported> {
     );
   let toldAt = 0;
   const progress = async (done: number, total: number): Promise<void> => {
-    connection.grows = !space.isLow;
+    connection.bytesMax = space.isLow ? 0 : bytes + storage.left(options.namespace);
     if (performance.now() - toldAt < TELL_MS) return;
     toldAt = performance.now();
     await tell({ type: 'progress', statements: transaction.statements, done, total });
@@ -172,7 +180,7 @@ process.exit(0);
 
 function failureOf(error: unknown): ImporterMessage {
   try {
-    const { code, message, place } = toRefusal(error);
+    const { code, message, place } = explainFull(toRefusal(error), storage.refusal(options.namespace));
     return { type: 'failed', code, reason: message, line: place?.[0] ?? null, statement: place?.[1] ?? null };
   } catch {
     process.stderr.write(

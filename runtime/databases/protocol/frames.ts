@@ -40,6 +40,8 @@ export const ops = {
    * that has passed.
    */
   import: 43,
+  /** `{}` -> bytes of all files by namespace; null in a managed cloud. */
+  kept: 44,
 } as const;
 
 export const kinds = {

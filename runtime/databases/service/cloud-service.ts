@@ -54,6 +54,7 @@ export async function startCloudService({
 
   async function answer(op: number, name: string, transaction: number, payload: string): Promise<string | Uint8Array> {
     if (op === ops.hello) return '{}';
+    if (op === ops.kept) return 'null';
     if (op === ops.route) return JSON.stringify({ shard: 'cloud', path: socketPath });
     if (op === ops.verdict)
       return JSON.stringify({

@@ -15,6 +15,7 @@ import { NOTE_FD, type ShardNote } from '../shard/running.ts';
 
 interface ImportsParts {
   readonly directory: string;
+  readonly dataFolder: string | null;
   readonly limits: DatabaseLimits;
   readonly synchronous: 'normal' | 'full';
   report(message: string): void;
@@ -81,7 +82,7 @@ export class Imports {
   }
 
   #begin(name: string, key: string, file: string, replace: boolean): Import {
-    const { directory, limits, synchronous, report } = this.#parts;
+    const { directory, dataFolder, limits, synchronous, report } = this.#parts;
     const [namespace, resource] = name.split('/') as [string, string];
     const running = [...this.#imports].filter(([, { state }]) => state.state === 'running');
     if (running.some(([other]) => other.startsWith(`${namespace}/`)))
@@ -95,6 +96,8 @@ export class Imports {
       path: path.join(directory, namespace, `${resource}.sqlite`),
       file,
       replace,
+      namespace,
+      dataFolder,
       limits,
       synchronous,
     };

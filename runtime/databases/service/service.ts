@@ -12,6 +12,7 @@ import type { ErrorCode } from '#core/errors.ts';
 import { isDatabaseName } from '../protocol/database-name.ts';
 import { answerFrame, FrameReader, kinds, ops, readRequest, requestFrame, type Verdict } from '../protocol/frames.ts';
 import { Imports } from './imports.ts';
+import { keptBytes } from './kept-bytes.ts';
 import { Routes } from './routes.ts';
 import { ShardProcess } from './shard-process.ts';
 
@@ -22,6 +23,8 @@ export interface DatabaseServiceOptions {
   /** Processes that projects are spread over. */
   readonly shards: number;
   readonly synchronous: 'normal' | 'full';
+  /** `FS_PATH`: what organizations may keep is read there; null: nothing bounds it. */
+  readonly dataFolder?: string | null;
   /** For engines on other machines. */
   readonly tcp?: TcpOptions;
   /** Private folder of the sockets, the same after a restart, and short; default a new one. */
@@ -57,7 +60,7 @@ const RELEASE_EVERY_MS = 30_000;
  * used.
  */
 export async function startDatabaseService(options: DatabaseServiceOptions): Promise<DatabaseService> {
-  const { directory, limits, synchronous, report } = options;
+  const { directory, limits, synchronous, report, dataFolder = null } = options;
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   // A socket's path has at most 107 bytes.
   const folder = options.socketFolder ?? mkdtempSync(path.join(tmpdir(), 'platform-db-'));
@@ -67,11 +70,11 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
     new ShardProcess({
       folder,
       report,
-      options: { directory, limits, synchronous, shard: index, limitMs, isOwn: index >= options.shards },
+      options: { directory, dataFolder, limits, synchronous, shard: index, limitMs, isOwn: index >= options.shards },
     });
   const shared = Array.from({ length: options.shards }, (_, index) => start(index, limits.sharedStatementMs));
   const own = new Map<number, ShardProcess>();
-  const imports = new Imports({ directory, limits, synchronous, report });
+  const imports = new Imports({ directory, dataFolder, limits, synchronous, report });
 
   const shardOf = (name: string): ShardProcess => {
     const { kind, index } = routes.homeOf(name);
@@ -174,6 +177,7 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
       if (!isDatabaseName(name)) throw new RangeError('this is no name of a database');
       return imports.ask(name, args);
     }
+    if (op === ops.kept) return keptBytes(directory);
     if (op === ops.verdict) {
       const names = Array.isArray(args['names'])
         ? args['names'].filter((value) => typeof value === 'string').slice(0, 1000)

@@ -5,6 +5,7 @@ import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { isErrorCode } from '#core/errors.ts';
 import type { FreeSpace } from '#core/process/free-space.ts';
+import type { StorageBounds } from '#core/storage-left.ts';
 import { databasesIn, isThere, removeFile, replaceFile } from '../sqlite/copies.ts';
 import { DatabaseFile, type Job } from '../sqlite/database-file.ts';
 import { knownMigrations } from '../sqlite/migrations.ts';
@@ -17,6 +18,8 @@ interface OpenFilesParts {
   readonly limits: DatabaseLimits;
   /** Of the disk. */
   readonly space: FreeSpace;
+  /** What organizations may keep in all. */
+  readonly storage: StorageBounds;
   readonly synchronous: 'normal' | 'full';
   readonly shard: number;
   pathOf(name: string): string;
@@ -81,15 +84,17 @@ export class OpenFiles {
       return open;
     }
     if (this.#open.size >= this.#parts.limits.openMax) this.#closeOne();
-    const { limits, space, synchronous, shard, report, pathOf } = this.#parts;
+    const { limits, space, storage, synchronous, shard, report, pathOf } = this.#parts;
     const damaged = (): void => {
       this.#open.delete(name);
       this.#latest = '';
     };
     const file = new DatabaseFile({
       path: pathOf(name),
+      namespace: name.split('/', 1)[0]!,
       limits,
       space,
+      storage,
       synchronous,
       shard,
       report,

@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import type { DatabaseLimits } from '#core/limits.ts';
 import { FreeSpace } from '#core/process/free-space.ts';
+import { StorageBounds } from '#core/storage-left.ts';
 import { isDatabaseName } from '../protocol/database-name.ts';
 import { OpenFiles } from './open-files.ts';
 import { field, newMemory, NOTE_FD, noteOf, type ShardNote } from './running.ts';
@@ -16,6 +17,8 @@ import { ShardConnection } from './shard-connection.ts';
 export interface ShardOptions {
   readonly socketPath: string;
   readonly directory: string;
+  /** Where it is read what organizations may keep; null: nothing bounds it. */
+  readonly dataFolder: string | null;
   readonly limits: DatabaseLimits;
   readonly synchronous: 'normal' | 'full';
   readonly shard: number;
@@ -50,6 +53,7 @@ watchdog.on('error', (error) => {
 const files = new OpenFiles({
   limits: options.limits,
   space: new FreeSpace(options.directory, options.limits.diskFreeBytesMin, statfsSync),
+  storage: new StorageBounds(options.dataFolder),
   synchronous: options.synchronous,
   shard: options.shard,
   pathOf: (name) => {

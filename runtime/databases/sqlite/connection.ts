@@ -69,12 +69,13 @@ export class Connection {
   #statements = new Map<string, Prepared>();
   readonly #own = new Map<string, StatementSync>();
   readonly #pagesMax: number;
-  #grows = true;
+  #pages: number;
 
   /** @throws SQLite's error when the file is no database. */
   constructor({ path, limits, synchronous, isBulk = false }: ConnectionOptions) {
     this.#limits = limits;
     this.#pagesMax = Math.ceil(limits.databaseBytesMax / PAGE_BYTES);
+    this.#pages = this.#pagesMax;
     // Within this process nobody waits for a lock (database-file.ts); two dev servers of a workspace may.
     this.#db = new DatabaseSync(path, {
       returnArrays: true,
@@ -110,14 +111,14 @@ export class Connection {
   }
 
   /**
-   * Whether it may take more of the disk than it has: where it may not, what needs a new page fails as it does on a
-   * full disk.
+   * What the file may have, never less than it has: what needs a page beyond that fails as it does on a full disk. Asked
+   * before each request: only a change costs anything.
    */
-  set grows(grows: boolean) {
-    if (grows === this.#grows) return;
-    this.#grows = grows;
-    // Never below what there is.
-    this.own(`PRAGMA max_page_count=${grows ? this.#pagesMax : 1}`);
+  set bytesMax(bytes: number) {
+    const pages = Math.max(1, Math.min(this.#pagesMax, Math.floor(bytes / PAGE_BYTES)));
+    if (pages === this.#pages) return;
+    this.#pages = pages;
+    this.ownScript(`PRAGMA max_page_count=${pages}`);
   }
 
   /** Whether savepoint statements are allowed. */

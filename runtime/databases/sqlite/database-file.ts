@@ -6,12 +6,13 @@ import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { FreeSpace } from '#core/process/free-space.ts';
+import type { StorageBounds } from '#core/storage-left.ts';
 import { Connection } from './connection.ts';
-import { backupTo, branchTo, checkFile, setAside } from './copies.ts';
+import { backupTo, branchTo, checkFile, isThere, setAside } from './copies.ts';
 import { kinds, ops } from '../protocol/frames.ts';
 import { knownMigrations, migrate } from './migrations.ts';
 import { pendingInOutbox, putIntoOutbox, removeFromOutbox } from './outbox-rows.ts';
-import { isBusy, isCorruption, toRefusal } from './sqlite-errors.ts';
+import { explainFull, isBusy, isCorruption, toRefusal } from './sqlite-errors.ts';
 import { SlowStatements } from './slow-statements.ts';
 import { Statements, textOf } from './statements.ts';
 
@@ -33,9 +34,13 @@ export interface Job {
 /** What a database file needs. */
 interface DatabaseFileParts {
   readonly path: string;
+  /** Whose it is. */
+  readonly namespace: string;
   readonly limits: DatabaseLimits;
   /** Of the disk. */
   readonly space: FreeSpace;
+  /** What organizations may keep in all. */
+  readonly storage: StorageBounds;
   readonly synchronous: 'normal' | 'full';
   /** Number of the process, for `meta.served_by`. */
   readonly shard: number;
@@ -71,6 +76,8 @@ export class DatabaseFile {
   readonly #main: Connection;
   readonly #statements: Statements;
   readonly #slow: SlowStatements;
+  /** Bytes that its organization's account knows of. */
+  #noted: number;
   /** For interactive transactions: others read the committed state through the main connection meanwhile. */
   #second: Connection | null = null;
   #transaction: Transaction | null = null;
@@ -105,6 +112,7 @@ export class DatabaseFile {
         if (this.#transaction !== null) this.#transaction.schema = true;
       },
     });
+    this.#noted = this.#statements.bytes;
   }
 
   get isIdle(): boolean {
@@ -202,6 +210,20 @@ export class DatabaseFile {
     }
   }
 
+  /** What the file may have: no more than it has on a full disk, and as much more as its organization may keep. */
+  get #bytesMax(): number {
+    const { space, storage, namespace } = this.#parts;
+    return space.isLow ? 0 : this.#statements.bytes + storage.left(namespace);
+  }
+
+  /** Tells the organization's account what has changed. */
+  #note(): void {
+    const { bytes } = this.#statements;
+    if (bytes === this.#noted) return;
+    this.#parts.storage.note(this.#parts.namespace, bytes - this.#noted);
+    this.#noted = bytes;
+  }
+
   #perform(job: Job, until?: number): void {
     let kind: number = kinds.json;
     let payload: string | Uint8Array | Promise<string>;
@@ -218,6 +240,7 @@ export class DatabaseFile {
       [kind, payload] = this.#failure(error);
     } finally {
       job.end();
+      this.#note();
     }
     if (payload instanceof Promise) {
       payload.then(
@@ -236,7 +259,9 @@ export class DatabaseFile {
       return [kinds.failure, JSON.stringify([corrupt.code, corrupt.details])];
     }
     try {
-      return [kinds.json, toRefusal(error).toJson()];
+      const { limits, space, storage, namespace } = this.#parts;
+      const full = !space.isLow && this.#bytesMax < limits.databaseBytesMax ? storage.refusal(namespace) : null;
+      return [kinds.json, explainFull(toRefusal(error), full).toJson()];
     } catch {
       this.#parts.report(
         `a request failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
@@ -257,7 +282,7 @@ export class DatabaseFile {
   #run(job: Job): string | Uint8Array | Promise<string> {
     const { op, args, transaction } = job;
     const connection = transaction === 0 ? this.#main : this.#connectionOf(transaction, job.owner);
-    connection.grows = !this.#parts.space.isLow;
+    connection.bytesMax = this.#bytesMax;
     // A batch has a savepoint of its own, which its statements must not release.
     connection.savepoints = op === ops.query && transaction !== 0;
     switch (op) {
@@ -375,8 +400,10 @@ export class DatabaseFile {
   #branch(target: string, unlessThere: boolean): Promise<string> {
     const underWay = unlessThere ? this.#branches.get(target) : undefined;
     if (underWay !== undefined) return underWay;
-    const { path, limits, space } = this.#parts;
+    const { path, limits, space, storage, namespace } = this.#parts;
     if (space.isLow) throw new SqlRefusal('SQLITE_FULL', 'the disk is full: no copy is made');
+    // Where a branch is there, nothing is copied.
+    if (!unlessThere || !isThere(target)) storage.take(namespace, this.#main.bytes);
     const copy = branchTo(this.#main, path, target, { branchBytesMax: limits.branchBytesMax, unlessThere });
     const branch = this.#copy(copy.then((made) => JSON.stringify(made)));
     this.#branches.set(target, branch);

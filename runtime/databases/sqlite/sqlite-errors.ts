@@ -61,3 +61,14 @@ export function toRefusal(error: unknown, message?: string): SqlRefusal {
   const text = message ?? (error as Error).message;
   return new SqlRefusal(names[code] ?? names[code & 0xff] ?? 'SQLITE_ERROR', text);
 }
+
+/** What SQLite says where it may take no more pages. */
+const FULL = 'database or disk is full';
+
+/** A refusal, where a file may not grow with the words of what keeps it from growing; `full` null: SQLite's own. */
+export function explainFull(refusal: SqlRefusal, full: Error | null): SqlRefusal {
+  const { code, message, place } = refusal;
+  return full === null || code !== 'SQLITE_FULL' || message !== FULL
+    ? refusal
+    : new SqlRefusal(code, full.message, place);
+}

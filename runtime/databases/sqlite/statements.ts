@@ -36,6 +36,11 @@ export class Statements {
     return this.#version;
   }
 
+  /** Of the file, as far as it is known here. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   /** A transaction was undone: the size is that of before. */
   undone(bytes: number): void {
     this.#bytes = bytes;

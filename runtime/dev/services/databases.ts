@@ -42,6 +42,7 @@ export function openLocalDatabases(directory: string, report: (message: string) 
       remove: async (...given) => (await open()).client.remove(...given),
       describe: async (...given) => (await open()).client.describe(...given),
       slow: async (...given) => (await open()).client.slow(...given),
+      kept: async () => (await open()).client.kept(),
       import: async (...given) => (await open()).client.import(...given),
     },
     async close() {

@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorMessage, errorTable, PlatformError } from '#core/errors.ts';
 import type { Manifest } from '#core/manifest.ts';
 import { copiesDatabases } from '#core/preview-settings.ts';
+import type { KeptBytes } from '#core/storage-left.ts';
 import { branchSlug, isArtifactId, isDeploymentId, isProjectName, isResourceName } from '#core/names.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
 import { removeBranch, type BranchStores } from '../bindings/branch-removal.ts';
@@ -35,6 +36,8 @@ export interface OperationParts {
   readonly routesOf: (project: string) => readonly Route[];
   readonly isProduction: (route: Route) => boolean;
   readonly snapshotsMax: number;
+  /** Bytes that files and databases keep. */
+  readonly kept: () => Promise<KeptBytes>;
 }
 
 type Given = Readonly<Record<string, unknown>>;
@@ -122,6 +125,9 @@ export function operationRoutes(parts: OperationParts): InternalRoutes {
       if (route === null || route.project !== projectOf(project))
         throw new PlatformError('deployment_not_found', { deployment: String(deployment) });
       return askResource(parts.resources, route, parts.openArtifact(route.artifact), asked);
+    },
+    async storage() {
+      return parts.kept();
     },
     async 'drop-snapshot'({ project, name }) {
       return { dropped: await dropSnapshot(databasesOf(parts), projectOf(project), snapshotOf(name)) };

@@ -6,6 +6,7 @@ import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Limits, limitsFrom } from '#core/limits.ts';
 import { FreeSpace, whereThereIsSpace } from '#core/process/free-space.ts';
+import { StorageBounds, type KeptBytes } from '#core/storage-left.ts';
 import type { HostWork } from '../work/host-work.ts';
 import { createAuthRoutes, type AuthRoutes } from '../auth/routes.ts';
 import { type Mail } from '../auth/site.ts';
@@ -25,9 +26,20 @@ import type { EventStores } from '../../stores/event-stores.ts';
 import { openEventsPostgres } from '../../stores/event-stores-postgres.ts';
 import { openFilesDisk } from '../../stores/files-disk.ts';
 import { createOutbox } from '../../stores/outbox.ts';
-import { boundQueue, boundState, queueBounds, stateBounds, stateBytesOf } from '../../stores/project-bounds.ts';
+import {
+  boundQueue,
+  boundState,
+  boundTimers,
+  boundWorkflows,
+  queueBounds,
+  stateBounds,
+  stateBytesOf,
+} from '../../stores/project-bounds.ts';
 import { createStatePostgres } from '../../stores/state-postgres.ts';
 import { limitByProject, limitCalls } from '../../stores/project-concurrency.ts';
+
+/** Files, and what each namespace keeps. */
+type CountedFiles = FileStore & { kept(): Promise<ReadonlyMap<string, number>> };
 
 /** What the handler gets. */
 export interface EngineStores {
@@ -36,6 +48,8 @@ export interface EngineStores {
   readonly signedFiles: SignedFiles | null;
   /** Null without a database service. */
   readonly databases: DatabaseClient | null;
+  /** What this engine's files and databases keep, by namespace; null: nobody here knows. */
+  readonly kept: () => Promise<KeptBytes>;
   /** Where branches have what goes with them. */
   readonly branchStores: Omit<BranchStores, 'databases' | 'sandboxes'>;
   /** Schedules; null without Postgres. */
@@ -101,7 +115,8 @@ export async function openEngineStores({
   const secret = get('ENGINE_SECRET');
   const keyFor = (use: string): Uint8Array => createHmac('sha256', secret).update(use).digest();
   const space = new FreeSpace(folder, limits.diskFreeBytesMin, statfsSync);
-  const files = await openFiles(get, folder, limits, space);
+  const storage = new StorageBounds(folder);
+  const files = await openFiles(get, folder, limits, space, storage);
   // A database of our own keeps what it has on the same disk.
   const ofEvents = isLocal(url) ? space : new FreeSpace(folder, 0, statfsSync);
   const users =
@@ -123,13 +138,14 @@ export async function openEngineStores({
       : whereThereIsSpace(
           boundState(
             createStatePostgres(events.sql),
-            stateBounds((namespace) => stateBytesOf(events.sql, namespace), limits.projectStateBytesMax),
+            stateBounds((namespace) => stateBytesOf(events.sql, namespace), limits.projectStateBytesMax, storage),
           ),
           ofEvents,
           ['put', 'update'],
         );
   const limited = limitByProject();
-  const queue = events === null ? null : boundQueue(events.queue, queueBounds(events.sql, limits.projectQueueBytesMax));
+  const queue =
+    events === null ? null : boundQueue(events.queue, queueBounds(events.sql, limits.projectQueueBytesMax, storage));
   const openCache = async (): Promise<CacheStore> => {
     const cacheUrl = get('ENGINE_CACHE_URL');
     if (cacheUrl === '')
@@ -158,29 +174,31 @@ export async function openEngineStores({
                 'redrive',
                 'purge',
               ]),
-              timer: limitCalls(whereThereIsSpace(events.timer, ofEvents, ['set']), limited, [
+              timer: limitCalls(whereThereIsSpace(boundTimers(events.timer, storage), ofEvents, ['set']), limited, [
                 'set',
                 'get',
                 'list',
                 'delete',
               ]),
-              workflow: limitCalls(whereThereIsSpace(events.workflow, ofEvents, ['trigger', 'sendEvent']), limited, [
-                'trigger',
-                'get',
-                'list',
-                'history',
-                'cancel',
-                'pause',
-                'resume',
-                'restart',
-                'sendEvent',
-              ]),
+              workflow: limitCalls(
+                whereThereIsSpace(boundWorkflows(events.workflow, storage), ofEvents, ['trigger', 'sendEvent']),
+                limited,
+                ['trigger', 'get', 'list', 'history', 'cancel', 'pause', 'resume', 'restart', 'sendEvent'],
+              ),
               limits: deliveryLimits,
               outbox,
             },
     },
     cache: await openCache(),
     databases,
+    kept: async () => {
+      const [ofFiles, ofDatabases] = await Promise.all([files.kept(), databases?.kept() ?? null]);
+      return {
+        files: Object.fromEntries(ofFiles),
+        databases: ofDatabases,
+        areLocal: { files: get('FILES_S3_BUCKET') === '', databases: address !== null && 'socketPath' in address },
+      };
+    },
     branchStores: { state, files, events },
     cron: events?.cron ?? null,
     signedFiles: secret === '' ? null : createSignedFiles(files, keyFor('files'), limits.bodyBytesMax),
@@ -221,10 +239,11 @@ async function openFiles(
   folder: string,
   limits: Limits,
   space: FreeSpace,
-): Promise<FileStore> {
+  storage: StorageBounds,
+): Promise<CountedFiles> {
   const missing = S3_VARIABLES.filter((name) => get(name) === '');
   if (missing.length === S3_VARIABLES.length)
-    return openFilesDisk(join(folder, 'files'), { namespaceBytesMax: limits.projectFileBytesMax, space });
+    return openFilesDisk(join(folder, 'files'), { namespaceBytesMax: limits.projectFileBytesMax, space, storage });
   if (missing.length > 0) throw new Error(`Files in S3 need ${missing.join(' and ')}, which is not set`);
   if (!/^https?:\/\/[^/]+\/?$/.test(get('FILES_S3_ENDPOINT')))
     throw new Error(
@@ -239,6 +258,7 @@ async function openFiles(
     secretAccessKey: get('FILES_S3_SECRET_ACCESS_KEY'),
     prefix: get('FILES_S3_PREFIX').replace(/^\/+|\/+$/g, ''),
     uploadBytesHeldMax: limits.uploadBytesHeldMax,
+    storage,
   });
 }
 

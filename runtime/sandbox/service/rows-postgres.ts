@@ -22,6 +22,10 @@ const MS = `(extract(epoch FROM %) * 1000)::float8`;
 const COLUMNS = `key, project, resource, id, provider, state, options,
   ${MS.replace('%', 'created_at')} AS created_at, ${MS.replace('%', 'last_active_at')} AS last_active_at`;
 const IS_FREE = '(owner IS NULL OR owner = $1 OR lease_until < now())';
+/** Whether the organization of the project $3 may keep no more (control/storage/). */
+const IS_STORAGE_FULL = `EXISTS (
+  SELECT FROM control.project p JOIN control.organization o ON o.id = p.organization_id
+  WHERE p.name = $3 AND p.deleted_at IS NULL AND o.storage_full)`;
 const FROM_MS = (parameter: string): string => `to_timestamp(${parameter}::float8 / 1000)`;
 /** Rows that one look takes. */
 const DUE_MAX = 200;
@@ -51,6 +55,11 @@ export function createPostgresRows(given: {
     return row.owner === null ? null : { owner: row.owner, leaseMs: row.lease_ms };
   }
 
+  async function isStorageFull(project: string): Promise<boolean> {
+    const [row] = await sql.all<{ full: boolean }>(`SELECT ${IS_STORAGE_FULL.replace('$3', '$1')} AS full`, project);
+    return row!.full;
+  }
+
   return {
     async claim(place) {
       const { project, resource, id } = place;
@@ -58,8 +67,9 @@ export function createPostgresRows(given: {
         const [row] = await sql.all<Stored>(
           `INSERT INTO sandbox.sandbox AS s (key, project, resource, id, provider, state, owner, lease_until)
            SELECT $2, $3, $4, $5, $6, 'creating', $1, ${lease}
-           WHERE (SELECT count(*) FROM sandbox.sandbox
+           WHERE ((SELECT count(*) FROM sandbox.sandbox
                WHERE project = $3 AND (resource = '${BUILD_RESOURCE}') = ($4 = '${BUILD_RESOURCE}')) < $7
+               AND NOT ${IS_STORAGE_FULL})
              OR EXISTS (SELECT FROM sandbox.sandbox WHERE project = $3 AND resource = $4 AND id = $5)
            ON CONFLICT (project, resource, id) DO UPDATE SET owner = $1, lease_until = ${lease}
            WHERE s.owner IS NULL OR s.owner = $1 OR s.lease_until < now()
@@ -74,7 +84,7 @@ export function createPostgresRows(given: {
         );
         if (row !== undefined) return { is: 'ours', row: rowOf(row) };
         const holder = await holderOf(place);
-        if (holder === undefined) return { is: 'full' };
+        if (holder === undefined) return { is: (await isStorageFull(project)) ? 'storage_full' : 'full' };
         // Given back in between: it can be had now.
         if (holder !== null && holder.owner !== owner) return { is: 'held', ...holder };
       }

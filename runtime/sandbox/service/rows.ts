@@ -16,11 +16,15 @@ export interface SandboxRow {
   readonly lastActiveAt: number;
 }
 
-/** What claiming a place came to. `held`: another replica has it, for `leaseMs` unless it renews its lease. */
+/**
+ * What claiming a place came to. `held`: another replica has it, for `leaseMs` unless it renews its lease. `full`: the
+ * project has as many as it may; `storage_full`: its organization may keep no more.
+ */
 export type Claim =
   | { readonly is: 'ours'; readonly row: SandboxRow }
   | { readonly is: 'held'; readonly owner: string; readonly leaseMs: number }
-  | { readonly is: 'full' };
+  | { readonly is: 'full' }
+  | { readonly is: 'storage_full' };
 
 /** Why a sandbox is due for the sweeper. */
 export type DueFor = 'suspend' | 'stop' | 'destroy';

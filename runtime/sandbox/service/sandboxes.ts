@@ -118,7 +118,10 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
         if (found.is === 'ours') return remember(found.row);
         throw new PlatformError('sandbox_limit', {
           what: `Another sandbox of ${place.project}`,
-          limit: `${perProjectMax} (SANDBOX_PER_PROJECT_MAX)`,
+          limit:
+            found.is === 'full'
+              ? `${perProjectMax} (SANDBOX_PER_PROJECT_MAX)`
+              : 'the storage of its organization, which is full',
         });
       })
       .finally(() => claims.delete(name));

@@ -13,6 +13,8 @@ interface Operation {
   readonly msMax: number;
   /** It passes through unread: it may bring a file, or be answered with one. */
   readonly isLarge?: boolean;
+  /** It is of all projects, and names none. */
+  readonly isOfAll?: boolean;
   /** It changes what the project has. */
   readonly alone: boolean;
 }
@@ -33,6 +35,7 @@ export const operations: Readonly<Record<string, Operation>> = {
   snapshots: { msMax: MINUTE_MS, alone: false },
   restore: { msMax: 10 * MINUTE_MS, alone: true },
   'drop-snapshot': { msMax: MINUTE_MS, alone: true },
+  storage: { msMax: 10 * MINUTE_MS, alone: false, isOfAll: true },
   data: { msMax: 5 * MINUTE_MS, alone: false, isLarge: true },
 };
 
@@ -64,7 +67,8 @@ export function createOperations(
       path: `/_platform/${name}`,
       body,
       timeoutMs: operations[name]!.msMax,
-      bytesMax: operations[name]!.isLarge === true ? LARGE_BYTES_MAX : ANSWER_BYTES_MAX,
+      bytesMax:
+        operations[name]!.isLarge === true || operations[name]!.isOfAll === true ? LARGE_BYTES_MAX : ANSWER_BYTES_MAX,
     });
 
   async function askOne(name: string, body: Buffer): Promise<EngineAnswer> {
@@ -119,6 +123,7 @@ export function createOperations(
   return async (name, request) => {
     if (operations[name]!.isLarge === true) return askOne(name, await readBody(request, LARGE_BYTES_MAX));
     const { body, value } = await readJsonBody(request, BODY_BYTES_MAX);
+    if (operations[name]!.isOfAll === true) return askOne(name, body);
     const { project, deployment } = (value ?? {}) as { project?: unknown; deployment?: unknown };
     if (typeof project !== 'string' || !isProjectName(project))
       throw new PlatformError('bad_request', { reason: 'project is the name of a project' });

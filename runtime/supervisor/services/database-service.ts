@@ -21,6 +21,7 @@ export function databaseService(environment: Environment, folder: string, socket
   const env = {
     ...own,
     DB_STORAGE_DIR: own['DB_STORAGE_DIR'] || join(folder, 'databases'),
+    ...(folder === '' ? {} : { FS_PATH: folder }),
     ...databaseSockets(environment, sockets),
   };
   const [program, ...before] = nodeCommand();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { unboundedStorage } from '#core/storage-left.ts';
 import { ProjectBounds } from '#runtime/stores/project-bounds.ts';
 
 /** Bounds of 100 bytes over what a test says is kept, and by a clock that it sets. */
@@ -15,7 +16,7 @@ function bounds(): {
     if (kept.fails) throw new Error('away');
     return kept.bytes;
   };
-  return { bounds: new ProjectBounds('It', 100, count, () => clock.now), kept, clock };
+  return { bounds: new ProjectBounds('It', 100, count, unboundedStorage, () => clock.now), kept, clock };
 }
 
 const refused = { code: 'quota_exceeded', message: 'It would exceed 100 bytes' };

@@ -17,13 +17,13 @@ test('what needs a new page fails as on a full disk, and what does not goes on',
     synchronous: 'normal',
   });
   connection.ownScript("CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(100000)), ('small')");
-  connection.grows = false;
+  connection.bytesMax = 0;
   assert.throws(() => connection.own('INSERT INTO t VALUES (zeroblob(200000))'), /database or disk is full/);
   assert.deepEqual(connection.own('SELECT count(*) FROM t'), [[2]]);
   connection.own('DELETE FROM t WHERE length(a) > 100');
   // What was deleted makes room.
   connection.own('INSERT INTO t VALUES (zeroblob(50000))');
-  connection.grows = true;
+  connection.bytesMax = 1_000_000;
   connection.own('INSERT INTO t VALUES (zeroblob(300000))');
   assert.deepEqual(connection.own('SELECT count(*) FROM t'), [[3]]);
   connection.close();

@@ -1,0 +1,56 @@
+// Storage: what an organization keeps, by kind and project, and what its plan allows.
+import Type from '#core/typebox/typebox.mjs';
+import { plans } from '#core/plans.ts';
+import { platform } from '#packages/worker/index.ts';
+import type { Parts } from '../../parts.ts';
+import { readStorage } from '../../records/storage.ts';
+import { storageKinds } from '../../storage/count.ts';
+import { storageLimitOf } from '../../storage/left.ts';
+import type { RequestState } from '../middleware.ts';
+import { needs } from '../needs.ts';
+import { Id, nullable, Timestamp } from '../schemas.ts';
+
+const Kinds = Type.Array(Type.Object({ kind: Type.Enum([...storageKinds]), bytes: Type.Integer() }));
+const Storage = Type.Object({
+  plan: Type.Enum([...plans]),
+  // Null: any.
+  limitBytes: nullable(Type.Integer()),
+  bytes: Type.Integer(),
+  // It may keep no more: by its plan, or since it has its part of the platform's disk.
+  isFull: Type.Boolean(),
+  // Null: nothing was found yet.
+  countedAt: nullable(Timestamp),
+  kinds: Kinds,
+  // The largest first. Of a deleted project its data stays until a project of this name deletes it.
+  projects: Type.Array(
+    Type.Object({
+      projectId: Id,
+      name: Type.String(),
+      isDeleted: Type.Boolean(),
+      bytes: Type.Integer(),
+      kinds: Kinds,
+    }),
+  ),
+});
+
+export const storage = platform<Parts, RequestState>().get(
+  '/orgs/:id/storage',
+  {
+    ...needs('usage:read', 'organization'),
+    tags: ['usage'],
+    summary: 'What an organization keeps, by kind and by project',
+    description: 'As it was counted last: every minute, or as often as takes a twentieth of the time.',
+    response: Storage,
+  },
+  async (ctx) => {
+    const { plan, countedAt, ...kept } = await readStorage(ctx.env.sql, ctx.params.id);
+    return {
+      ...kept,
+      plan,
+      limitBytes: storageLimitOf(ctx.env.storage.limits, plan),
+      countedAt: countedAt?.toISOString() ?? null,
+      kinds: [...kept.kinds],
+      projects: kept.projects.map((project) => ({ ...project, kinds: [...project.kinds] })),
+    };
+  },
+);

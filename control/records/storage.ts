@@ -1,0 +1,56 @@
+// What organizations keep, as control/storage/ has counted it last.
+import type { Plan } from '#core/plans.ts';
+import type { Sql } from '#postgres/sql.ts';
+import type { StorageKind } from '../storage/count.ts';
+
+/** Bytes of one kind. */
+interface KindBytes {
+  readonly kind: StorageKind;
+  readonly bytes: number;
+}
+
+/** What an organization keeps. */
+export interface KeptStorage {
+  readonly plan: Plan;
+  readonly isFull: boolean;
+  /** Null: nothing was counted yet. */
+  readonly countedAt: Date | null;
+  readonly bytes: number;
+  /** The largest first. */
+  readonly kinds: readonly KindBytes[];
+  /** The largest first, {@link PROJECTS_MAX} of them. */
+  readonly projects: readonly {
+    readonly projectId: string;
+    readonly name: string;
+    readonly isDeleted: boolean;
+    readonly bytes: number;
+    readonly kinds: readonly KindBytes[];
+  }[];
+}
+
+const PROJECTS_MAX = 100;
+
+/** @param organizationId of one that there is. */
+export async function readStorage(sql: Sql, organizationId: string): Promise<KeptStorage> {
+  const [organization] = await sql<{ plan: Plan; full: boolean; countedAt: Date | null }[]>`
+    SELECT plan, storage_full AS full, (
+      SELECT max(counted_at) FROM control.storage s JOIN control.project p ON p.id = s.project_id
+      WHERE p.organization_id = o.id) AS "countedAt"
+    FROM control.organization o WHERE id = ${organizationId}`;
+  const kinds = await sql<KindBytes[]>`
+    SELECT s.kind, sum(s.bytes)::bigint AS bytes FROM control.storage s JOIN control.project p ON p.id = s.project_id
+    WHERE p.organization_id = ${organizationId} GROUP BY s.kind ORDER BY 2 DESC, s.kind`;
+  const projects = await sql<KeptStorage['projects'][number][]>`
+    SELECT p.id AS "projectId", p.name, p.deleted_at IS NOT NULL AS "isDeleted", sum(s.bytes)::bigint AS bytes,
+      jsonb_agg(jsonb_build_object('kind', s.kind, 'bytes', s.bytes) ORDER BY s.bytes DESC, s.kind) AS kinds
+    FROM control.storage s JOIN control.project p ON p.id = s.project_id
+    WHERE p.organization_id = ${organizationId} GROUP BY p.id ORDER BY 4 DESC, p.name LIMIT ${PROJECTS_MAX}`;
+  return {
+    plan: organization!.plan,
+    isFull: organization!.full,
+    countedAt: organization!.countedAt,
+    bytes: kinds.reduce((sum, { bytes }) => sum + bytes, 0),
+    kinds,
+    projects,
+  };
+}

@@ -1,0 +1,185 @@
+// Counts what every project keeps, by kind: rows in sums of the database, files and databases as an engine says, and
+// folders on the disk. Called by follow.ts. What cannot be counted at the moment stays as it was counted last.
+import { join } from 'node:path';
+import type { KeptBytes } from '#core/storage-left.ts';
+import { repositoriesFolder } from '#git/builtin-repositories.ts';
+import type { Sql } from '#postgres/sql.ts';
+import type { Parts } from '../parts.ts';
+import { folderBytes } from './folders.ts';
+
+/** What projects keep. `workflows`: timers too; `logs`: lines, invocations, traces and logs of builds. */
+export const storageKinds = [
+  'files',
+  'databases',
+  'state',
+  'queues',
+  'workflows',
+  'logs',
+  'artifacts',
+  'repositories',
+  'caches',
+  'sandboxes',
+] as const;
+export type StorageKind = (typeof storageKinds)[number];
+
+/** Bytes of a kind by project. */
+interface Counted {
+  readonly kind: StorageKind;
+  readonly isLocal: boolean;
+  /** Of namespaces: `name`; else the ids of projects. */
+  readonly by: 'name' | 'id';
+  readonly bytes: ReadonlyMap<string, number>;
+}
+
+type CountParts = Pick<Parts, 'sql' | 'folder' | 'privatePort' | 'storage' | 'log'>;
+
+const ASK_MS = 10 * 60_000;
+/** What a row takes beside its texts. */
+const ROW_BYTES = 100;
+
+/** Counts once, and keeps what it finds. */
+export async function countStorage(parts: CountParts): Promise<void> {
+  const countedAt = new Date();
+  const counted: Counted[] = [];
+  // One after the other: nobody waits for it.
+  for (const count of [countEngine, countRows, countFolders])
+    counted.push(
+      ...(await count(parts).catch((error: unknown) => {
+        parts.log.warn({ reason: (error as Error).message }, 'Storage not counted in part');
+        return [];
+      })),
+    );
+  const projects = await projectsByName(parts.sql);
+  const ids = new Set(projects.values());
+  const rows = counted.flatMap(({ kind, isLocal, by, bytes }) =>
+    [...bytes].flatMap(([name, count]) => {
+      const project = by === 'id' ? (ids.has(name) ? name : undefined) : projects.get(name);
+      return project === undefined || count === 0 ? [] : [{ project, kind, bytes: count, isLocal }];
+    }),
+  );
+  await parts.sql.begin(async (tx) => {
+    await tx`DELETE FROM control.storage WHERE kind = ANY(${counted.map(({ kind }) => kind)})`;
+    await tx`
+      INSERT INTO control.storage (project_id, kind, bytes, is_local, counted_at)
+      SELECT row.project, row.kind, row.bytes, row."isLocal", ${countedAt}
+      FROM jsonb_to_recordset(${tx.json(rows)}) AS row (project text, kind text, bytes bigint, "isLocal" boolean)
+      JOIN control.project ON project.id = row.project`;
+  });
+}
+
+/** Whose a name is: a deleted project's data stays until somebody has its name again. */
+async function projectsByName(sql: Sql): Promise<ReadonlyMap<string, string>> {
+  const rows = await sql<{ name: string; id: string }[]>`
+    SELECT DISTINCT ON (name) name, id FROM control.project
+    ORDER BY name, (deleted_at IS NULL) DESC, created_at DESC`;
+  return new Map(rows.map(({ name, id }) => [name, id]));
+}
+
+async function countEngine({ privatePort }: CountParts): Promise<Counted[]> {
+  const { status, body } = await privatePort.ask<KeptBytes>('/_platform/storage', {}, ASK_MS);
+  if (status !== 200) throw new Error(`the platform answered ${status}`);
+  return (['files', 'databases'] as const).flatMap((kind): Counted[] => {
+    const kept = body[kind];
+    return kept === null
+      ? []
+      : [{ kind, isLocal: body.areLocal[kind], by: 'name', bytes: new Map(Object.entries(kept)) }];
+  });
+}
+
+/** Of tables; lengths of long texts are read without the texts. */
+async function countRows({ sql, storage: { isPostgresLocal: isLocal } }: CountParts): Promise<Counted[]> {
+  const sums = async (kind: StorageKind, by: Counted['by'], rows: Promise<Sum[]>): Promise<Counted> => {
+    const bytes = new Map((await rows).map((row) => [row.project, Number(row.bytes)]));
+    return { kind, isLocal, by, bytes };
+  };
+  return [
+    await sums(
+      'state',
+      'name',
+      sql<Sum[]>`
+        SELECT namespace AS project, sum(octet_length(key) + octet_length(value)
+          + coalesce(octet_length(metadata), 0) + ${ROW_BYTES}::int) AS bytes
+        FROM binding.state GROUP BY namespace`,
+    ),
+    await sums(
+      'queues',
+      'name',
+      sql<Sum[]>`
+        SELECT split_part(namespace, '~~', 1) AS project, sum(octet_length(payload) + ${ROW_BYTES}::int) AS bytes
+        FROM binding.queue_message JOIN binding.lane ON lane.id = lane_id WHERE lane.kind = 'queue' GROUP BY 1`,
+    ),
+    await sums(
+      'workflows',
+      'name',
+      sql<Sum[]>`
+        SELECT split_part(namespace, '~~', 1) AS project, sum(bytes) AS bytes FROM (
+          SELECT lane_id, octet_length(payload) + ${ROW_BYTES}::int AS bytes FROM binding.timer
+          UNION ALL
+          SELECT lane_id, octet_length(input) + coalesce(octet_length(output), 0) + coalesce(octet_length(error), 0)
+            + ${ROW_BYTES}::int FROM binding.workflow_execution
+          UNION ALL
+          SELECT lane_id, octet_length(s.name) + coalesce(octet_length(s.result), 0)
+            + coalesce(octet_length(s.error), 0) + ${ROW_BYTES}::int
+            FROM binding.workflow_step s JOIN binding.workflow_execution e ON e.seq = s.execution_seq
+          UNION ALL
+          SELECT lane_id, octet_length(w.payload) + ${ROW_BYTES}::int
+            FROM binding.workflow_event w JOIN binding.workflow_execution e ON e.seq = w.execution_seq
+          UNION ALL
+          SELECT lane_id, octet_length(l.message) + coalesce(octet_length(l.content), 0) + ${ROW_BYTES}::int
+            FROM binding.workflow_log l JOIN binding.workflow_execution e ON e.seq = l.execution_seq
+        ) AS kept JOIN binding.lane ON lane.id = kept.lane_id GROUP BY 1`,
+    ),
+    await sums(
+      'logs',
+      'id',
+      sql<Sum[]>`
+        SELECT project_id AS project, sum(bytes) AS bytes FROM (
+          SELECT project_id, bytes FROM control.telemetry_hour
+          UNION ALL
+          SELECT d.project_id, octet_length(l.text) + ${ROW_BYTES}::int
+            FROM control.build_log l JOIN control.deployment d ON d.id = l.deployment_id
+        ) AS kept GROUP BY 1`,
+    ),
+  ];
+}
+
+interface Sum {
+  readonly project: string;
+  readonly bytes: number | string;
+}
+
+/** Of folders below the data folder: artifacts, with uploads on their way, repositories, caches of builds. */
+async function countFolders({ sql, folder }: CountParts): Promise<Counted[]> {
+  const artifacts = await folderBytes(join(folder, 'artifacts'));
+  const used = await sql<{ project: string; artifact: string }[]>`
+    SELECT DISTINCT project_id AS project, artifact FROM control.deployment
+    WHERE artifact IS NOT NULL AND removed_at IS NULL`;
+  const uploads = await sql<{ project: string; bytes: number }[]>`
+    SELECT project_id AS project, sum(received) AS bytes FROM control.upload
+    WHERE deployment_id IS NULL AND expires_at > now() GROUP BY 1`;
+  const byArtifact = [
+    ...used.map(({ project, artifact }) => [project, artifacts.get(artifact) ?? 0] as const),
+    ...uploads.map(({ project, bytes }) => [project, Number(bytes)] as const),
+  ];
+  const repositories = await folderBytes(repositoriesFolder(folder));
+  const owners = await sql<{ project: string; repository: string }[]>`
+    SELECT DISTINCT ON (repository_id) id AS project, repository_id AS repository FROM control.project
+    WHERE repository_id IS NOT NULL ORDER BY repository_id, (deleted_at IS NULL) DESC, created_at DESC`;
+  const byRepository = owners.map(
+    ({ project, repository }) => [project, repositories.get(`${repository}.git`) ?? 0] as const,
+  );
+  const caches = await folderBytes(join(folder, 'builds', 'caches'));
+  const local = (kind: StorageKind, bytes: ReadonlyMap<string, number>): Counted => ({
+    kind,
+    isLocal: true,
+    by: 'id',
+    bytes,
+  });
+  return [local('artifacts', summed(byArtifact)), local('repositories', summed(byRepository)), local('caches', caches)];
+}
+
+function summed(entries: readonly (readonly [project: string, bytes: number])[]): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>();
+  for (const [project, bytes] of entries) sums.set(project, (sums.get(project) ?? 0) + bytes);
+  return sums;
+}

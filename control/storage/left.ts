@@ -1,0 +1,106 @@
+// What each organization may still keep, by its plan and by the disk: written for engines and database processes
+// (core/storage-left.ts), and whether it is full into its row, for what control plane and builder refuse. Called by
+// follow.ts after each count, and when a plan or a project is changed.
+import { statfs } from 'node:fs/promises';
+import { writeStorageLeft, type OrganizationLeft } from '#core/storage-left.ts';
+import type { StorageLimits } from '#core/limits.ts';
+import type { Plan } from '#core/plans.ts';
+import type { Parts } from '../parts.ts';
+
+/** What an organization keeps. */
+export interface Keeping {
+  readonly id: string;
+  readonly plan: Plan;
+  readonly bytes: number;
+  /** Of them those on the disk of the data folder. */
+  readonly localBytes: number;
+  readonly projects: readonly string[];
+}
+
+/** The disk of the data folder, in bytes. */
+export interface Disk {
+  readonly size: number;
+  readonly free: number;
+}
+
+/** Bounds of the disk. */
+interface DiskBounds {
+  readonly limits: StorageLimits;
+  readonly diskFreeBytesMin: number;
+}
+
+/** Bytes that a plan allows; null: any. */
+export function storageLimitOf(limits: StorageLimits, plan: Plan): number | null {
+  const byPlan: Readonly<Record<Plan, number>> = {
+    free: limits.bytesMaxFree,
+    pro: limits.bytesMaxPro,
+    enterprise: limits.bytesMaxEnterprise,
+  };
+  return byPlan[plan] === 0 ? null : byPlan[plan];
+}
+
+/**
+ * What organizations may still keep (docs/decisions/120-storage-by-organization.md). The last bytes of the disk above
+ * the reserve are for those that keep less than the average: none fills it while another keeps little.
+ *
+ * @returns those that have a bound.
+ */
+export function organizationsLeft(all: readonly Keeping[], disk: Disk, bounds: DiskBounds): OrganizationLeft[] {
+  const { limits, diskFreeBytesMin } = bounds;
+  const average = all.reduce((sum, { localBytes }) => sum + localBytes, 0) / all.length;
+  const shared = Math.min(limits.diskSharedBytes, Math.floor(disk.size / 10));
+  const ofDisk = (keeping: Keeping): number =>
+    all.length < 2 || shared === 0
+      ? Infinity
+      : Math.max(0, disk.free - diskFreeBytesMin - shared, Math.floor(average) - keeping.localBytes);
+  return all.flatMap((keeping): OrganizationLeft[] => {
+    const { id, plan, bytes, projects } = keeping;
+    const limit = storageLimitOf(limits, plan);
+    const byPlan = limit === null ? Infinity : Math.max(0, limit - bytes);
+    const byDisk = ofDisk(keeping);
+    if (byPlan === Infinity && byDisk === Infinity) return [];
+    return byDisk < byPlan ? [{ id, limit: null, left: byDisk, projects }] : [{ id, limit, left: byPlan, projects }];
+  });
+}
+
+/** Writes down what is left. @param goodMs so long it holds where nobody counts again. */
+export async function publishStorageLeft(
+  parts: Pick<Parts, 'sql' | 'folder' | 'storage'>,
+  goodMs: number,
+): Promise<void> {
+  const { sql, folder, storage } = parts;
+  const rows = await sql<(Omit<Keeping, 'localBytes'> & { local: number; countedAt: Date | null })[]>`
+    SELECT o.id, o.plan, coalesce(kept.bytes, 0) AS bytes, coalesce(kept.local, 0) AS local, kept."countedAt",
+      coalesce(names.projects, '{}') AS projects
+    FROM control.organization o
+    LEFT JOIN LATERAL (
+      SELECT sum(s.bytes)::bigint AS bytes, (sum(s.bytes) FILTER (WHERE s.is_local))::bigint AS local,
+        max(s.counted_at) AS "countedAt"
+      FROM control.project p JOIN control.storage s ON s.project_id = p.id WHERE p.organization_id = o.id) kept ON true
+    LEFT JOIN LATERAL (
+      SELECT array_agg(p.name ORDER BY p.name) AS projects FROM control.project p
+      WHERE p.organization_id = o.id AND p.deleted_at IS NULL) names ON true
+    ORDER BY o.id`;
+  const disk = await diskOf(folder);
+  const left = organizationsLeft(
+    rows.map(({ local, ...row }) => ({ ...row, localBytes: local })),
+    disk,
+    storage,
+  );
+  const counted = rows.reduce((last, { countedAt }) => Math.max(last, countedAt?.getTime() ?? 0), 0);
+  writeStorageLeft(folder, {
+    version: 1,
+    countedAt: new Date(counted).toISOString(),
+    until: new Date(Date.now() + goodMs).toISOString(),
+    organizations: left,
+  });
+  const full = left.filter(({ left: bytes }) => bytes <= 0).map(({ id }) => id);
+  await sql`
+    UPDATE control.organization SET storage_full = id = ANY(${full}) WHERE storage_full <> (id = ANY(${full}))`;
+}
+
+/** Of a folder's disk; one that cannot be asked bounds nobody. */
+async function diskOf(folder: string): Promise<Disk> {
+  const { bavail, blocks, bsize } = await statfs(folder).catch(() => ({ bavail: Infinity, blocks: 0, bsize: 1 }));
+  return { free: bavail * bsize, size: blocks * bsize };
+}

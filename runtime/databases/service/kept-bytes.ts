@@ -1,0 +1,21 @@
+// What the databases of each namespace take on the disk: the files with their logs, branches, snapshots, and damaged
+// ones that were set aside. Looked at when the control plane counts (service.ts).
+import { readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+
+/** @returns bytes by namespace. */
+export async function keptBytes(directory: string): Promise<Record<string, number>> {
+  const kept: Record<string, number> = {};
+  for (const folder of await readdir(directory, { withFileTypes: true })) {
+    if (!folder.isDirectory()) continue;
+    const inside = path.join(directory, folder.name);
+    let bytes = 0;
+    for (const name of await readdir(inside, { recursive: true }).catch(() => [])) {
+      // One that goes while it is looked at is counted no more.
+      const found = await stat(path.join(inside, name)).catch(() => null);
+      if (found?.isFile() === true) bytes += found.size;
+    }
+    kept[folder.name] = bytes;
+  }
+  return kept;
+}
