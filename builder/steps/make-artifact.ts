@@ -7,6 +7,7 @@ import type { ToolEnvironment } from './install.ts';
 import type { LibraryFramework } from './library.ts';
 import type { BuildPlan } from './plan.ts';
 import type { Sandbox } from './sandbox.ts';
+import { noRoom } from './disk-watch.ts';
 import { BuildFailure, type BuildRequest, type BuildResult } from './types.ts';
 
 /** How a sandbox runs that program. */
@@ -25,7 +26,6 @@ const REPORT_BYTES_MAX = 1024 * 1024;
 /** Reasons for what builder/build.ts says; everything else is a failure of the build. */
 const reasons: ReadonlyMap<string, string> = new Map([
   ['too_large', 'artifact_too_large'],
-  ['write_failed', 'disk_full'],
   ['not_supported', 'not_supported'],
 ]);
 
@@ -101,7 +101,8 @@ function commandVariables(request: BuildRequest, { env }: ToolEnvironment): Reco
   return path === undefined ? others : { ...others, PATH: path };
 }
 
-function failureOf(
+/** @returns what its author is told. */
+export function failureOf(
   { code, message }: Extract<ChildReport, { what: 'failed' }>,
   { limits }: BuildRequest,
 ): BuildFailure {
@@ -110,6 +111,8 @@ function failureOf(
     return new BuildFailure('artifact_too_many_files', message);
   if (code === 'platform' && /ENOSPC|EFBIG/.test(message))
     return new BuildFailure('disk_full', `The build has written too much (${limits.diskBytesMax} bytes are allowed)`);
+  // It names the folder, and says what of the disk is free.
+  if (code === 'write_failed') return noRoom(message);
   return new BuildFailure(reasons.get(code) ?? 'build_failed', message);
 }
 

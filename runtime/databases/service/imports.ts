@@ -120,7 +120,7 @@ export class Imports {
     // What a statement sorts lies on the disk, where nothing else bounds it.
     const looking = setInterval(() => {
       if (this.#space.isLow)
-        this.#end(one, `the disk has less than DB_DISK_FREE_BYTES_MIN (${limits.diskFreeBytesMin})`);
+        this.#end(one, 'the disk of the platform is nearly full: import again when its operator has made room');
     }, LOOK_MS);
     child.on('message', (message: ImporterMessage) => {
       if (message.type === 'committing') {
