@@ -1,8 +1,10 @@
 // Takes lines, invocations and spans from the supervisor and keeps them (store.ts), as they come. A batch that was kept
 // is acknowledged with the next question; one that comes again, because this process ended in between, is known by its
 // id. Started by main.ts.
+import { statfsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Figure } from '#core/process/figures.ts';
+import { FreeSpace } from '#core/process/free-space.ts';
 import type { TelemetryBatch } from '#core/telemetry.ts';
 import type { Parts } from '../parts.ts';
 import { SpanExporter, type CollectorAddress } from './export-spans.ts';
@@ -66,11 +68,13 @@ export async function collectTelemetry(
       ofProjects.add(spans);
     },
   });
+  const { diskFreeBytesMin, isPostgresLocal } = parts.storage;
+  const space = new FreeSpace(parts.folder, isPostgresLocal ? diskFreeBytesMin : 0, statfsSync);
   let acknowledged: string | null = null;
   let sweptAt = -Infinity;
   while (!stopping.aborted) {
     try {
-      acknowledged = await takeTelemetry(parts, store, acknowledged, WAIT_MS, counts);
+      acknowledged = await takeTelemetry(parts, store, acknowledged, WAIT_MS, counts, space);
       if (performance.now() - sweptAt > SWEEP_MS) {
         sweptAt = performance.now();
         await sweepTelemetry(parts);
@@ -87,7 +91,7 @@ export async function collectTelemetry(
 /**
  * Asks once, and keeps what comes.
  *
- * @param acknowledged id of the batch that was kept last.
+ * @param acknowledged id of the batch that was kept last. @param space of the disk: where it is low, nothing is kept.
  * @returns that of the one that is kept now; null: there is none.
  * @throws {Error} where nobody answers, or the database is away: then the same batch comes again.
  */
@@ -97,6 +101,7 @@ export async function takeTelemetry(
   acknowledged: string | null,
   waitMs = 0,
   counts: Pick<TelemetryCounts, 'lost'> = { lost: 0 },
+  space: Pick<FreeSpace, 'isLow'> = { isLow: false },
 ): Promise<string | null> {
   const asked = privatePort.ask<TelemetryBatch>('/_platform/telemetry', { acknowledged, waitMs }, waitMs + 10_000);
   const { status, body } = await unlessAborted(asked, stopping);
@@ -104,7 +109,11 @@ export async function takeTelemetry(
   if (body.id === null) return null;
   counts.lost += body.lost;
   if (body.lost > 0) log.warn({ records: body.lost }, 'Lines and invocations lost: they were not taken in time');
-  await store.keep(body);
+  if (space.isLow) {
+    // What is left of the disk is the platform's own.
+    counts.lost++;
+    log.warn('Lines and invocations not kept: the disk has less than DISK_FREE_BYTES_MIN');
+  } else await store.keep(body);
   return body.id;
 }
 
