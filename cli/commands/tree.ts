@@ -59,6 +59,7 @@ const organizationCommands: Readonly<Record<string, Entry>> = {
   list: { summary: 'List your organizations', aliases: ['ls'], load: () => import('./org/list.ts') },
   create: { summary: 'Make an organization', load: () => import('./org/create.ts') },
   members: { summary: 'List, invite, change or remove members', load: () => import('./org/members.ts') },
+  storage: { summary: 'Show what an organization keeps', load: () => import('./org/storage.ts') },
 };
 
 const databaseCommands: Readonly<Record<string, Entry>> = {
@@ -114,7 +115,7 @@ export const commands: Readonly<Record<string, Entry>> = {
   unlink: { summary: 'Take the link of this folder away', load: () => import('./unlink.ts') },
   open: { summary: 'Open this project in the browser', load: () => import('./open.ts') },
   projects: { summary: 'Projects: list, create, delete, settings', byDefault: 'list', commands: projectCommands },
-  org: { summary: 'Organizations: list, create, members', byDefault: 'list', commands: organizationCommands },
+  org: { summary: 'Organizations: list, create, members, storage', byDefault: 'list', commands: organizationCommands },
   secrets: {
     summary: 'Secrets of an installation: init, sandbox-key',
     commands: {

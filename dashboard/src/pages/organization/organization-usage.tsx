@@ -1,9 +1,10 @@
-// CPU and requests of all projects of an organization.
+// CPU and requests of all projects of an organization, and what it keeps.
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { projectsQuery } from '../../queries/account.ts';
 import { UsageView } from '../analytics/usage.tsx';
 import { OrganizationPage } from './organization-page.tsx';
+import { OrganizationStorage } from './organization-storage.tsx';
 
 export function OrganizationUsagePage() {
   const search = useSearch({ from: '/orgs/$org/usage' });
@@ -14,19 +15,22 @@ export function OrganizationUsagePage() {
   return (
     <OrganizationPage title="Usage">
       {({ id }) => (
-        <UsageView
-          of={{ organizationId: id }}
-          search={search}
-          onSearch={(next) => void navigate({ search: next })}
-          nameOf={nameOf}
-          onOpen={({ projectId, route }) =>
-            void everywhere({
-              to: '/projects/$project/analytics',
-              params: { project: nameOf(projectId ?? '') },
-              search: { ...search, route: route ?? '' },
-            })
-          }
-        />
+        <>
+          <UsageView
+            of={{ organizationId: id }}
+            search={search}
+            onSearch={(next) => void navigate({ search: next })}
+            nameOf={nameOf}
+            onOpen={({ projectId, route }) =>
+              void everywhere({
+                to: '/projects/$project/analytics',
+                params: { project: nameOf(projectId ?? '') },
+                search: { ...search, route: route ?? '' },
+              })
+            }
+          />
+          <OrganizationStorage organizationId={id} />
+        </>
       )}
     </OrganizationPage>
   );

@@ -1,0 +1,116 @@
+// What an organization keeps of what its plan allows, by kind, and its largest projects.
+import { useQuery } from '@tanstack/react-query';
+import { ErrorState, Notice } from '../../components/notice.tsx';
+import { Section } from '../../components/page.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Table, type Column } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import { shareText } from '../../queries/usage.ts';
+import { storageQuery, type Storage } from '../../queries/storage.ts';
+import styles from '../analytics/usage.module.css';
+import { bytesText } from '../storage/value.tsx';
+
+type Project = Storage['projects'][number];
+type Kind = Storage['kinds'][number]['kind'];
+
+const kindWords: Readonly<Record<Kind, string>> = {
+  files: 'Files',
+  databases: 'Databases',
+  state: 'State',
+  queues: 'Queues',
+  workflows: 'Timers and workflows',
+  logs: 'Logs',
+  artifacts: 'Deployments',
+  repositories: 'Repositories',
+  caches: 'Build caches',
+  sandboxes: 'Sandboxes',
+};
+const PROJECTS_SHOWN = 10;
+
+const columns: readonly Column<Project>[] = [
+  {
+    id: 'project',
+    header: 'Project',
+    phone: 'first',
+    cell: ({ name, isDeleted }) => (isDeleted ? `${name} (deleted)` : name),
+  },
+  { id: 'bytes', header: 'Keeps', align: 'end', phone: 'first-end', cell: ({ bytes }) => bytesText(bytes) },
+  {
+    id: 'kinds',
+    header: 'Most of it',
+    width: '50%',
+    cell: ({ kinds }) =>
+      kinds
+        .slice(0, 3)
+        .map(({ kind, bytes }) => `${kindWords[kind]} ${bytesText(bytes)}`)
+        .join(', '),
+  },
+];
+
+export function OrganizationStorage({ organizationId }: { readonly organizationId: string }) {
+  const { data, error, refetch } = useQuery(storageQuery(organizationId));
+  return (
+    <Section title="Storage">
+      {data !== undefined ? (
+        <Kept storage={data} />
+      ) : error === null ? (
+        <SkeletonRows rows={2} />
+      ) : (
+        <ErrorState title="The storage could not be read" error={error} onRetry={() => void refetch()} />
+      )}
+    </Section>
+  );
+}
+
+function Kept({ storage }: { readonly storage: Storage }) {
+  const { bytes, limitBytes, isFull, plan, countedAt, kinds, projects } = storage;
+  const share = limitBytes === null ? 0 : bytes / limitBytes;
+  const words = limitBytes === null ? bytesText(bytes) : `${bytesText(bytes)} of ${bytesText(limitBytes)}`;
+  return (
+    <>
+      {isFull && (
+        <Notice tone="failed" title="The storage is full">
+          Writes, builds and deploys are refused until something is deleted, or the plan is raised. Reads and deletes go
+          on.
+        </Notice>
+      )}
+      <div className={styles.budget}>
+        <div className={styles.top}>
+          <strong>{words}</strong>
+          <span className={styles.share}>
+            {limitBytes === null ? `no limit (plan ${plan})` : `${shareText(share)} of the plan ${plan}`}
+          </span>
+        </div>
+        {limitBytes !== null && (
+          <div className={styles.track} role="img" aria-label={`Storage: ${words}`}>
+            <div
+              className={styles.fill}
+              data-tone={share >= 0.9 ? 'failed' : share >= 0.6 ? 'warning' : 'ok'}
+              style={{ width: `${Math.min(100, share * 100)}%` }}
+            />
+          </div>
+        )}
+        <div className={styles.small}>
+          {kinds.map(({ kind, bytes: ofKind }) => (
+            <span key={kind}>
+              {kindWords[kind]} {bytesText(ofKind)}
+            </span>
+          ))}
+          {countedAt !== null && (
+            <span>
+              counted <Time at={countedAt} />
+            </span>
+          )}
+        </div>
+      </div>
+      {projects.length > 0 && (
+        <Table
+          label="Largest projects"
+          columns={columns}
+          rows={projects.slice(0, PROJECTS_SHOWN)}
+          rowKey={({ projectId }) => projectId}
+        />
+      )}
+    </>
+  );
+}
