@@ -68,6 +68,25 @@ test('postgres: what one replica has, another gets when it is given back or its 
   }
 });
 
+test('postgres: an organization whose storage is full has the sandboxes it has, and gets no other', async () => {
+  const { rows, owner, close } = await open();
+  try {
+    const claim = (project: string, id: string) => rows.claim({ project, resource: 'work', id });
+    for (const name of ['acme', 'globex']) {
+      await owner.all('INSERT INTO control.organization (id, name, slug) VALUES ($1, $1, $1)', name);
+      const project = 'INSERT INTO control.project (id, organization_id, name) VALUES ($1, $1, $1)';
+      await owner.all(project, name);
+    }
+    assert.equal((await claim('acme', 'old')).is, 'ours');
+    await owner.all(`UPDATE control.organization SET storage_full = true WHERE id = 'acme'`);
+    assert.deepEqual(await claim('acme', 'new'), { is: 'storage_full' });
+    assert.equal((await claim('acme', 'old')).is, 'ours');
+    assert.equal((await claim('globex', 'new')).is, 'ours');
+  } finally {
+    await close();
+  }
+});
+
 test('postgres: sandboxes of a project that was deleted are due, those of its successor are not', async () => {
   const { rows, owner, close } = await open();
   try {

@@ -287,6 +287,23 @@ test('a build that takes too long ends as timeout, one where the disk is nearly 
   await full.close();
 });
 
+test('a build of an organization whose storage is full does not begin', async () => {
+  const builder = await other.start();
+  const { push } = await other.project('kept');
+  await other.sql`UPDATE control.organization SET storage_full = true`;
+  const refused = await other.ended((await push({ 'build.sh': page })).id);
+  await other.sql`UPDATE control.organization SET storage_full = false`;
+  assert.deepEqual(
+    [refused.status, refused.reason, refused.error_message],
+    [
+      'failure',
+      'storage_full',
+      'The storage of this organization is full: delete what is not needed (its page Usage says what keeps how much), or have its plan raised',
+    ],
+  );
+  await builder.close();
+});
+
 test('a build goes on while its connections to Postgres are cut twice, with each line of its log once', async () => {
   const builder = await other.start();
   const gate = path.join(other.folder, 'gate-cut');

@@ -391,3 +391,18 @@ test('who asks too often is told when to come back: with a token, and without on
     await limited.close();
   }
 });
+
+test('a push to a full organization, or onto a full disk, is refused before anything is sent; clones go on', async () => {
+  const refusal = async (): Promise<string> =>
+    git('push', remote('shop', control.owner.token), 'main:full').catch(({ stderr }: { stderr: string }) => stderr);
+  await control.sql`UPDATE control.organization SET storage_full = true`;
+  assert.match(
+    await refusal(),
+    /^remote: The organization keeps 0 bytes, which is its part of the platform's disk: delete what is not needed/m,
+  );
+  await git('ls-remote', remote('shop', control.owner.token));
+  await control.sql`UPDATE control.organization SET storage_full = false`;
+  Object.assign(control.parts.storage, { diskFreeBytesMin: 2 ** 52 });
+  assert.match(await refusal(), /^remote: The disk of the platform is nearly full: try again later$/m);
+  Object.assign(control.parts.storage, { diskFreeBytesMin: 0 });
+});
