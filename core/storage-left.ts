@@ -1,7 +1,7 @@
 // What organizations may still keep: the control plane counts and writes it into the folder of the route records, which
 // every machine has; engines and database processes read it and subtract what they write, until the next count.
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, fstatSync, mkdirSync, openSync, readSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PlatformError } from './errors.ts';
 import { withoutPreview } from './preview.ts';
@@ -43,6 +43,8 @@ interface Account {
 }
 
 const LOOK_MS = 1000;
+const NEWLINE = 10;
+const NOTHING = Buffer.alloc(0);
 /** Of the file: a million projects. */
 const BYTES_MAX = 64 * 1024 * 1024;
 
@@ -51,12 +53,20 @@ function fileOf(dataFolder: string): string {
   return join(dataFolder, 'routes', 'storage');
 }
 
-/** Replaces the file. */
+/**
+ * Replaces the file. After a line of JSON it has a line for each project, by name: an engine reads those of projects that
+ * write there, and not a hundred thousand others.
+ */
 export function writeStorageLeft(dataFolder: string, left: StorageLeft): void {
   const folder = join(dataFolder, 'routes');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const incoming = join(folder, `.storage-${randomUUID()}`);
-  writeFileSync(incoming, JSON.stringify(left), { mode: 0o600 });
+  const { organizations, ...head } = left;
+  const lines = organizations.flatMap(({ id, limit, left: bytes, projects }) =>
+    projects.map((project) => [project, `${project}\t${id}\t${limit ?? ''}\t${bytes}\n`] as const),
+  );
+  lines.sort(([a], [b]) => (a < b ? -1 : 1));
+  writeFileSync(incoming, `${JSON.stringify(head)}\n${lines.map(([, line]) => line).join('')}`, { mode: 0o600 });
   renameSync(incoming, fileOf(dataFolder));
 }
 
@@ -69,7 +79,16 @@ export class StorageBounds {
   #stamp = '';
   #until = 0;
   #countedAt = '';
+  /** The file. Bytes, in memory that is used again: a text of them takes a hundred times as long. */
+  #bytes: Buffer = NOTHING;
+  /** Lines of projects, by name. */
+  #lines: Buffer = NOTHING;
+  /** By organization; those of projects that have written since the file was read. */
   #accounts = new Map<string, Account>();
+  /** Bytes that were written here since the count, by organization: of before the file was read. */
+  #written = new Map<string, number>();
+  /** Null: it has no bound. */
+  #byProject = new Map<string, Account | null>();
 
   /** @param dataFolder null: nothing is bounded, as in `platform dev`. */
   constructor(dataFolder: string | null, now: () => number = () => performance.now(), clock: () => number = Date.now) {
@@ -116,7 +135,14 @@ export class StorageBounds {
       this.#lookedAt = now;
       this.#look(this.#file);
     }
-    return this.#accounts.get(withoutPreview(namespace));
+    if (this.#lines.length === 0) return undefined;
+    const project = withoutPreview(namespace);
+    let account = this.#byProject.get(project);
+    if (account === undefined) {
+      account = this.#find(project);
+      this.#byProject.set(project, account);
+    }
+    return account ?? undefined;
   }
 
   #look(file: string): void {
@@ -124,29 +150,69 @@ export class StorageBounds {
       const found = statSync(file, { throwIfNoEntry: false });
       const stamp = found === undefined ? '' : `${found.mtimeMs} ${found.size} ${found.ino}`;
       if (stamp !== this.#stamp) {
-        this.#accounts = found === undefined || found.size > BYTES_MAX ? new Map() : this.#read(file);
+        this.#read(found === undefined ? Buffer.from('{}\n') : this.#bytesOf(file));
         this.#stamp = stamp;
       }
     } catch {
-      // The folder of another machine is away for a moment, or the file is no JSON: what was known holds on.
+      // The folder of another machine is away for a moment, or the file is broken: what was known holds on.
     }
-    if (this.#accounts.size > 0 && this.#clock() > this.#until) this.#accounts = new Map();
+    if (this.#clock() > this.#until) this.#lines = NOTHING;
   }
 
-  #read(file: string): Map<string, Account> {
-    const { version, countedAt, until, organizations } = JSON.parse(readFileSync(file, 'utf8')) as StorageLeft;
-    const accounts = new Map<string, Account>();
-    if (version !== 1) return accounts;
-    const before = new Map<string, number>();
-    if (countedAt === this.#countedAt) for (const { id, written } of this.#accounts.values()) before.set(id, written);
+  #bytesOf(file: string): Buffer {
+    const descriptor = openSync(file, 'r');
+    try {
+      const { size } = fstatSync(descriptor);
+      if (size > BYTES_MAX) return Buffer.from('{}\n');
+      if (size > this.#bytes.length) this.#bytes = Buffer.allocUnsafeSlow(2 * size);
+      return this.#bytes.subarray(0, readSync(descriptor, this.#bytes, 0, size, 0));
+    } finally {
+      closeSync(descriptor);
+    }
+  }
+
+  #read(bytes: Buffer): void {
+    const end = bytes.indexOf(NEWLINE) + 1;
+    const { version, countedAt = '', until = '' } = JSON.parse(bytes.toString('utf8', 0, end)) as Partial<StorageLeft>;
+    const written = countedAt === this.#countedAt ? this.#written : new Map<string, number>();
+    if (countedAt === this.#countedAt)
+      for (const { id, written: bytes } of this.#accounts.values()) written.set(id, bytes);
+    this.#written = written;
+    this.#accounts = new Map();
+    this.#byProject = new Map();
     this.#countedAt = countedAt;
     this.#until = Date.parse(until);
-    for (const { id, limit, left, projects } of organizations) {
-      const written = before.get(id) ?? 0;
-      const account = { id, limit, left: left - written, written };
-      for (const project of projects) accounts.set(project, account);
+    this.#lines = version === 1 ? bytes.subarray(end) : NOTHING;
+  }
+
+  /** Of the sorted lines. */
+  #find(project: string): Account | null {
+    const lines = this.#lines;
+    for (let [low, high] = [0, lines.length]; low < high;) {
+      const middle = (low + high) >>> 1;
+      const start = middle === 0 ? 0 : lines.lastIndexOf(NEWLINE, middle - 1) + 1;
+      const end = lines.indexOf(NEWLINE, middle);
+      const [name, id, limit, left] = lines.toString('latin1', start, end).split('\t') as [
+        string,
+        string,
+        string,
+        string,
+      ];
+      if (name === project) return this.#account(id, limit === '' ? null : Number(limit), Number(left));
+      if (name < project) low = end + 1;
+      else high = start;
     }
-    return accounts;
+    return null;
+  }
+
+  #account(id: string, limit: number | null, left: number): Account {
+    let account = this.#accounts.get(id);
+    if (account === undefined) {
+      const written = this.#written.get(id) ?? 0;
+      account = { id, limit, left: left - written, written };
+      this.#accounts.set(id, account);
+    }
+    return account;
   }
 }
 

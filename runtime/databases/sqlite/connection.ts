@@ -111,8 +111,8 @@ export class Connection {
   }
 
   /**
-   * What the file may have, never less than it has: what needs a page beyond that fails as it does on a full disk. Asked
-   * before each request: only a change costs anything.
+   * What the file may have, never less than it has: what needs a page beyond that fails as it does on a full disk.
+   * Said before each request: only a change costs anything.
    */
   set bytesMax(bytes: number) {
     const pages = Math.max(1, Math.min(this.#pagesMax, Math.floor(bytes / PAGE_BYTES)));

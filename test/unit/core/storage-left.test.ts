@@ -65,3 +65,18 @@ test('the bound of the disk says nothing of its size', () => {
     message: "The storage of this organization would exceed its part of the platform's disk",
   });
 });
+
+test('each of a thousand projects is found, and no other', () => {
+  const names = Array.from({ length: 1000 }, (_, index) => `p${index}-${'x'.repeat(index % 30)}`);
+  publish(
+    '3',
+    { ...acme, id: 'org_2', limit: null, left: 7, projects: names.slice(0, 500) },
+    { ...acme, projects: names.slice(500) },
+  );
+  const bounds = open();
+  assert.deepEqual(
+    names.map((name) => bounds.left(name)),
+    [...Array<number>(500).fill(7), ...Array<number>(500).fill(100)],
+  );
+  for (const name of ['p', 'p0', 'p1000-x', 'zz', 'a', 'org_2']) assert.equal(bounds.left(name), Infinity, name);
+});
