@@ -54,8 +54,8 @@ function fileOf(dataFolder: string): string {
 }
 
 /**
- * Replaces the file. After a line of JSON it has a line for each project, by name: an engine reads those of projects that
- * write there, and not a hundred thousand others.
+ * Replaces the file. After a line of JSON it has a line for each project, by name: an engine reads the lines of projects
+ * that write there, and not those of a hundred thousand others.
  */
 export function writeStorageLeft(dataFolder: string, left: StorageLeft): void {
   const folder = join(dataFolder, 'routes');

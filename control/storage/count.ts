@@ -130,6 +130,13 @@ async function countRows({ sql, storage: { isPostgresLocal: isLocal } }: CountPa
         ) AS kept JOIN binding.lane ON lane.id = kept.lane_id GROUP BY 1`,
     ),
     await sums(
+      'sandboxes',
+      'name',
+      sql<Sum[]>`
+        SELECT split_part(project, '~~', 1) AS project, sum((options->'taken'->>'sizeBytes')::float8)::bigint AS bytes
+        FROM sandbox.sandbox WHERE options->'taken'->>'sizeBytes' ~ '^[0-9]+$' GROUP BY 1`,
+    ),
+    await sums(
       'logs',
       'id',
       sql<Sum[]>`

@@ -134,6 +134,9 @@ test('what was written is counted by kind and by project, and everybody of the o
   await control.sql`
     INSERT INTO control.deployment (id, project_id, organization_id, status, target, branch, source, artifact)
     VALUES ('dpl_1', ${ids['blog']!}, ${control.organizationId}, 'success', 'production', 'main', 'upload', ${artifact})`;
+  await control.sql`
+    INSERT INTO sandbox.sandbox (key, project, resource, id, provider, state, options)
+    VALUES ('k1', 'mail', '.snapshots.work', 's1', 'container', 'stopped', '{"taken": {"of": "a", "sizeBytes": 4096}}')`;
   await put('next', 'theirs', 4000);
   await count();
   const folder = path.join(databases.directory, 'shop');
@@ -163,9 +166,10 @@ test('what was written is counted by kind and by project, and everybody of the o
     mail: [
       { kind: 'queues', bytes: 100_100 },
       { kind: 'workflows', bytes: 12_200 },
+      { kind: 'sandboxes', bytes: 4096 },
     ],
   });
-  assert.equal(bytes, 901_000 + ofDatabases + 12_345 + 300_103 + artifacts + 100_100 + 12_200);
+  assert.equal(bytes, 901_000 + ofDatabases + 12_345 + 300_103 + artifacts + 100_100 + 12_200 + 4096);
   const viewer = await control.account('vera', { [control.organizationId]: 'viewer' });
   assert.equal(
     (await control.call('GET', `/orgs/${control.organizationId}/storage`, undefined, viewer.token)).status,
