@@ -53,10 +53,7 @@ function fileOf(dataFolder: string): string {
   return join(dataFolder, 'routes', 'storage');
 }
 
-/**
- * Replaces the file. After a line of JSON it has a line for each project, by name: an engine reads the lines of projects
- * that write there, and not those of a hundred thousand others.
- */
+/** Replaces the file: a line of JSON, then a line a project, by name. An engine reads those of who writes there. */
 export function writeStorageLeft(dataFolder: string, left: StorageLeft): void {
   const folder = join(dataFolder, 'routes');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
