@@ -175,14 +175,21 @@ async function countFolders({ sql, folder }: CountParts): Promise<Counted[]> {
   const byRepository = owners.map(
     ({ project, repository }) => [project, repositories.get(`${repository}.git`) ?? 0] as const,
   );
-  const caches = await folderBytes(join(folder, 'builds', 'caches'));
+  // `<project>.<target>`, each project has two.
+  const caches = [...(await folderBytes(join(folder, 'builds', 'caches')))].map(
+    ([name, bytes]) => [name.split('.', 1)[0]!, bytes] as const,
+  );
   const local = (kind: StorageKind, bytes: ReadonlyMap<string, number>): Counted => ({
     kind,
     isLocal: true,
     by: 'id',
     bytes,
   });
-  return [local('artifacts', summed(byArtifact)), local('repositories', summed(byRepository)), local('caches', caches)];
+  return [
+    local('artifacts', summed(byArtifact)),
+    local('repositories', summed(byRepository)),
+    local('caches', summed(caches)),
+  ];
 }
 
 function summed(entries: readonly (readonly [project: string, bytes: number])[]): ReadonlyMap<string, number> {
