@@ -224,6 +224,6 @@ function add(account: Account, bytes: number): void {
 function refusalOf({ limit }: Account): PlatformError {
   return new PlatformError('quota_exceeded', {
     what: 'The storage of this organization',
-    limit: limit === null ? "its part of the platform's disk" : `${limit} bytes`,
+    limit: limit === null ? "its share of the platform's disk" : `${limit} bytes`,
   });
 }

@@ -59,7 +59,7 @@ const organizationCommands: Readonly<Record<string, Entry>> = {
   list: { summary: 'List your organizations', aliases: ['ls'], load: () => import('./org/list.ts') },
   create: { summary: 'Make an organization', load: () => import('./org/create.ts') },
   members: { summary: 'List, invite, change or remove members', load: () => import('./org/members.ts') },
-  storage: { summary: 'Show what an organization keeps', load: () => import('./org/storage.ts') },
+  storage: { summary: 'Show what an organization stores', load: () => import('./org/storage.ts') },
 };
 
 const databaseCommands: Readonly<Record<string, Entry>> = {

@@ -23,6 +23,8 @@ const BUDGET = 800;
 const SKIPPED_COST = 8;
 /** A part of which nothing is known yet. */
 const UNKNOWN_COST = 100;
+/** Files of e2e that every submission runs. */
+const FIRST_PROJECT: readonly string[] = ['first-project', 'documented-pages'];
 /** A step that takes longer hangs. */
 const STEP_MS_MAX = 20 * 60_000;
 const FAILURE_LINES = 200;
@@ -75,7 +77,10 @@ function partsOf(costs: Costs, changed: readonly string[]): readonly Part[] {
       });
     }
     const covered = changed.some((file) => covers.some((prefix) => file.startsWith(prefix))) ? 1 : null;
-    return filesOf(suite, files).map((file) => ({
+    const slowFiles = filesOf(suite, files).filter(
+      (file) => name !== 'e2e' || !FIRST_PROJECT.includes(path.basename(file, '.test.ts')),
+    );
+    return slowFiles.map((file) => ({
       suite: name,
       name: path.basename(file, '.test.ts'),
       cost: Math.max(costOf(costs, file), suite.importing === undefined ? 0 : SKIPPED_COST) * share,
@@ -97,7 +102,7 @@ function stepsOf(chosen: readonly Choice[]): readonly Step[] {
     npm('npm test', 'test', '--silent'),
     npm('npm run check', 'run', '--silent', 'check'),
     { name: 'subjects of commits', program: process.execPath, words: ['cli/run.mjs', ':subjects'] },
-    npm('the first project of a new user', 'test', '--silent', '--', 'e2e', 'first-project', 'documented-pages'),
+    npm('the first project of a new user', 'test', '--silent', '--', 'e2e', ...FIRST_PROJECT),
     ...(packages.length === 0 ? [] : [installStep(packages)]),
     ...slow.map(({ suite, names }) => suiteStep(suite, names)),
   ];

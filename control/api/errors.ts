@@ -19,7 +19,7 @@ export const apiErrors = {
   limit_reached: [409, '{what}: at most {allowed} ({variable})'],
   storage_full: [
     409,
-    'The organization keeps {kept} bytes, {why}: delete what is not needed (its page Usage says what keeps how much), or have its plan raised. What was deleted counts within minutes',
+    'The organization stores {kept} bytes, {why}: delete data that is not needed (the page Usage lists what takes most), or ask the operator for a larger plan. Deletions count within minutes',
   ],
   idempotency_running: [409, 'The first request with this Idempotency-Key has not ended'],
   confirmation_needed: [409, '{reason}'],

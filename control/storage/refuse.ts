@@ -22,7 +22,7 @@ export async function refuseFull(
   const why =
     limit !== null && full.bytes >= limit
       ? `and its plan ${full.plan} allows ${limit}`
-      : "which is its part of the platform's disk";
+      : "which is its share of the platform's disk";
   throw new ApiError('storage_full', { kept: full.bytes, why });
 }
 

@@ -1,4 +1,4 @@
-// `platform org storage`: what an organization keeps, by kind and by project, and what its plan allows.
+// `platform org storage`: what an organization stores, by kind and by project, and what its plan allows.
 import { defineCommand } from 'citty';
 import { organizationOf, targetFlags } from '../../api/project.ts';
 import { ask } from '../../api/requests.ts';
@@ -27,7 +27,7 @@ interface Storage {
 }
 
 export const command = defineCommand({
-  meta: { name: 'storage', description: 'Show what an organization keeps, and what its plan allows' },
+  meta: { name: 'storage', description: 'Show what an organization stores, and what its plan allows' },
   args: { org: targetFlags.org, ...platformFlags, json: { type: 'boolean', description: 'Print JSON' } },
   async run({ args, data }) {
     const shell = data as Shell;
@@ -37,9 +37,12 @@ export const command = defineCommand({
     print(shell, args.json, { organization: slug, ...kept }, () => {
       const { bytes, limitBytes, plan, isFull, countedAt, kinds, projects } = kept;
       const limit = limitBytes === null ? 'no limit' : `of ${formatBytes(limitBytes)}`;
-      const words = `${slug} keeps ${shell.paint('bold', formatBytes(bytes))}, ${limit} (plan ${plan})`;
+      const words = `${slug} stores ${shell.paint('bold', formatBytes(bytes))}, ${limit} (plan ${plan})`;
       shell.out(countedAt === null ? words : `${words}, counted ${formatTime(countedAt)}`);
-      if (isFull) shell.out(shell.paint('red', 'The storage is full: writes, builds and deploys are refused'));
+      if (isFull)
+        shell.out(
+          shell.paint('red', 'The storage is full: writes, builds and deploys are refused until data is deleted'),
+        );
       shell.out(textOf(kinds));
       printTable(shell, {
         columns: ['project', 'bytes', 'kinds'],
@@ -48,7 +51,7 @@ export const command = defineCommand({
           formatBytes(project.bytes),
           textOf(project.kinds),
         ]),
-        empty: 'No project keeps anything',
+        empty: 'No project stores anything',
       });
     });
   },

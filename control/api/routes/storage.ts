@@ -16,7 +16,7 @@ const Storage = Type.Object({
   // Null: any.
   limitBytes: nullable(Type.Integer()),
   bytes: Type.Integer(),
-  // It may keep no more: by its plan, or since it has its part of the platform's disk.
+  // It may keep no more: by its plan, or since it has its share of the platform's disk.
   isFull: Type.Boolean(),
   // Null: nothing was found yet.
   countedAt: nullable(Timestamp),

@@ -398,7 +398,7 @@ test('a push to a full organization, or onto a full disk, is refused before anyt
   await control.sql`UPDATE control.organization SET storage_full = true`;
   assert.match(
     await refusal(),
-    /^remote: The organization keeps 0 bytes, which is its part of the platform's disk: delete what is not needed/m,
+    /^remote: The organization stores 0 bytes, which is its share of the platform's disk: delete data that is not needed/m,
   );
   await git('ls-remote', remote('shop', control.owner.token));
   await control.sql`UPDATE control.organization SET storage_full = false`;

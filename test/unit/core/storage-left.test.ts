@@ -62,7 +62,7 @@ test('the bound of the disk says nothing of its size', () => {
   publish('1', { ...acme, limit: null, left: 0 });
   assert.throws(() => open().take('shop', 1), {
     code: 'quota_exceeded',
-    message: "The storage of this organization would exceed its part of the platform's disk",
+    message: "The storage of this organization would exceed its share of the platform's disk",
   });
 });
 

@@ -1,4 +1,4 @@
-// What an organization keeps of what its plan allows, by kind, and its largest projects.
+// What an organization stores, by kind and by project, beside the limit of its plan.
 import { useQuery } from '@tanstack/react-query';
 import { ErrorState, Notice } from '../../components/notice.tsx';
 import { Section } from '../../components/page.tsx';
@@ -34,10 +34,10 @@ const columns: readonly Column<Project>[] = [
     phone: 'first',
     cell: ({ name, isDeleted }) => (isDeleted ? `${name} (deleted)` : name),
   },
-  { id: 'bytes', header: 'Keeps', align: 'end', phone: 'first-end', cell: ({ bytes }) => bytesText(bytes) },
+  { id: 'bytes', header: 'Size', align: 'end', phone: 'first-end', cell: ({ bytes }) => bytesText(bytes) },
   {
     id: 'kinds',
-    header: 'Most of it',
+    header: 'Largest kinds',
     width: '50%',
     cell: ({ kinds }) =>
       kinds
@@ -70,8 +70,7 @@ function Kept({ storage }: { readonly storage: Storage }) {
     <>
       {isFull && (
         <Notice tone="failed" title="The storage is full">
-          Writes, builds and deploys are refused until something is deleted, or the plan is raised. Reads and deletes go
-          on.
+          Writes, builds and deploys are refused until you delete data or get a larger plan. Reads and deletes work.
         </Notice>
       )}
       <div className={styles.budget}>
