@@ -106,6 +106,10 @@ export async function startWalk({ uid, node, installed, environment }: WalkOptio
     NO_COLOR: '1',
     npm_config_update_notifier: 'false',
     npm_config_prefer_offline: 'true',
+    // Walks run at the same time.
+    API_PORT: '0',
+    UI_PORT: '0',
+    DOCS_PORT: '0',
     ...Object.fromEntries([...passed, ...settings.filter(([, value]) => value !== 'null')]),
     ...environment,
   };
