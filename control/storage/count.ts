@@ -77,6 +77,8 @@ async function projectsByName(sql: Sql): Promise<ReadonlyMap<string, string>> {
 
 async function countEngine({ privatePort }: CountParts): Promise<Counted[]> {
   const { status, body } = await privatePort.ask<KeptBytes>('/_platform/storage', {}, ASK_MS);
+  // No engine serves yet, or not at the moment.
+  if (status === 503) return [];
   if (status !== 200) throw new Error(`the platform answered ${status}`);
   return (['files', 'databases'] as const).flatMap((kind): Counted[] => {
     const kept = body[kind];

@@ -10,8 +10,22 @@ import { send } from '#test/setup/send.ts';
 import { startWalk, within } from '#test/setup/walk.ts';
 
 test('docs/getting-started.md and docs/tutorial.md do what they say', { timeout: 900_000 }, async (t) => {
-  const ports = { 3000: await freePort(), 4000: await freePort(), 4001: await freePort() };
-  const environment = { HANDLER_PORT: String(ports[4001]), HANDLER_PRIVATE_PORT: '0', HANDLER_PROCESSES: '1' };
+  const ports = {
+    3000: await freePort(),
+    3002: await freePort(),
+    3005: await freePort(),
+    4000: await freePort(),
+    4001: await freePort(),
+    4002: await freePort(),
+  };
+  const environment = {
+    HANDLER_PORT: String(ports[4001]),
+    HANDLER_PRIVATE_PORT: '0',
+    HANDLER_PROCESSES: '1',
+    API_PORT: String(ports[4002]),
+    UI_PORT: String(ports[3002]),
+    DOCS_PORT: String(ports[3005]),
+  };
   const walk = await startWalk({
     uid: process.getuid?.() === 0 ? 65_534 : null,
     node: null,
