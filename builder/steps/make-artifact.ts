@@ -101,7 +101,7 @@ function commandVariables(request: BuildRequest, { env }: ToolEnvironment): Reco
   return path === undefined ? others : { ...others, PATH: path };
 }
 
-/** @returns what its author is told. */
+/** @returns the failure that the author of the project sees. */
 export function failureOf(
   { code, message }: Extract<ChildReport, { what: 'failed' }>,
   { limits }: BuildRequest,

@@ -1,5 +1,5 @@
-// When a server closes a connection that has been idle for too long. Called by whoever opens one on node:http with an
-// idle time of its own. Knows nothing of requests.
+// Closes idle connections of a node:http server without losing a request that has already arrived. Used by servers with
+// an idle timeout of their own. Knows nothing of requests.
 import type { Server } from 'node:http';
 
 /**

@@ -1,4 +1,4 @@
-// The life of a process of the platform: it starts, closes once when it is told to end, and exits with a code that says
+// The life of a process of the platform: it starts, closes once on the first signal, and exits with a code that says
 // why. The main.ts of each program calls it; the supervisor sends SIGTERM, or is gone ('disconnect').
 
 /** Exit code for a configuration that another start would not repair (EX_CONFIG in sysexits.h). */

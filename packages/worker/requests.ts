@@ -106,7 +106,7 @@ export function createFetch(
   return (request, env, execution) => {
     const ctx = new HandlerContext(request, env, execution);
     const { method } = request;
-    // Whoever serves the worker leaves the body of HEAD out, and knows its length by it.
+    // The server leaves the body of HEAD out, and takes its length for content-length.
     return answer(ctx, method === 'HEAD' ? 'GET' : method);
   };
 }

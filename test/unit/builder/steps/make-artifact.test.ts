@@ -1,10 +1,10 @@
-// What an author is told where the artifact of a build could not be written: nothing of the machine.
+// The failure of a build whose artifact could not be written: it shows nothing of the machine.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultLimits } from '#core/limits.ts';
 import { failureOf } from '#builder/steps/make-artifact.ts';
 
-test('a disk without room is told without folder and figures, which the operator finds in the cause', () => {
+test('a full disk fails a build without folder and figures; the cause has them for the operator', () => {
   const message =
     'The artifact cannot be written to /srv/platform/builds/made/dpl_1: it has 3378 bytes, the disk has 2104320 free, and 268435456 of them stay free (DISK_FREE_BYTES_MIN)';
   const failure = failureOf({ what: 'failed', code: 'write_failed', message }, {

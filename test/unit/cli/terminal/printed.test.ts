@@ -1,4 +1,4 @@
-// Lines on a terminal: text of the program is told apart from untrusted text.
+// Lines on a terminal: text of the program differs from untrusted text.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { coloured, continued, marked, ownLines, printed, shownParts } from '#cli/terminal/printed.ts';

@@ -36,7 +36,7 @@ async function run(start: string, signals: readonly NodeJS.Signals[] = [], optio
   return { code, output };
 }
 
-test('it closes once, however often it is told to end', async () => {
+test('it closes once, however many signals it gets', async () => {
   const start = `async () => async () => { say('closed'); await new Promise((resolve) => setImmediate(resolve)); }`;
   assert.deepEqual(await run(start, ['SIGTERM', 'SIGTERM', 'SIGINT']), { code: 0, output: 'started\nclosed\n' });
 });

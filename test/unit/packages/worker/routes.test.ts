@@ -115,7 +115,7 @@ test('a path without routes is 404, another method 405 with Allow, OPTIONS 204 w
   assert.equal((await call(app, 'PUT /a')).text, 'c');
 });
 
-test('HEAD answers as GET does: whoever serves it leaves the body out', async () => {
+test('HEAD answers as GET does: the server leaves the body out', async () => {
   const app = platform()
     .get('/a', (ctx) => ctx.json({ a: 1 }, 201, { 'x-a': 'b' }))
     .build();
