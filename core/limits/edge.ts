@@ -7,13 +7,13 @@ export const edgeBounds = {
   certificatesPerWeek: [
     'EDGE_CERTIFICATES_PER_WEEK',
     40,
-    'New certificates per seven days for hosts below `HANDLER_DOMAIN`; 0: none, as when the certificate is a file',
+    'New certificates per week for hosts below `HANDLER_DOMAIN`; 0: none, as when the certificate is a file',
     0,
   ],
   asksPerSecond: [
     'EDGE_ASKS_PER_SECOND',
     50,
-    'Hosts that Caddy asks about per second; above it, no certificate is issued',
+    'Hosts per second for which Caddy can request certificates; more get none',
   ],
   authorityMsMax: [
     'EDGE_AUTHORITY_MS_MAX',
@@ -22,5 +22,5 @@ export const edgeBounds = {
   ],
   retryMs: ['EDGE_RETRY_MS', MINUTE_MS, 'Pause after a failed certificate request for a host; doubles each time'],
   retryMsMax: ['EDGE_RETRY_MS_MAX', 60 * MINUTE_MS, 'Longest pause after failed certificate requests'],
-  hostsRemembered: ['EDGE_HOSTS_REMEMBERED', 10_000, 'Hosts whose failures are remembered'],
+  hostsRemembered: ['EDGE_HOSTS_REMEMBERED', 10_000, 'Hosts whose failed certificate requests are remembered'],
 } satisfies Bounds;

@@ -8,38 +8,38 @@ export const engineBounds = {
   idleMs: [null, 5000, 'Idle keep-alive connection'],
   bundleBytesMax: [null, 64 * MB, 'Bundle of a worker'],
   // Requests
-  urlBytesMax: ['REQUEST_URL_BYTES_MAX', 16 * KB, 'Request URL (414)'],
-  headerBytesMax: ['REQUEST_HEADER_BYTES_MAX', 128 * KB, 'Request headers, names and values (431)'],
-  bodyBytesMax: ['REQUEST_BODY_BYTES_MAX', 100 * MB, 'Request body (413)'],
+  urlBytesMax: ['REQUEST_URL_BYTES_MAX', 16 * KB, 'Length of a request URL (status 414)'],
+  headerBytesMax: ['REQUEST_HEADER_BYTES_MAX', 128 * KB, 'Size of the request headers, names and values (status 431)'],
+  bodyBytesMax: ['REQUEST_BODY_BYTES_MAX', 100 * MB, 'Size of a request body (status 413)'],
   requestsPerDeploymentMax: [
     'WORKER_CONCURRENCY',
     1000,
-    'Requests of one deployment that are running or waiting; its events have the same limit',
+    'Running and waiting requests per deployment; the same limit applies to its events',
   ],
   connectionsMax: [
     'HANDLER_CONNECTIONS_MAX',
     20_000,
-    'Client connections to an engine; above it, idle connections are closed',
+    'Client connections per engine; above it, idle connections are closed',
   ],
   pipelinedMax: [
     'REQUESTS_PIPELINED_MAX',
     256,
-    'Pending requests on one connection; if a client sends more, the connection is closed after these',
+    'Pending requests per connection; if a client sends more, the connection is closed after these',
   ],
   skewProtectionMs: [
     'SKEW_PROTECTION_MS',
     DAY_MS,
-    'How long a replaced deployment still serves the pages that it delivered; 0: not at all',
+    'How long a replaced deployment keeps serving requests from its open pages; 0: not at all',
     0,
   ],
   // Workers
-  isolateMemoryMb: ['WORKER_MEMORY_MB', 128, 'Heap of one isolate'],
+  isolateMemoryMb: ['WORKER_MEMORY_MB', 128, 'Heap size of an isolate'],
   hostMemoryMb: [
     'WORKER_HOST_MEMORY_MB',
     256,
-    'Memory that an engine holds for one deployment outside its isolates: compressors, streams, sockets and their partial messages, pending calls; events can use three quarters of it',
+    'Memory per deployment that an engine holds outside isolates: compressors, streams, sockets and their partial messages, pending calls; events can use three quarters of it',
   ],
-  isolatesMax: ['WORKER_ISOLATES_MAX', 1000, 'Live isolates in one engine, at most 3072'],
+  isolatesMax: ['WORKER_ISOLATES_MAX', 1000, 'Live isolates per engine, at most 3072'],
   startupCpuMs: ['WORKER_STARTUP_CPU_LIMIT_MS', 5000, "CPU of a worker's top level; 0: no limit", 0],
   startupWallMs: ['WORKER_STARTUP_WALL_LIMIT_MS', 10_000, "Wall time of a worker's top-level `await`"],
   atomicsWaitMs: [
@@ -54,43 +54,43 @@ export const engineBounds = {
     90_000,
     'Time without events after which an isolate for events is disposed',
   ],
-  subrequestsMax: ['WORKER_SUBREQUESTS_MAX', 1000, '`fetch` calls of one invocation'],
+  subrequestsMax: ['WORKER_SUBREQUESTS_MAX', 1000, '`fetch` calls per invocation'],
   subrequestsOpenMax: [
     'WORKER_SUBREQUESTS_OPEN_MAX',
     1000,
-    'Concurrent `fetch` calls of one isolate, including their response bodies',
+    'Concurrent `fetch` calls per isolate, including their response bodies',
   ],
-  streamsMax: ['WORKER_STREAMS_MAX', 10_000, 'Open streams into one isolate, except request bodies'],
-  logBytesMax: ['WORKER_LOG_BYTES_MAX', 256 * KB, 'Log text stored for one invocation'],
+  streamsMax: ['WORKER_STREAMS_MAX', 10_000, 'Open streams into an isolate, except request bodies'],
+  logBytesMax: ['WORKER_LOG_BYTES_MAX', 256 * KB, 'Log text stored per invocation'],
   bufferedBytesMax: [
     'WORKER_BUFFERED_BYTES_MAX',
     64 * MB,
-    'Data buffered outside an isolate: until the isolate reads it, or until the peers of its WebSockets do',
+    'Data buffered for an isolate that it has not read yet, and data of its WebSockets that the peers have not read yet',
   ],
-  timersMax: ['WORKER_TIMERS_MAX', 10_000, 'Timers of one isolate'],
+  timersMax: ['WORKER_TIMERS_MAX', 10_000, 'Timers per isolate'],
   webSocketMessageBytesMax: [
     'WORKER_WEBSOCKET_MESSAGE_BYTES_MAX',
     32 * MB,
-    'One WebSocket message in either direction (1009)',
+    'Size of a WebSocket message in either direction (close code 1009)',
   ],
   webSocketBufferedBytesMax: [
     'WORKER_WEBSOCKET_BUFFERED_BYTES_MAX',
     16 * MB,
-    'Bytes of a WebSocket that its peer has not read; above it, the socket is closed (1013)',
+    'Unread bytes of a WebSocket; above it, the socket is closed (close code 1013)',
   ],
-  webSocketsMax: ['WORKER_WEBSOCKETS_MAX', 10_000, 'Open WebSockets of one deployment'],
+  webSocketsMax: ['WORKER_WEBSOCKETS_MAX', 10_000, 'Open WebSockets per deployment'],
   webSocketIdleMs: [
     'WORKER_WEBSOCKET_IDLE_MS',
     30_000,
     'Idle time after which a WebSocket is pinged; without a reply in the same time, it is closed',
   ],
   artifactBytesMax: ['BUILD_ARTIFACT_MAX_BYTES', 2_147_483_648, 'Size of an artifact: bundle and assets'],
-  artifactFilesMax: ['BUILD_ARTIFACT_MAX_FILES', 100_000, 'Files in an artifact'],
+  artifactFilesMax: ['BUILD_ARTIFACT_MAX_FILES', 100_000, 'Number of files in an artifact'],
   // Engines
   engineHostMemoryMb: [
     'ENGINE_HOST_MEMORY_MB',
     1024,
-    'Memory that an engine holds for all deployments outside their isolates; above it, each project is limited to an equal share, up to a quarter more in total',
+    'Memory that an engine holds outside isolates for all deployments. Above it, up to a quarter more is available, and each project is limited to an equal share',
   ],
   engineMemoryMb: [
     'ENGINE_MEMORY_MB',
@@ -100,7 +100,7 @@ export const engineBounds = {
   engineRequestsMax: [
     'ENGINE_REQUESTS_MAX',
     10_000,
-    'Requests of all deployments in one engine that are running or waiting; above it, requests of the busiest deployments are refused',
+    'Running and waiting requests per engine; above it, requests of the busiest deployments are refused',
   ],
   engineLagMsMax: [
     'ENGINE_LAG_MS_MAX',
@@ -110,18 +110,18 @@ export const engineBounds = {
   compiledFormsMemoryBytesMax: [
     'COMPILED_FORMS_MEMORY_BYTES_MAX',
     64 * MB,
-    "V8's compiled code of workers that an engine caches in memory",
+    'Compiled code of workers that an engine caches in memory',
   ],
   compiledFormsDiskBytesMax: [
     'COMPILED_FORMS_DISK_BYTES_MAX',
     1024 * MB,
-    "V8's compiled code of workers in an engine's cache folder",
+    "Compiled code of workers in an engine's cache folder",
   ],
   engineRecycleMb: ['ENGINE_RECYCLE_MB', 6144, 'Resident memory of an engine; above it, the engine is replaced'],
   engineRecycleAgeMs: [
     'ENGINE_RECYCLE_AGE_MS',
     60_000,
-    'Minimum age of an engine before it is replaced because of its memory, as a new engine would fill up just as fast',
+    'Minimum age of an engine before it is replaced because of its memory: what filled it quickly would fill the next one as well',
   ],
   lostThreadsCpuMs: [
     'LOST_THREADS_CPU_MS',
@@ -151,20 +151,24 @@ export const engineBounds = {
     'Time after which the death of an engine no longer counts against a deployment',
   ],
   drainMs: ['DRAIN_MS', 10_000, 'Time that running work gets to finish when an engine is replaced or stopped'],
-  deliveryBytesMax: ['DELIVERY_BYTES_MAX', 32 * MB, 'One delivery to the private port'],
+  deliveryBytesMax: ['DELIVERY_BYTES_MAX', 32 * MB, 'Size of a delivery to the private port'],
   deliveriesMax: ['DELIVERIES_MAX', 1000, 'Concurrent deliveries to the private port'],
   logKeptBytesMax: [
     'LOG_KEPT_BYTES_MAX',
     128 * KB,
-    'Latest log lines of one project that an engine keeps for `platform logs`',
+    'Most recent log lines per project that an engine keeps for `platform logs`',
   ],
-  logKeptProjectsMax: ['LOG_KEPT_PROJECTS_MAX', 100, 'Projects whose lines an engine keeps; those that logged last'],
+  logKeptProjectsMax: [
+    'LOG_KEPT_PROJECTS_MAX',
+    100,
+    'Projects for which an engine keeps log lines; the most recently active ones',
+  ],
   metricsDeploymentsMax: ['METRICS_DEPLOYMENTS_MAX', 100, 'Deployments with their own rows in the metrics; 0: none', 0],
   // The dashboard of platform dev
   dashboardBodyBytesMax: [
     'DASHBOARD_BODY_BYTES_MAX',
     32 * MB,
-    'A request body to the mock server of `platform dev`, and a stream that its `/rpc` reads completely',
+    'Size of a request body to the mock server of `platform dev`, and of a stream that its `/rpc` returns',
   ],
   dashboardRecordsMax: [
     'DASHBOARD_RECORDS_MAX',
@@ -172,12 +176,16 @@ export const engineBounds = {
     'Requests, events and log lines that the dashboard of `platform dev` keeps',
   ],
   // Caches
-  cacheBytesMax: ['CACHE_MEMORY_BYTES_MAX', 64 * MB, "The Cache API's store in memory, for all projects together"],
-  cacheRecordsMax: ['CACHE_RECORDS_MAX', 100_000, 'Records of the cache in Postgres'],
+  cacheBytesMax: [
+    'CACHE_MEMORY_BYTES_MAX',
+    64 * MB,
+    "Size of the Cache API's store in memory, for all projects together",
+  ],
+  cacheRecordsMax: ['CACHE_RECORDS_MAX', 100_000, 'Cache records in Postgres'],
   cacheEntryBytesMax: [
     'CACHE_ENTRY_BYTES_MAX',
     8 * MB,
-    'One response in the Cache API, or one value of `cache`; larger ones are not stored',
+    'Size of a response in the Cache API, or of a value in `cache`; larger ones are not stored',
   ],
   // What a project keeps
   diskFreeBytesMin: [
@@ -186,20 +194,20 @@ export const engineBounds = {
     "Minimum free space on the data folder's disk; below it, writes are refused; 0: not checked",
     0,
   ],
-  projectStateBytesMax: ['STATE_PROJECT_BYTES_MAX', 10 * KB * MB, 'State of a project, counted periodically'],
+  projectStateBytesMax: ['STATE_PROJECT_BYTES_MAX', 10 * KB * MB, "Size of a project's state, measured periodically"],
   projectQueueBytesMax: [
     'QUEUE_PROJECT_BYTES_MAX',
     10 * KB * MB,
-    'Waiting messages and dead letters of a project, counted periodically',
+    "Size of a project's waiting messages and dead letters, measured periodically",
   ],
   projectFileBytesMax: [
     'FILES_PROJECT_BYTES_MAX',
     100 * KB * MB,
-    "Files of one project on this handler's disk, including parts of uploads",
+    "Size of a project's files on this handler's disk, including parts of uploads",
   ],
   uploadBytesHeldMax: [
     'FILES_UPLOAD_BYTES_HELD_MAX',
     256 * MB,
-    'Memory for uploads of one project to S3; above it, all but the oldest uploads wait',
+    "Memory for a project's uploads to S3; above it, all but the oldest uploads wait",
   ],
 } satisfies Bounds;

@@ -23,13 +23,13 @@ export const sandboxBounds = {
   perProjectMax: [
     'SANDBOX_PER_PROJECT_MAX',
     50,
-    'Sandboxes of a project, including suspended and stopped ones; sandboxes of builds have the same limit separately',
+    'Sandboxes per project, including suspended and stopped ones; sandboxes of builds are counted separately, with the same limit',
   ],
-  callsMax: ['SANDBOX_CALLS_MAX', 200, 'Concurrent calls to the sandboxes of one project'],
+  callsMax: ['SANDBOX_CALLS_MAX', 200, 'Concurrent sandbox calls per project'],
   portRequestsMax: [
     'SANDBOX_PORT_REQUESTS_MAX',
     100,
-    'Concurrent requests and WebSockets to the exposed ports of one project',
+    'Concurrent requests and WebSockets to exposed ports, per project',
   ],
   portIdleMs: [
     'SANDBOX_PORT_IDLE_MS',
@@ -52,5 +52,9 @@ export const sandboxBounds = {
     30_000,
     'Time after which another replica of the sandbox service takes over the sandboxes of a dead one',
   ],
-  sweepMs: ['SANDBOX_SWEEP_MS', 10_000, 'Interval of checks for sandboxes to suspend, stop or destroy'],
+  sweepMs: [
+    'SANDBOX_SWEEP_MS',
+    10_000,
+    'Interval at which the service looks for sandboxes to suspend, stop or destroy',
+  ],
 } satisfies Bounds;
