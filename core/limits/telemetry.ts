@@ -5,23 +5,23 @@ export const telemetryBounds = {
   linesPerSecond: [
     'LOG_LINES_PER_SECOND',
     1000,
-    'Stored log lines per second, project and engine, with bursts of twice as many; the last fifth is reserved for warnings and errors',
+    'Log lines stored per second, for each project and engine, with bursts of twice as many; the last fifth is reserved for warnings and errors',
   ],
   bytesPerSecond: [
     'LOG_BYTES_PER_SECOND',
     1 * MB,
-    'Characters of stored log lines per second, project and engine, with bursts of twice as many; the last fifth is reserved for warnings and errors',
+    'Characters of log lines stored per second, for each project and engine, with bursts of twice as many; the last fifth is reserved for warnings and errors',
   ],
   lineCharsMax: ['LOG_LINE_CHARS_MAX', 16 * KB, 'Length of a stored line; longer lines are truncated and marked'],
   invocationsPerSecond: [
     'LOG_INVOCATIONS_PER_SECOND',
     100,
-    'Stored invocations per second, project and engine, with bursts of twice as many; the last half is reserved for failures',
+    'Invocations stored per second, for each project and engine, with bursts of twice as many; the last half is reserved for failures',
   ],
   tracesPerSecond: [
     'TRACE_PER_SECOND_MAX',
     10,
-    'Sampled traces per second, project and engine, with bursts of twice as many',
+    'Sampled traces per second, for each project and engine, with bursts of twice as many',
   ],
   spansMax: ['TRACE_SPANS_MAX', 200, 'Spans per invocation'],
   heldBytesMax: [
