@@ -108,7 +108,7 @@ export const suites: readonly Suite[] = [
     name: 'machines',
     proves: 'Sandboxes over a hosted provider and several replicas of their service keep to the contract.',
     folder: 'test/machines/',
-    covers: ['runtime/sandbox/'],
+    covers: ['sandbox/'],
   },
   {
     name: 'ssr',
@@ -268,7 +268,7 @@ export const suites: readonly Suite[] = [
     ],
     packages: [...ENGINE_PACKAGES, 'podman', 'runc', 'tini', 'containernetworking-plugins'],
     measuresMachine: true,
-    covers: ['runtime/sandbox/', 'core/sandbox/'],
+    covers: ['sandbox/', 'core/sandbox/'],
   },
   {
     name: 'compose',

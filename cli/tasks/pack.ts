@@ -25,6 +25,8 @@ const shippedFolders = [
   'builder',
   'cli',
   'control',
+  'gateway',
+  'sandbox',
   'resources',
   'git',
   'operations',

@@ -46,6 +46,8 @@ export const entryFolders: readonly string[] = [
   'runtime/broker',
   'runtime/databases',
   'runtime/dev',
+  'sandbox',
+  'gateway',
   'cli',
   'builder',
 ];

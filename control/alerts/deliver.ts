@@ -1,8 +1,8 @@
 // Tells channels of alerts: as a signed webhook, as a message of a chat's incoming webhook, or as a letter that is
 // handed to AUTH_MAIL_URL, as those of sign-in are. Each arrives at least once. Started by main.ts.
 import { unseal } from '#core/encryption.ts';
+import { post, type AttemptResult, type Resolve } from '#core/way-out/post.ts';
 import { runDueWork } from '../outbound/due-work.ts';
-import { post, type AttemptResult, type Resolve } from '../outbound/post.ts';
 import type { Parts } from '../parts.ts';
 import { send } from '../webhooks/send.ts';
 

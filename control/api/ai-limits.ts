@@ -1,6 +1,6 @@
 // Limits of the AI gateway, as organizations set them for themselves, their projects and their keys.
 import Type from '#core/typebox/typebox.mjs';
-import type { SetLimit } from '../gateway/accounts/accounts.ts';
+import type { SetLimit } from '#gateway/accounts/accounts.ts';
 import { ApiError } from './errors.ts';
 
 /** The largest that is exact in JSON and in Postgres alike. */

@@ -2,7 +2,7 @@
 // and sealed with its variables for its route record. What takes a deployment away takes its tokens away: a trigger
 // does so.
 import { statementsOf, type Transaction } from '#postgres/sql.ts';
-import { issueToken, revokeDeploymentTokens } from '../gateway/accounts/postgres/tokens.ts';
+import { issueToken, revokeDeploymentTokens } from '#gateway/accounts/postgres/tokens.ts';
 import { ApiError } from '../api/errors.ts';
 import type { Parts } from '../parts.ts';
 import { sealFrozen, unsealFrozen } from './frozen-variables.ts';

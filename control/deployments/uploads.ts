@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, rm, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
-import { ArchiveError } from '#deployments/archive/archive-error.ts';
+import { ArchiveError } from '#core/archive/archive-error.ts';
 import { receiveArtifact } from '#deployments/archive/receive-artifact.ts';
 import { ApiError } from '../api/errors.ts';
 import type { Parts, UploadLimits } from '../parts.ts';

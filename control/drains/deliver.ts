@@ -3,8 +3,8 @@
 // is tried again with pauses, then the drain pauses until somebody switches it on. Started by main.ts.
 import { randomUUID } from 'node:crypto';
 import { unseal } from '#core/encryption.ts';
+import type { Resolve } from '#core/way-out/post.ts';
 import { runDueWork } from '../outbound/due-work.ts';
-import type { Resolve } from '../outbound/post.ts';
 import type { Parts } from '../parts.ts';
 import { readBatch, type DrainBatch, type DrainFilter } from './batch.ts';
 import { sendLines, type Drain, type SendResult } from './send.ts';

@@ -5,10 +5,10 @@
 import { isCurrent, seal, unseal, type EncryptionKeys } from '#core/encryption.ts';
 import { credentialsContext } from '#git/clone-source.ts';
 import type { Sql } from '#postgres/sql.ts';
+import { providerContext } from '#gateway/accounts/postgres/settings.ts';
 import { frozenContext } from '../deployments/frozen-variables.ts';
 import { channelContext } from '../alerts/deliver.ts';
 import { drainContext } from '../drains/target.ts';
-import { providerContext } from '../gateway/accounts/postgres/settings.ts';
 import { GIT_HOST, tokenContext } from '../sign-in/git-host-token.ts';
 import { headersContext } from '../telemetry/project-collectors.ts';
 import { secretContext } from '../webhooks/deliveries.ts';

@@ -1,9 +1,9 @@
 // Deliveries of outbound webhooks: what is due is claimed under a lease, sent, and put off where it did not arrive
 // (outbound/due-work.ts has the loop). A delivery arrives at least once. Runs in the API process.
 import { unseal } from '#core/encryption.ts';
+import type { AttemptResult, Resolve } from '#core/way-out/post.ts';
 import type { Parts } from '../parts.ts';
 import { runDueWork } from '../outbound/due-work.ts';
-import type { AttemptResult, Resolve } from '../outbound/post.ts';
 import { send } from './send.ts';
 
 /** Waits before the second attempt and each later one: 21 hours in all. */

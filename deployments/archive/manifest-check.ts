@@ -17,9 +17,9 @@ import type { AssetRules, DatabaseMigrations, Manifest, ServerRules } from '#cor
 import { isBindingName, isResourceName } from '#core/names.ts';
 import { parsePathPattern } from '#core/path-pattern.ts';
 import { parseCronSchedule } from '#core/schedules/cron-schedule.ts';
-import { ArchiveError } from './archive-error.ts';
+import { ArchiveError } from '#core/archive/archive-error.ts';
+import { shown } from '#core/archive/tar-header.ts';
 import { assetPathProblem } from './artifact-path.ts';
-import { shown } from './tar-header.ts';
 
 const closed = { additionalProperties: false } as const;
 const hash = Type.String({ pattern: '^[0-9a-f]{64}$' });

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { BLOCK_BYTES, padding, tarHeader } from './tar-header.ts';
+import { BLOCK_BYTES, padding, tarHeader } from '#core/archive/tar-header.ts';
 
 /** A packed artifact. */
 export interface PackedArtifact {

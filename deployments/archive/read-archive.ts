@@ -2,9 +2,9 @@
 // trusted: not sizes, not paths, not that it ends. Called by receive-artifact.ts and the fuzz test; writes nothing.
 import { createHash } from 'node:crypto';
 import { createGunzip } from 'node:zlib';
-import { ArchiveError } from './archive-error.ts';
+import { ArchiveError } from '#core/archive/archive-error.ts';
+import { BLOCK_BYTES, invalid, longName, padding, parseTarHeader, paxPath, shown } from '#core/archive/tar-header.ts';
 import { artifactFolderProblem, artifactPathProblem } from './artifact-path.ts';
-import { BLOCK_BYTES, invalid, longName, padding, parseTarHeader, paxPath, shown } from './tar-header.ts';
 
 /** Bounds of what an archive may hold; the defaults are in core/limits.ts. */
 export interface ArchiveLimits {

@@ -5,11 +5,11 @@ import { access, mkdir, open, readFile, rename, rm, utimes, writeFile } from 'no
 import path from 'node:path';
 import { canonicalJson } from '#core/artifact-id.ts';
 import type { Manifest } from '#core/manifest.ts';
+import { ArchiveError } from '#core/archive/archive-error.ts';
+import { invalid, shown } from '#core/archive/tar-header.ts';
 import { temporaryFolder } from '../route-records.ts';
-import { ArchiveError } from './archive-error.ts';
 import { checkManifest, checkMigrations, filesOf } from './manifest-check.ts';
 import { readArchive, type ArchiveLimits, type ReadFile } from './read-archive.ts';
-import { invalid, shown } from './tar-header.ts';
 import { writeNew } from './write-new.ts';
 
 /** An artifact that was taken in. */

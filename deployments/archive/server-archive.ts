@@ -4,9 +4,9 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, symlink } from 'node:fs/promises';
 import path from 'node:path';
+import { BLOCK_BYTES, invalid, padding, parseTarHeader, paxPath, shown } from '#core/archive/tar-header.ts';
 import { assetPathProblem } from './artifact-path.ts';
 import { BlockReader, RECORD_BYTES_MAX } from './read-archive.ts';
-import { BLOCK_BYTES, invalid, padding, parseTarHeader, paxPath, shown } from './tar-header.ts';
 
 /** What an archive has to be. */
 interface ServerArchive {

@@ -6,7 +6,7 @@ import { lookup } from 'node:dns';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { openSandboxClient, type SandboxServiceClient } from '#core/sandbox/service-client.ts';
-import { openEngineApi } from '#runtime/sandbox/backends/container/engine-api.ts';
+import { openEngineApi } from '#sandbox/backends/container/engine-api.ts';
 import { buildPlace } from '#builder/steps/build-sandbox/place.ts';
 import { runBuild } from '#builder/steps/run-build.ts';
 import { possibleWays } from '#test/setup/confined-builds.ts';

@@ -55,7 +55,7 @@ test(
       LOG_FORMAT: 'json',
     };
     const start = async (): Promise<ChildProcess> => {
-      const child = fork(path.join(root, 'runtime/sandbox/service/main.ts'), {
+      const child = fork(path.join(root, 'sandbox/main.ts'), {
         env,
         execArgv: ['--disable-warning=ExperimentalWarning'],
         stdio: ['ignore', 'pipe', 'inherit', 'ipc'],

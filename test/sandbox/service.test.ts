@@ -27,7 +27,7 @@ describe(`the sandbox service over ${engineName}`, () => {
   let port = 0;
 
   async function start(): Promise<void> {
-    service = fork(path.join(root, 'runtime/sandbox/service/main.ts'), {
+    service = fork(path.join(root, 'sandbox/main.ts'), {
       env: {
         PATH: process.env['PATH'],
         FS_PATH: folder,

@@ -44,7 +44,7 @@ export async function openSandboxProcesses(): Promise<SandboxProcesses> {
     sql,
     provider,
     async start(more) {
-      const child = spawn(process.execPath, [...nodeFlags, path.join(root, 'runtime/sandbox/service/main.ts')], {
+      const child = spawn(process.execPath, [...nodeFlags, path.join(root, 'sandbox/main.ts')], {
         env: { ...environment, ...more },
         stdio: ['ignore', 'pipe', 'inherit'],
       });

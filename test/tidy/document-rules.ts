@@ -55,7 +55,7 @@ export function documentFindings(sources: Sources, exists: Exists): Finding[] {
 /** A document that the repository does not hold, or a number where the name of a file belongs. */
 const elsewhere = /\bspec(?:ification)?,? (?:part )?\d[\d.]*|\b(?:design|facts)\.md\b|\bARCHITECTURE(?:\.md)?,? \d+/g;
 const ownFile =
-  /(?<![\w./@-])(?:core|packages|deployments|runtime|postgres|builder|cli|dashboard|docs|bench|test)\/[\w./-]*\.(?:ts|mjs|cc|h|sh|md|sql)\b/g;
+  /(?<![\w./@-])(?:core|packages|deployments|runtime|gateway|sandbox|control|resources|operations|postgres|builder|cli|dashboard|web|docs|bench|test)\/[\w./-]*\.(?:ts|mjs|cc|h|sh|md|sql)\b/g;
 
 /** A file by its name alone, as comments name their neighbours. */
 const bareFile = /(?<![\w./@*<>-])[a-z][\w-]*\.(?:ts|mjs)\b/g;
@@ -66,6 +66,8 @@ export function commentFindings(sources: Sources, exists: Exists): Finding[] {
   const names = new Set(Object.keys(sources).map((file) => path.posix.basename(file)));
   for (const [file, text] of Object.entries(sources)) {
     if (!isOwnModule(file) && !file.endsWith('.sql')) continue;
+    // A migration stays as it was applied, whatever has moved since.
+    if (file.startsWith('postgres/migrations/')) continue;
     for (const { 0: comment, index } of text.matchAll(/^[ \t]*(?:\/\/|\/\*|\*|--).*$/gm)) {
       const add = (message: string): void => void findings.push({ file, line: lineAt(text, index), message });
       for (const [named] of comment.matchAll(ownFile))

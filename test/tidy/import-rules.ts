@@ -37,6 +37,8 @@ const enginePart = (prefix: string, may: readonly string[] = []): Zone => ({
   mayTypes: [...engineParts, 'deployments/'],
 });
 
+const gatewayFloors = ['core/', 'gateway/contract/', 'gateway/accounts/', 'gateway/streams/', 'gateway/providers/'];
+
 const zones: readonly Zone[] = [
   { prefix: 'core/', may: [] },
   { prefix: 'packages/', may: [] },
@@ -120,30 +122,24 @@ const zones: readonly Zone[] = [
     prefix: 'runtime/broker/main.ts',
     may: ['core/', 'deployments/', 'postgres/', 'runtime/broker/', 'runtime/stores/'],
   },
-  {
-    prefix: 'runtime/ssr/',
-    may: ['core/', 'deployments/archive/', 'runtime/engine/bindings/host-names.ts'],
-  },
-  { prefix: 'runtime/sandbox/backends/', may: ['core/', 'runtime/sandbox/', 'deployments/archive/tar-header.ts'] },
-  { prefix: 'runtime/sandbox/', may: ['core/', 'runtime/sandbox/agent/'] },
-  { prefix: 'runtime/sandbox/service/', may: ['core/', 'postgres/', 'runtime/sandbox/'] },
+  { prefix: 'runtime/ssr/', may: ['core/', 'deployments/archive/'] },
   // The process joins rows, machines and the way out.
-  {
-    prefix: 'runtime/sandbox/service/main.ts',
-    may: ['core/', 'postgres/', 'runtime/sandbox/', 'runtime/engine/bindings/host-names.ts'],
-  },
+  { prefix: 'sandbox/', may: ['core/', 'postgres/', 'sandbox/'] },
+  { prefix: 'sandbox/service/', may: ['core/', 'postgres/', 'sandbox/routes/', 'sandbox/backends/'] },
+  { prefix: 'sandbox/routes/', may: ['core/'] },
+  { prefix: 'sandbox/backends/', may: ['core/', 'sandbox/agent/', 'sandbox/backends/'] },
   // These run inside sandboxes, with nothing else of ours.
   {
-    prefix: 'runtime/sandbox/backends/hosted/inside/',
-    may: ['core/sandbox/', 'core/errors.ts', 'runtime/sandbox/agent/'],
+    prefix: 'sandbox/backends/hosted/inside/',
+    may: ['core/sandbox/', 'core/errors.ts', 'sandbox/agent/'],
   },
   {
-    prefix: 'runtime/sandbox/backends/container/inside/',
-    may: ['core/sandbox/', 'core/errors.ts', 'core/way-out/proxy.ts', 'runtime/sandbox/agent/'],
+    prefix: 'sandbox/backends/container/inside/',
+    may: ['core/sandbox/', 'core/errors.ts', 'core/way-out/proxy.ts', 'sandbox/agent/'],
   },
-  { prefix: 'runtime/sandbox/agent/', may: ['core/sandbox/', 'core/errors.ts'] },
+  { prefix: 'sandbox/agent/', may: ['core/sandbox/', 'core/errors.ts'] },
   // No part of the agent: developers run it.
-  { prefix: 'runtime/sandbox/agent/terminal/build.ts', may: ['core/process/static-program.ts'] },
+  { prefix: 'sandbox/agent/terminal/build.ts', may: ['core/process/static-program.ts'] },
   { prefix: 'runtime/edge/', may: ['core/', 'deployments/'] },
   {
     prefix: 'runtime/supervisor/',
@@ -165,7 +161,7 @@ const zones: readonly Zone[] = [
       'runtime/stores/',
       'runtime/broker/',
       'runtime/databases/service/',
-      'runtime/sandbox/',
+      'sandbox/',
       'runtime/dev/dashboard/',
       'runtime/supervisor/data-folder/',
     ],
@@ -199,13 +195,8 @@ const zones: readonly Zone[] = [
     ],
     mayTypes: ['runtime/engine/bindings/'],
   },
-  { prefix: 'builder/', may: ['core/', 'deployments/archive/tar-header.ts'] },
+  { prefix: 'builder/', may: ['core/'] },
   { prefix: 'builder/service/', may: ['core/', 'postgres/', 'git/', 'deployments/', 'builder/'] },
-  // The process joins jobs, builds and their way out.
-  {
-    prefix: 'builder/service/main.ts',
-    may: ['core/', 'postgres/', 'git/', 'deployments/', 'builder/', 'runtime/engine/bindings/host-names.ts'],
-  },
   { prefix: 'builder/steps/', may: ['core/', 'builder/', 'git/git-environment.ts', 'deployments/archive/'] },
   { prefix: 'resources/', may: ['core/', 'packages/worker/'] },
   {
@@ -219,24 +210,30 @@ const zones: readonly Zone[] = [
       'packages/worker/',
       'resources/',
       // Tokens of deployments, keys and settings of organizations.
-      'control/gateway/accounts/',
+      'gateway/accounts/',
     ],
   },
-  // Free of the rest of the control plane: `platform dev` runs it too.
-  { prefix: 'control/gateway/', may: ['core/'] },
-  // The process joins the gateway with its database, its sockets and the way out.
-  { prefix: 'control/gateway/main.ts', may: ['core/', 'control/gateway/', 'control/process/servers.ts'] },
+  // The process joins the gateway with its database, its sockets and the way out. `platform dev` has a gateway without.
+  { prefix: 'gateway/', may: ['core/', 'gateway/'] },
   {
-    prefix: 'control/gateway/process/',
-    may: ['core/', 'postgres/', 'control/gateway/', 'control/outbound/post.ts'],
+    prefix: 'gateway/process/',
+    may: ['core/', 'gateway/contract/', 'gateway/providers/'],
+    mayTypes: ['gateway/accounts/'],
   },
-  { prefix: 'control/gateway/accounts/postgres/', may: ['core/', 'postgres/', 'control/gateway/'] },
+  { prefix: 'gateway/routes/', may: [...gatewayFloors, 'gateway/routing/', 'gateway/answers/'] },
+  { prefix: 'gateway/routing/', may: gatewayFloors },
+  { prefix: 'gateway/answers/', may: ['core/', 'gateway/contract/', 'gateway/accounts/', 'gateway/streams/'] },
+  { prefix: 'gateway/providers/', may: ['core/', 'gateway/contract/', 'gateway/accounts/', 'gateway/streams/'] },
+  { prefix: 'gateway/streams/', may: ['gateway/contract/', 'gateway/accounts/'] },
+  { prefix: 'gateway/accounts/postgres/', may: ['core/', 'postgres/', 'gateway/accounts/', 'gateway/contract/'] },
+  { prefix: 'gateway/accounts/', may: ['core/', 'gateway/contract/'] },
+  { prefix: 'gateway/contract/', may: ['core/'] },
   {
     prefix: 'cli/',
     may: [
       'core/',
       'builder/',
-      'control/gateway/',
+      'gateway/',
       'dashboard/build/',
       'web/build/',
       'web/docs-site/',
@@ -246,7 +243,7 @@ const zones: readonly Zone[] = [
       'packages/worker/client.ts',
       'runtime/dev/dev.ts',
       // Keys of a provider are made by the operator.
-      'runtime/sandbox/backends/hosted/',
+      'sandbox/backends/hosted/',
     ],
     // The typed client knows the API by its type; the Vite plugin says in types what it tells the engine.
     mayTypes: ['control/api/app.ts', 'packages/vite/messages.ts'],
@@ -281,7 +278,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   'node:sqlite': ['runtime/databases/', 'deployments/file-lock.ts'],
   pg: ['postgres/'],
   postgres: ['postgres/'],
-  srvx: ['control/process/'],
+  srvx: ['core/process/serve-http.ts'],
   '@netlify/build-info': ['builder/steps/'],
   'pg-connection-string': ['postgres/'],
   'better-auth': ['runtime/engine/auth/'],
@@ -290,7 +287,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   aws4fetch: ['runtime/stores/', 'control/outbound/'],
   rolldown: ['builder/', 'runtime/engine/isolates/', 'cli/tasks/'],
   unenv: ['builder/'],
-  undici: ['runtime/', 'control/gateway/process/', 'control/process/'],
+  undici: ['runtime/', 'sandbox/backends/hosted/', 'gateway/process/', 'control/process/'],
   citty: ['cli/', 'web/docs-site/'],
   pino: ['core/', 'runtime/', 'control/', 'builder/service/', 'web/'],
   typebox: ['core/typebox/'],

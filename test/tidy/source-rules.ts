@@ -17,6 +17,8 @@ const rootModules: Readonly<Record<string, readonly string[]>> = {
   'runtime/broker': ['main', 'broker'],
   'runtime/databases': ['main'],
   'runtime/dev': ['dev'],
+  gateway: ['main', 'gateway'],
+  sandbox: ['main'],
   cli: ['run', 'main'],
 };
 
@@ -26,7 +28,7 @@ export function sourceFindings(sources: Sources): Finding[] {
   for (const [file, text] of Object.entries(sources)) {
     if (isOwnModule(file)) findings.push(...nameFindings(file), ...moduleFindings(file, text));
     if (file.endsWith('.test.ts')) findings.push(...testFindings(file, text));
-    if (file.startsWith('runtime/') && file.endsWith('.ts'))
+    if (/^(?:runtime|sandbox)\//.test(file) && file.endsWith('.ts'))
       findings.push(...patternFindings(file, text, oldClosure, oldClosureMessage));
     if (file.endsWith('package-lock.json'))
       findings.push(

@@ -3,7 +3,7 @@
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { statementsOf } from '#postgres/sql.ts';
-import { issueToken } from '../../gateway/accounts/postgres/tokens.ts';
+import { issueToken } from '#gateway/accounts/postgres/tokens.ts';
 import type { Parts } from '../../parts.ts';
 import type { RequestState } from '../middleware.ts';
 import { ApiError } from '../errors.ts';

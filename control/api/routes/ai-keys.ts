@@ -2,8 +2,8 @@
 import Type, { type Static } from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { statementsOf } from '#postgres/sql.ts';
-import type { SetLimit } from '../../gateway/accounts/accounts.ts';
-import { issueToken } from '../../gateway/accounts/postgres/tokens.ts';
+import type { SetLimit } from '#gateway/accounts/accounts.ts';
+import { issueToken } from '#gateway/accounts/postgres/tokens.ts';
 import type { Parts } from '../../parts.ts';
 import { checkLimits, LimitSchema, LimitsSchema, limitTexts } from '../ai-limits.ts';
 import type { RequestState } from '../middleware.ts';

@@ -2,7 +2,7 @@
 // projects. The gateway hears of changes by triggers of the tables.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
-import type { SetLimit } from '../../gateway/accounts/accounts.ts';
+import type { SetLimit } from '#gateway/accounts/accounts.ts';
 import type { Parts } from '../../parts.ts';
 import { readReadiness, ReadinessSchema } from '../ai-readiness.ts';
 import { checkLimits, LimitSchema, LimitsSchema, limitTexts } from '../ai-limits.ts';

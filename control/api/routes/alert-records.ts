@@ -2,12 +2,12 @@
 // routes of alerts.ts say who may.
 import Type, { type Static } from '#core/typebox/typebox.mjs';
 import { seal } from '#core/encryption.ts';
+import { urlProblem } from '#core/way-out/post.ts';
+import type { Transaction } from '#postgres/sql.ts';
 import { channelContext, channelKinds, NO_MAIL, type ChannelKind, type ChannelSecret } from '../../alerts/deliver.ts';
 import { writeEvent } from '../../alerts/evaluate.ts';
 import { operatorRuleKinds, projectRuleKinds, type RuleKind } from '../../alerts/measure.ts';
-import { urlProblem } from '../../outbound/post.ts';
 import type { Parts } from '../../parts.ts';
-import type { Transaction } from '#postgres/sql.ts';
 import { newId, newSecret } from '../../records/ids.ts';
 import { momentOfColumn } from '../../records/moment.ts';
 import type { RequestState } from '../middleware.ts';

@@ -3,7 +3,7 @@
 import Type from '#core/typebox/typebox.mjs';
 import { seal } from '#core/encryption.ts';
 import { platform } from '#packages/worker/index.ts';
-import { urlProblem } from '../../outbound/post.ts';
+import { urlProblem } from '#core/way-out/post.ts';
 import type { Parts } from '../../parts.ts';
 import { headersContext } from '../../telemetry/project-collectors.ts';
 import type { RequestState } from '../middleware.ts';

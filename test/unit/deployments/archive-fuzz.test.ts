@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { hashOf } from '#core/artifact-id.ts';
-import { ArchiveError } from '#deployments/archive/archive-error.ts';
+import { ArchiveError } from '#core/archive/archive-error.ts';
 import { readArchive } from '#deployments/archive/read-archive.ts';
 import { checkFiles } from '#deployments/archive/receive-artifact.ts';
-import { BLOCK_BYTES, tarHeader } from '#deployments/archive/tar-header.ts';
+import { BLOCK_BYTES, tarHeader } from '#core/archive/tar-header.ts';
 import { archiveOf, signHeader, staticArtifact } from '#test/setup/archives.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 

@@ -10,10 +10,10 @@ import { canonicalJson, hashOf } from '#core/artifact-id.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
 import type { Manifest } from '#core/manifest.ts';
 import { openArtifact } from '#deployments/artifact-source.ts';
-import { ArchiveError } from '#deployments/archive/archive-error.ts';
+import { ArchiveError } from '#core/archive/archive-error.ts';
 import { packArtifact } from '#deployments/archive/pack-artifact.ts';
 import { receiveArtifact } from '#deployments/archive/receive-artifact.ts';
-import { tarHeader } from '#deployments/archive/tar-header.ts';
+import { tarHeader } from '#core/archive/tar-header.ts';
 import { archiveOf, changedHeader, staticArtifact } from '#test/setup/archives.ts';
 
 const root = mkdtempSync(path.join(tmpdir(), 'archive-'));

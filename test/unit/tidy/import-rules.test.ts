@@ -109,7 +109,7 @@ test('the cli reaches the runtime through dev.ts and the provider of sandboxes o
         "const { startDev } = await import('#runtime/dev/dev.ts');\nimport { Pool } from '#runtime/engine/isolates/pool.ts';",
     }),
     [
-      'cli/commands/dev.ts:2 imports runtime/engine/isolates/pool.ts: cli/ may import only itself and core/, builder/, control/gateway/, dashboard/build/, web/build/, web/docs-site/, deployments/, operations/, packages/create/project.ts, packages/worker/client.ts, runtime/dev/dev.ts, runtime/sandbox/backends/hosted/, types of control/api/app.ts, types of packages/vite/messages.ts',
+      'cli/commands/dev.ts:2 imports runtime/engine/isolates/pool.ts: cli/ may import only itself and core/, builder/, gateway/, dashboard/build/, web/build/, web/docs-site/, deployments/, operations/, packages/create/project.ts, packages/worker/client.ts, runtime/dev/dev.ts, sandbox/backends/hosted/, types of control/api/app.ts, types of packages/vite/messages.ts',
     ],
   );
 });
