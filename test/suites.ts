@@ -174,7 +174,7 @@ export const suites: readonly Suite[] = [
     folder: 'test/contract/',
     importing: ['redis'],
     packages: ['redis-server'],
-    covers: ['runtime/stores/cache-redis.ts', 'control/sign-in/session-store-redis.ts'],
+    covers: ['runtime/stores/cache-redis.ts', 'control/sessions/session-store-redis.ts'],
   },
   {
     name: 'uws',

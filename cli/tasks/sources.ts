@@ -46,8 +46,9 @@ export const entryFolders: readonly string[] = [
   'runtime/broker',
   'runtime/databases',
   'runtime/dev',
-  'sandbox',
+  'control',
   'gateway',
+  'sandbox',
   'cli',
   'builder',
 ];

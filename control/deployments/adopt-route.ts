@@ -6,7 +6,7 @@ import { variableContext } from '#core/variable-context.ts';
 import type { RouteRecord } from '#core/manifest.ts';
 import { readRoute } from '#deployments/route-records.ts';
 import type { Transaction } from '#postgres/sql.ts';
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { newId } from '../records/ids.ts';
 import type { ProjectRow } from './route-projection.ts';
 
@@ -17,7 +17,7 @@ import type { ProjectRow } from './route-projection.ts';
  * @throws {Error} when the record is not of this project, or cannot be read: it stays as it is.
  */
 export async function adoptRoute(
-  { sql, keys, folder }: Pick<Parts, 'sql' | 'keys' | 'folder'>,
+  { sql, keys, folder }: Pick<Dependencies, 'sql' | 'keys' | 'folder'>,
   project: Pick<ProjectRow, 'id' | 'name' | 'organization_id' | 'is_first'>,
 ): Promise<boolean> {
   const record = readRoute(folder, project.name);

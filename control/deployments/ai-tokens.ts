@@ -3,8 +3,8 @@
 // does so.
 import { statementsOf, type Transaction } from '#postgres/sql.ts';
 import { issueToken, revokeDeploymentTokens } from '#gateway/accounts/postgres/tokens.ts';
-import { ApiError } from '../api/errors.ts';
-import type { Parts } from '../parts.ts';
+import { ApiError } from '../http/errors.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { sealFrozen, unsealFrozen } from './frozen-variables.ts';
 import type { Audit } from './notes.ts';
 import { touchRoute, untilRouted, writeRoute } from './project-routes.ts';
@@ -47,7 +47,7 @@ export async function revokeAiTokens(tx: Transaction, deploymentId: string): Pro
  * @throws {ApiError} `not_found`; `conflict` where it has none.
  */
 export async function rotateAiToken(
-  parts: Parts,
+  parts: Dependencies,
   { organizationId, projectId, deploymentId }: { organizationId: string; projectId: string; deploymentId: string },
   audit: Audit,
 ): Promise<{ routed: boolean }> {

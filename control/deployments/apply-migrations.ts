@@ -1,6 +1,6 @@
 // Brings databases to what a deployment needs, before anything leads to it: production's or its branch's. What ran is
 // written down with the deployment, so that a rollback can say it. Called by release.ts and promote.ts.
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { addLogLines } from './deployment-log.ts';
 import { EngineRefusal, migrate, snapshot } from './engines.ts';
 import { runByMigrator, type EndedRun } from './migration-runs.ts';
@@ -33,7 +33,7 @@ interface MigratedDeployment {
  * @throws {MigrationFailure}
  */
 export async function applyMigrations(
-  parts: Parts,
+  parts: Dependencies,
   { id, name, artifact, requestedBy }: MigratedDeployment,
   branch: string | null,
 ): Promise<readonly RanMigrations[]> {
@@ -85,7 +85,7 @@ export async function applyMigrations(
 }
 
 async function noteMigrations(
-  { sql }: Pick<Parts, 'sql'>,
+  { sql }: Pick<Dependencies, 'sql'>,
   deploymentId: string,
   on: 'production' | 'preview',
   ran: readonly { readonly resource: string; readonly files: readonly string[] }[],

@@ -1,8 +1,8 @@
 // Takes a branch away: its deployments leave the route record, and once no engine leads to them its databases, state,
 // files and messages go. Interrupted, it is finished later: the branch's row says what is still to be done.
 import type { PlatformError } from '#core/errors.ts';
-import { ApiError } from '../api/errors.ts';
-import type { Parts } from '../parts.ts';
+import { ApiError } from '../http/errors.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { supersede } from './create-deployment.ts';
 import { EnginesAway, removeBranchData } from './engines.ts';
 import type { Audit } from './notes.ts';
@@ -30,7 +30,7 @@ export interface RemovedBranch {
  * @throws {ApiError} `not_found`; `conflict` for the branch of production.
  */
 export function removeBranch(
-  parts: Parts,
+  parts: Dependencies,
   given: { readonly projectId: string; readonly branch: string; readonly cause: RemovalCause },
   audit: Audit,
 ): Promise<RemovedBranch> {
@@ -83,7 +83,7 @@ export function removeBranch(
 }
 
 /** Finishes the removal of a branch that is about to be deployed again: what it had is gone before it begins anew. */
-export async function finishBranchRemoval(parts: Parts, projectId: string, branch: string): Promise<void> {
+export async function finishBranchRemoval(parts: Dependencies, projectId: string, branch: string): Promise<void> {
   const [waiting] = await parts.sql`
     SELECT FROM control.branch
     WHERE project_id = ${projectId} AND name = ${branch} AND removed_at IS NOT NULL AND removal IS NULL`;
@@ -93,7 +93,7 @@ export async function finishBranchRemoval(parts: Parts, projectId: string, branc
 }
 
 /** Finishes removals that were interrupted, until the process ends. */
-export async function finishBranchRemovals(parts: Parts): Promise<void> {
+export async function finishBranchRemovals(parts: Dependencies): Promise<void> {
   const { sql, stopping, log } = parts;
   while (!stopping.aborted) {
     try {
@@ -118,7 +118,7 @@ export async function finishBranchRemovals(parts: Parts): Promise<void> {
 
 /** @returns null where engines cannot be asked now. */
 async function removeData(
-  parts: Parts,
+  parts: Dependencies,
   projectId: string,
   branch: string,
 ): Promise<Readonly<Record<string, number>> | null> {

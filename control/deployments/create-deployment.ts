@@ -2,9 +2,9 @@
 // way in: webhooks of the Git host, `git push` to the platform, deploy hooks, the API.
 import { forkBranch } from '#core/names.ts';
 import type { Transaction } from '#postgres/sql.ts';
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { newDeploymentId } from '../records/ids.ts';
-import { ApiError } from '../api/errors.ts';
+import { ApiError } from '../http/errors.ts';
 import { systemAudit, tell, type Audit } from './notes.ts';
 
 /** What is to be built. */
@@ -47,7 +47,10 @@ interface ProjectRow {
  *
  * @throws {ApiError} `not_found`; `unprocessable` when the project has no repository.
  */
-export async function createDeployment({ sql }: Pick<Parts, 'sql'>, given: NewDeployment): Promise<CreatedDeployment> {
+export async function createDeployment(
+  { sql }: Pick<Dependencies, 'sql'>,
+  given: NewDeployment,
+): Promise<CreatedDeployment> {
   const { projectId, commit, source, createdBy, isFork = false, pullRequest = null } = given;
   // A fork's branch may be called as ours is, and would work on what that has.
   const branch = isFork ? forkBranch(pullRequest ?? 0) : given.branch;

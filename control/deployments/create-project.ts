@@ -1,12 +1,12 @@
 // Makes a project of an organization: by the API, and by a first `git push` to the platform.
 import { isProjectName } from '#core/names.ts';
-import { ApiError } from '../api/errors.ts';
-import type { Parts } from '../parts.ts';
+import { ApiError } from '../http/errors.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { addProject, countProjects } from '../records/projects.ts';
+import { touchStorage } from '../storage/follow.ts';
 import { isNameReserved } from './adopt-route.ts';
 import type { Audit } from './notes.ts';
 import { writeRoute } from './project-routes.ts';
-import { touchStorage } from '../storage/follow.ts';
 
 /** What is to be made. */
 type NewProject = Parameters<typeof addProject>[1];
@@ -17,7 +17,7 @@ type NewProject = Parameters<typeof addProject>[1];
  * @returns its id.
  * @throws {ApiError} `bad_request` for a name that is none, `conflict` for one that is taken, `limit_reached`.
  */
-export async function createProject(parts: Parts, given: NewProject, audit: Audit): Promise<string> {
+export async function createProject(parts: Dependencies, given: NewProject, audit: Audit): Promise<string> {
   const { organizationId, name } = given;
   if (!isProjectName(name))
     throw new ApiError('bad_request', {

@@ -2,9 +2,9 @@
 // databases up to date, to copy and restore them, to take a branch away. All of it may be asked again.
 import { openArtifact } from '#deployments/artifact-source.ts';
 import type { Plan } from '#core/plans.ts';
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 
-type EngineParts = Pick<Parts, 'privatePort' | 'folder'>;
+type EngineParts = Pick<Dependencies, 'privatePort' | 'folder'>;
 
 /** Nobody could be asked, for now. */
 export class EnginesAway extends Error {

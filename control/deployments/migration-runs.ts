@@ -1,6 +1,6 @@
 // Asks the migrator for the migrations of a deployment, and waits for what becomes of them
 // (DB_MIGRATIONS_EXECUTOR=migrator). Called by apply-migrations.ts; applies nothing itself.
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { newId } from '../records/ids.ts';
 import { EnginesAway, type MigratedDatabase } from './engines.ts';
 
@@ -21,7 +21,7 @@ export interface EndedRun {
   readonly error: string | null;
 }
 
-type RunParts = Pick<Parts, 'sql' | 'onNotify' | 'stopping'>;
+type RunParts = Pick<Dependencies, 'sql' | 'onNotify' | 'stopping'>;
 
 interface State {
   readonly status: 'queued' | 'running' | 'success' | 'failure' | 'canceled';

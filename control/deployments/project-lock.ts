@@ -1,7 +1,7 @@
 // One release of a project at a time, in all processes: what moves pointers or changes databases of a project runs
 // under its lock. Held by a transaction, so that it goes with whoever held it.
-import { ApiError } from '../api/errors.ts';
-import type { Parts } from '../parts.ts';
+import { ApiError } from '../http/errors.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 
 /** First half of the lock's key: any number that nobody else uses. */
 const LOCK_CLASS = 752_834_213;
@@ -14,7 +14,7 @@ const LOOK_MS = 100;
  * @throws {ApiError} `unavailable` when they take longer
  */
 export async function withProject<Result>(
-  { sql, turns }: Pick<Parts, 'sql' | 'turns'>,
+  { sql, turns }: Pick<Dependencies, 'sql' | 'turns'>,
   projectId: string,
   waitMs: number,
   work: () => Promise<Result>,

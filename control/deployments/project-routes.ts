@@ -5,12 +5,12 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { recordHash, recordText, removeRoute, replaceRoute } from '#deployments/route-records.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { adoptRoute } from './adopt-route.ts';
 import { readProjectRows } from './project-rows.ts';
 import { toRouteRecord, type ProjectRows } from './route-projection.ts';
 
-type RouteParts = Pick<Parts, 'sql' | 'keys' | 'folder' | 'turns' | 'log' | 'privatePort' | 'addresses'>;
+type RouteParts = Pick<Dependencies, 'sql' | 'keys' | 'folder' | 'turns' | 'log' | 'privatePort' | 'addresses'>;
 
 const POLL_MS = 2000;
 const PROJECTS_TOGETHER = 200;
@@ -55,7 +55,7 @@ export async function untilRouted(
   }
 }
 
-async function isRouted(privatePort: Parts['privatePort'], project: string, record: string): Promise<boolean> {
+async function isRouted(privatePort: Dependencies['privatePort'], project: string, record: string): Promise<boolean> {
   try {
     const { body } = await privatePort.ask<{ routed?: unknown }>('/_platform/check', { project, record });
     return body.routed === true;
@@ -65,7 +65,7 @@ async function isRouted(privatePort: Parts['privatePort'], project: string, reco
 }
 
 /** Looks at all projects once, then follows changes until the process ends. */
-export async function followRoutes(parts: Parts): Promise<void> {
+export async function followRoutes(parts: Dependencies): Promise<void> {
   const waiting = new Set<string>();
   let wake: (() => void) | null = null;
   const write = async (projectId: string): Promise<void> => {

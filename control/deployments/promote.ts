@@ -4,8 +4,8 @@
 import { openArtifact } from '#deployments/artifact-source.ts';
 import { previewOf } from '#core/preview.ts';
 import type { Transaction } from '#postgres/sql.ts';
-import { ApiError } from '../api/errors.ts';
-import type { Parts } from '../parts.ts';
+import { ApiError } from '../http/errors.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { applyMigrations, MigrationFailure, type RanMigrations } from './apply-migrations.ts';
 import { check, EngineRefusal, EnginesAway, hasDatabases, migrate, restore, snapshots } from './engines.ts';
 import { readVariables, sealFrozen, unsealFrozen, withAi } from './frozen-variables.ts';
@@ -53,7 +53,7 @@ interface Candidate {
  * @throws {ApiError} `conflict`, `confirmation_needed`, `unprocessable` (a worker or a migration that fails)
  */
 export function promote(
-  parts: Parts,
+  parts: Dependencies,
   given: {
     readonly projectId: string;
     readonly deploymentId: string;
@@ -93,7 +93,7 @@ export function promote(
  * @throws {ApiError} `conflict`, `confirmation_needed`
  */
 export function rollback(
-  parts: Parts,
+  parts: Dependencies,
   given: {
     readonly projectId: string;
     readonly deploymentId: string | null;
@@ -145,7 +145,7 @@ export function rollback(
  * @throws {ApiError} as {@link promote}
  */
 export function split(
-  parts: Parts,
+  parts: Dependencies,
   given: {
     readonly projectId: string;
     readonly deploymentId: string;
@@ -173,13 +173,13 @@ export function split(
   });
 }
 
-async function readProject({ sql }: Parts, projectId: string): Promise<ProjectRow> {
+async function readProject({ sql }: Dependencies, projectId: string): Promise<ProjectRow> {
   const [rows] = await readProjectRows(sql, [projectId]);
   if (rows === undefined || rows.project.deleted_at !== null) throw new ApiError('not_found');
   return rows.project;
 }
 
-async function readCandidate({ sql, folder }: Parts, projectId: string, id: string): Promise<Candidate> {
+async function readCandidate({ sql, folder }: Dependencies, projectId: string, id: string): Promise<Candidate> {
   const [row] = await sql<(Candidate & { status: string; is_fork: boolean; removed_at: Date | null })[]>`
     SELECT id, artifact, branch, target, variables, status, is_fork, removed_at FROM control.deployment
     WHERE id = ${id} AND project_id = ${projectId}`;
@@ -198,7 +198,10 @@ async function readCandidate({ sql, folder }: Parts, projectId: string, id: stri
 }
 
 /** What has been production last and can be so again. */
-async function lastAvailable({ sql }: Parts, { production_history: history }: ProjectRow): Promise<string | null> {
+async function lastAvailable(
+  { sql }: Dependencies,
+  { production_history: history }: ProjectRow,
+): Promise<string | null> {
   const rows = await sql<{ id: string }[]>`
     SELECT id FROM control.deployment
     WHERE id = ANY(${[...history]}) AND removed_at IS NULL AND status = 'success' AND artifact IS NOT NULL`;
@@ -208,7 +211,7 @@ async function lastAvailable({ sql }: Parts, { production_history: history }: Pr
 
 /** Freezes variables, tries the worker with them, brings production's databases to its schema. */
 async function readyForProduction(
-  parts: Parts,
+  parts: Dependencies,
   project: ProjectRow,
   candidate: Candidate,
   { confirm, requestedBy }: { readonly confirm: boolean; readonly requestedBy: string | null },
@@ -255,14 +258,14 @@ async function readyForProduction(
   }
 }
 
-async function isPreviewNow({ sql, keys, addresses }: Parts, projectId: string, id: string): Promise<boolean> {
+async function isPreviewNow({ sql, keys, addresses }: Dependencies, projectId: string, id: string): Promise<boolean> {
   const [rows] = await readProjectRows(sql, [projectId]);
   return rows !== undefined && previewOf(toRouteRecord(keys, rows, addresses.api), id) !== null;
 }
 
 /** What the deployment that serves now will meet. @throws {ApiError} `confirmation_needed` where it may not survive. */
 async function schemaWarnings(
-  parts: Parts,
+  parts: Dependencies,
   project: ProjectRow,
   { id, artifact }: Candidate,
   confirm: boolean,
@@ -288,7 +291,7 @@ async function schemaWarnings(
 
 /** Statements of these migrations that the deployment before them may not survive, each behind its file. */
 export function riskyIn(
-  { folder }: Pick<Parts, 'folder'>,
+  { folder }: Pick<Dependencies, 'folder'>,
   artifact: string,
   pending: readonly { readonly resource: string; readonly files: readonly string[] }[],
 ): string[] {
@@ -305,7 +308,7 @@ export function riskyIn(
 }
 
 /** Why a deployment cannot be production; null: it can. */
-export async function candidateObjection(parts: Parts, projectId: string, id: string): Promise<string | null> {
+export async function candidateObjection(parts: Dependencies, projectId: string, id: string): Promise<string | null> {
   try {
     await readCandidate(parts, projectId, id);
     return null;
@@ -317,7 +320,7 @@ export async function candidateObjection(parts: Parts, projectId: string, id: st
 
 /** The migrations that later deployments brought to production's databases. */
 export async function migrationsSince(
-  { sql }: Pick<Parts, 'sql'>,
+  { sql }: Pick<Dependencies, 'sql'>,
   project: ProjectRow,
   later: readonly string[],
 ): Promise<RolledBack['migrationsSince']> {
@@ -335,7 +338,7 @@ export async function migrationsSince(
 }
 
 /** The copy from before the first of these migrations. @throws {ApiError} where there is none. */
-async function copyOf(parts: Parts, project: string, since: RolledBack['migrationsSince']): Promise<string> {
+async function copyOf(parts: Dependencies, project: string, since: RolledBack['migrationsSince']): Promise<string> {
   const [first] = since;
   if (first === undefined)
     throw new ApiError('conflict', { reason: 'No migration ran since: there is nothing to restore' });
@@ -347,7 +350,7 @@ async function copyOf(parts: Parts, project: string, since: RolledBack['migratio
 }
 
 async function move(
-  parts: Parts,
+  parts: Dependencies,
   project: ProjectRow,
   audit: Audit,
   action: string,

@@ -1,7 +1,7 @@
 // What making a deployment production would change, before anybody does it: hosts, commits, names of variables,
 // migrations. It reads, and changes nothing. Values of variables never leave it. Called by the API's releases.
-import { deploymentUrls } from './urls.ts';
-import type { Parts } from '../parts.ts';
+import { deploymentUrls } from '../records/deployment-urls.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { EngineRefusal, EnginesAway, hasDatabases, migrate } from './engines.ts';
 import { readVariables, unsealFrozen } from './frozen-variables.ts';
 import { candidateObjection, migrationsSince, riskyIn } from './promote.ts';
@@ -63,7 +63,7 @@ interface Row {
 
 /** @param withVariables whether who asks may see their names. */
 export async function previewPromotion(
-  parts: Parts,
+  parts: Dependencies,
   deploymentId: string,
   withVariables: boolean,
 ): Promise<PromotionPreview> {
@@ -106,7 +106,7 @@ export async function previewPromotion(
   };
 }
 
-async function readRow({ sql }: Parts, id: string): Promise<Row | null> {
+async function readRow({ sql }: Dependencies, id: string): Promise<Row | null> {
   const [row] = await sql<Row[]>`
     SELECT id, branch, artifact, variables, created_at, project_id FROM control.deployment WHERE id = ${id}`;
   return row ?? null;
@@ -114,7 +114,7 @@ async function readRow({ sql }: Parts, id: string): Promise<Row | null> {
 
 /** Commits that came with deployments that are left, and with none of those that stay. */
 async function commitsSince(
-  { sql }: Parts,
+  { sql }: Dependencies,
   kept: readonly string[],
   left: readonly string[],
 ): Promise<PreviewedCommit[]> {
@@ -129,7 +129,7 @@ async function commitsSince(
 }
 
 /** Commits that were deployed of the candidate's branch, or of the live one's, between the two. */
-async function commitsBetween({ sql }: Parts, row: Row, live: Row | null): Promise<PreviewedCommit[]> {
+async function commitsBetween({ sql }: Dependencies, row: Row, live: Row | null): Promise<PreviewedCommit[]> {
   if (live === null) return [];
   const [older, newer] = row.created_at < live.created_at ? [row, live] : [live, row];
   const commits = await sql<CommitRow[]>`
@@ -155,7 +155,7 @@ function toCommit({ id, commit_sha: sha, commit_message: message, author }: Comm
 }
 
 /** What its worker would see in place of what the live one sees. */
-async function variableChanges(parts: Parts, row: Row, live: Row | null): Promise<Changes | null> {
+async function variableChanges(parts: Dependencies, row: Row, live: Row | null): Promise<Changes | null> {
   const { sql, keys } = parts;
   const current = live === null ? {} : unsealFrozen(keys, live.id, live.variables).production;
   if (current === null) return null;
@@ -173,7 +173,7 @@ async function variableChanges(parts: Parts, row: Row, live: Row | null): Promis
 }
 
 async function pending(
-  parts: Parts,
+  parts: Dependencies,
   project: string,
   artifact: string,
 ): Promise<Pick<PromotionPreview, 'migrations' | 'risky'>> {

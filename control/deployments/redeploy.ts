@@ -2,8 +2,8 @@
 // project's setting `redeployOnVariables` asks for it, by itself. Nothing is built.
 import { openArtifact } from '#deployments/artifact-source.ts';
 import type { Transaction } from '#postgres/sql.ts';
-import { ApiError } from '../api/errors.ts';
-import type { Parts } from '../parts.ts';
+import { ApiError } from '../http/errors.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { newDeploymentId } from '../records/ids.ts';
 import { systemAudit, tell, type Audit } from './notes.ts';
 import type { ProjectSettings } from './route-projection.ts';
@@ -23,7 +23,7 @@ export interface ChangedVariables {
  * @throws {ApiError} `not_found`; `conflict` where the artifact is gone.
  */
 export function redeploy(
-  { sql, folder }: Pick<Parts, 'sql' | 'folder'>,
+  { sql, folder }: Pick<Dependencies, 'sql' | 'folder'>,
   deploymentId: string,
   createdBy: string | null,
   audit: Audit = systemAudit,

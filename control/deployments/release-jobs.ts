@@ -1,7 +1,7 @@
 // The loop that claims releases: under a lease that is renewed while it lasts, one of a project at a time. Woken by
 // NOTIFY, and by a slow poll besides. Runs in the API process.
 import { randomUUID } from 'node:crypto';
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { EnginesAway } from './engines.ts';
 import { withProject } from './project-lock.ts';
 import { giveUp, JobLeaseLost, NotRouted, release, type ReleaseJob } from './release.ts';
@@ -18,7 +18,7 @@ const LOCK_WAIT_MS = 60_000;
 const STOP_MS = 3000;
 
 /** Releases what is there, until the process ends. */
-export async function runReleases(parts: Parts): Promise<void> {
+export async function runReleases(parts: Dependencies): Promise<void> {
   const { sql, stopping, log } = parts;
   const member = `api.${randomUUID()}`;
   const running = new Map<number, Promise<void>>();
@@ -75,7 +75,7 @@ export async function runReleases(parts: Parts): Promise<void> {
   clearTimeout(late);
 }
 
-async function claim({ sql }: Parts, lease: string, running: readonly number[]): Promise<ReleaseJob | null> {
+async function claim({ sql }: Dependencies, lease: string, running: readonly number[]): Promise<ReleaseJob | null> {
   const [row] = await sql<
     { id: number; deployment_id: string; project_id: string; attempt: number; attempts_max: number }[]
   >`
@@ -100,7 +100,7 @@ async function claim({ sql }: Parts, lease: string, running: readonly number[]):
   };
 }
 
-async function runOne(parts: Parts, job: ReleaseJob): Promise<void> {
+async function runOne(parts: Dependencies, job: ReleaseJob): Promise<void> {
   const { sql, log } = parts;
   try {
     await withProject(parts, job.projectId, LOCK_WAIT_MS, () => release(parts, job));

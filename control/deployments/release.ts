@@ -5,8 +5,8 @@ import { openArtifact } from '#deployments/artifact-source.ts';
 import type { PlatformError } from '#core/errors.ts';
 import type { Manifest } from '#core/manifest.ts';
 import type { Transaction } from '#postgres/sql.ts';
-import { readReadiness } from '../api/ai-readiness.ts';
-import type { Parts } from '../parts.ts';
+import { readReadiness } from '../records/ai-readiness.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { issueAiToken, revokeAiTokens } from './ai-tokens.ts';
 import { addLogLines } from './deployment-log.ts';
 import { applyMigrations, MigrationFailure } from './apply-migrations.ts';
@@ -69,7 +69,7 @@ interface Row {
  *
  * @throws {EnginesAway} {NotRouted} to be tried again. {JobLeaseLost} to be left alone.
  */
-export async function release(parts: Parts, job: ReleaseJob): Promise<void> {
+export async function release(parts: Dependencies, job: ReleaseJob): Promise<void> {
   const row = await readDeployment(parts, job);
   if (row === null) return endJob(parts, job);
   try {
@@ -80,7 +80,7 @@ export async function release(parts: Parts, job: ReleaseJob): Promise<void> {
   }
 }
 
-async function steps(parts: Parts, job: ReleaseJob, row: Row): Promise<void> {
+async function steps(parts: Dependencies, job: ReleaseJob, row: Row): Promise<void> {
   const { sql, folder } = parts;
   const say = (text: string, step: 'release' | 'migrate' = 'release'): Promise<void> =>
     addLogLines(sql, row.id, step, [['info', text]]);
@@ -111,7 +111,7 @@ function isProduction({ target, branch, production_branch: production }: Row): b
   return target === 'production' || branch === production;
 }
 
-async function readDeployment({ sql }: Parts, { deploymentId }: ReleaseJob): Promise<Row | null> {
+async function readDeployment({ sql }: Dependencies, { deploymentId }: ReleaseJob): Promise<Row | null> {
   const [row] = await sql<Row[]>`
     SELECT d.id, d.project_id, d.organization_id, d.status, d.target, d.branch, d.artifact, d.variables, d.is_fork,
       d.created_by, d.created_at, p.name, p.deleted_at, now_live.branch AS production_branch,
@@ -125,7 +125,7 @@ async function readDeployment({ sql }: Parts, { deploymentId }: ReleaseJob): Pro
 }
 
 /** Whether it is still to be released. */
-async function checkWanted({ sql }: Parts, { id, lease }: ReleaseJob, row: Row): Promise<void> {
+async function checkWanted({ sql }: Dependencies, { id, lease }: ReleaseJob, row: Row): Promise<void> {
   if (row.deleted_at !== null) throw new ReleaseEnd('canceled', 'project_deleted', 'The project was deleted');
   const [job] = await sql<{ cancel_reason: string | null; is_older: boolean }[]>`
     SELECT cancel_reason, EXISTS (
@@ -152,7 +152,7 @@ function checkArtifact(folder: string, { artifact }: Row): { readonly manifest: 
 }
 
 /** Freezes its variables, and notes what its branch has. */
-async function prepare(parts: Parts, job: ReleaseJob, row: Row, { bindings, ai }: Manifest): Promise<void> {
+async function prepare(parts: Dependencies, job: ReleaseJob, row: Row, { bindings, ai }: Manifest): Promise<void> {
   const { sql, keys } = parts;
   await sql.begin(async (tx) => {
     await checkLease(tx, job);
@@ -186,7 +186,7 @@ async function prepare(parts: Parts, job: ReleaseJob, row: Row, { bindings, ai }
   });
 }
 
-async function startWorker(parts: Parts, row: Row): Promise<void> {
+async function startWorker(parts: Dependencies, row: Row): Promise<void> {
   const { isStarted, error, lines } = await warm(parts, row.name, row.id);
   // The end of the release logs why it failed.
   const written = lines.flatMap(({ level, text }) =>
@@ -197,13 +197,13 @@ async function startWorker(parts: Parts, row: Row): Promise<void> {
 }
 
 /** Logs missing AI providers, which a push shows nowhere else before a call fails. */
-async function sayAi(parts: Parts, row: Row): Promise<void> {
+async function sayAi(parts: Dependencies, row: Row): Promise<void> {
   const { state, advice } = await readReadiness(parts, row.organization_id);
   if (advice === null) return;
   await addLogLines(parts.sql, row.id, 'release', [[state === 'mock' ? 'info' : 'warn', `AI: ${advice}`]]);
 }
 
-async function migrateDatabases(parts: Parts, job: ReleaseJob, row: Row): Promise<void> {
+async function migrateDatabases(parts: Dependencies, job: ReleaseJob, row: Row): Promise<void> {
   const { sql } = parts;
   const artifact = row.artifact!;
   if (!hasDatabases(parts, artifact)) return;
@@ -222,7 +222,7 @@ async function migrateDatabases(parts: Parts, job: ReleaseJob, row: Row): Promis
 }
 
 /** From here on requests reach it. */
-async function movePointer(parts: Parts, job: ReleaseJob, row: Row): Promise<void> {
+async function movePointer(parts: Dependencies, job: ReleaseJob, row: Row): Promise<void> {
   await parts.sql.begin(async (tx) => {
     const [project] = await tx<{ production_deployment_id: string | null; production_history: string[] }[]>`
       SELECT production_deployment_id, production_history FROM control.project WHERE id = ${row.project_id} FOR UPDATE`;
@@ -234,7 +234,7 @@ async function movePointer(parts: Parts, job: ReleaseJob, row: Row): Promise<voi
   });
 }
 
-async function succeed(parts: Parts, job: ReleaseJob, row: Row): Promise<void> {
+async function succeed(parts: Dependencies, job: ReleaseJob, row: Row): Promise<void> {
   await parts.sql.begin(async (tx) => {
     await checkLease(tx, job);
     await tx`
@@ -245,7 +245,7 @@ async function succeed(parts: Parts, job: ReleaseJob, row: Row): Promise<void> {
   });
 }
 
-async function end(parts: Parts, job: ReleaseJob, row: Row, reason: ReleaseEnd): Promise<void> {
+async function end(parts: Dependencies, job: ReleaseJob, row: Row, reason: ReleaseEnd): Promise<void> {
   await addLogLines(parts.sql, row.id, 'release', [[reason.status === 'failure' ? 'error' : 'info', reason.message]]);
   await parts.sql.begin(async (tx) => {
     await checkLease(tx, job);
@@ -262,7 +262,7 @@ async function end(parts: Parts, job: ReleaseJob, row: Row, reason: ReleaseEnd):
 }
 
 /** It was tried too often. */
-export async function giveUp(parts: Parts, job: ReleaseJob, message: string): Promise<void> {
+export async function giveUp(parts: Dependencies, job: ReleaseJob, message: string): Promise<void> {
   const row = await readDeployment(parts, job);
   if (row === null) return endJob(parts, job);
   await end(parts, job, row, new ReleaseEnd('failure', 'release_failed', message));
@@ -282,7 +282,7 @@ async function finish(tx: Transaction, job: ReleaseJob, row: Row, action: string
 }
 
 /** The deployment has ended, or is gone. */
-async function endJob({ sql }: Parts, { id, lease }: ReleaseJob): Promise<void> {
+async function endJob({ sql }: Dependencies, { id, lease }: ReleaseJob): Promise<void> {
   await sql`DELETE FROM control.job WHERE id = ${id} AND lease = ${lease}`;
 }
 

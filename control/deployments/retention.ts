@@ -4,7 +4,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isArtifactId } from '#core/names.ts';
 import { readRoutes } from '#deployments/route-records.ts';
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { pause } from './branch-removal.ts';
 import { touchRoute, untilRouted, writeRoute } from './project-routes.ts';
 import { removeExpiredUploads } from './uploads.ts';
@@ -27,7 +27,7 @@ export interface Retired {
 }
 
 /** Looks once an hour, until the process ends. */
-export async function keepRetention(parts: Parts): Promise<void> {
+export async function keepRetention(parts: Dependencies): Promise<void> {
   while (!parts.stopping.aborted) {
     // Not while everything else starts.
     await pause(EVERY_MS, parts.stopping);
@@ -42,7 +42,7 @@ export async function keepRetention(parts: Parts): Promise<void> {
 }
 
 /** Takes away what is over. */
-export async function retire(parts: Parts): Promise<Retired> {
+export async function retire(parts: Dependencies): Promise<Retired> {
   const deployments = await retireDeployments(parts);
   const [{ count: logLines } = { count: 0 }] = await parts.sql<{ count: number }[]>`
     WITH gone AS (
@@ -62,7 +62,7 @@ export async function retire(parts: Parts): Promise<Retired> {
 }
 
 /** Marks deployments that nothing leads to and that are not among the newest: they leave the route records. */
-async function retireDeployments(parts: Parts): Promise<number> {
+async function retireDeployments(parts: Dependencies): Promise<number> {
   const { sql } = parts;
   const retired = await sql.begin(async (tx) => {
     const rows = await tx<{ id: string; project_id: string }[]>`
@@ -94,7 +94,7 @@ async function retireDeployments(parts: Parts): Promise<number> {
 }
 
 /** Deletes artifacts that neither a deployment nor a route record names. */
-async function removeArtifacts(parts: Parts): Promise<number> {
+async function removeArtifacts(parts: Dependencies): Promise<number> {
   const folder = path.join(parts.folder, 'artifacts');
   const names = (await readdir(folder).catch(() => [])).filter(isArtifactId);
   // Also those of records that the database does not know.

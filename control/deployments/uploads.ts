@@ -6,8 +6,8 @@ import { mkdir, open, rm, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { ArchiveError } from '#core/archive/archive-error.ts';
 import { receiveArtifact } from '#deployments/archive/receive-artifact.ts';
-import { ApiError } from '../api/errors.ts';
-import type { Parts, UploadLimits } from '../parts.ts';
+import { ApiError } from '../http/errors.ts';
+import type { Dependencies, UploadLimits } from '../process/dependencies.ts';
 import { newDeploymentId, newId } from '../records/ids.ts';
 import { refuseFull } from '../storage/refuse.ts';
 import { supersede } from './create-deployment.ts';
@@ -46,7 +46,7 @@ interface Row {
   readonly input: UploadInput;
 }
 
-type UploadParts = Pick<Parts, 'sql' | 'folder' | 'turns' | 'storage'> & { readonly uploadLimits: UploadLimits };
+type UploadParts = Pick<Dependencies, 'sql' | 'folder' | 'turns' | 'storage'> & { readonly uploadLimits: UploadLimits };
 
 const OPEN_MAX = 20;
 const LIFE_MS = 24 * 3_600_000;
@@ -100,7 +100,7 @@ export async function beginUpload(
 }
 
 /** @throws {ApiError} `not_found` */
-export async function readUpload({ sql }: Pick<Parts, 'sql'>, id: string): Promise<Upload> {
+export async function readUpload({ sql }: Pick<Dependencies, 'sql'>, id: string): Promise<Upload> {
   return toUpload(await readRow(sql, id));
 }
 
@@ -197,7 +197,7 @@ export function deployUpload(
 }
 
 /** Removes uploads whose time is over, with their bytes. */
-export async function removeExpiredUploads({ sql, folder }: Pick<Parts, 'sql' | 'folder'>): Promise<number> {
+export async function removeExpiredUploads({ sql, folder }: Pick<Dependencies, 'sql' | 'folder'>): Promise<number> {
   const gone = await sql<{ id: string }[]>`DELETE FROM control.upload WHERE expires_at < now() RETURNING id`;
   for (const { id } of gone) await rm(fileOf(folder, id), { force: true });
   return gone.length;
@@ -271,7 +271,7 @@ async function forget({ sql, folder }: UploadParts, id: string): Promise<void> {
   await rm(fileOf(folder, id), { force: true });
 }
 
-async function readRow(sql: Parts['sql'], id: string): Promise<Row> {
+async function readRow(sql: Dependencies['sql'], id: string): Promise<Row> {
   const [row] = await sql<Row[]>`SELECT * FROM control.upload WHERE id = ${id} AND expires_at > now()`;
   if (row === undefined) throw new ApiError('not_found');
   return row;

@@ -1,6 +1,6 @@
 // Asks for the builder while builds wait that nobody works on: it runs on demand. Called by main.ts; who is asked (the
 // supervisor) comes in as an argument.
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 
 /** Should no word of a build have come, and as long as one waits. */
 const POLL_MS = 2000;
@@ -11,7 +11,7 @@ const POLL_MS = 2000;
  * @param want asks for the builder; asked again while builds wait.
  */
 export async function watchBuilds(
-  parts: Pick<Parts, 'sql' | 'onNotify' | 'stopping'>,
+  parts: Pick<Dependencies, 'sql' | 'onNotify' | 'stopping'>,
   want: () => void,
 ): Promise<void> {
   let looking: Promise<void> | null = null;
@@ -33,7 +33,7 @@ export async function watchBuilds(
   look();
 }
 
-async function lookOnce({ sql }: Pick<Parts, 'sql'>, want: () => void): Promise<void> {
+async function lookOnce({ sql }: Pick<Dependencies, 'sql'>, want: () => void): Promise<void> {
   const [row] = await sql<{ waits: boolean }[]>`
     SELECT EXISTS (
       SELECT 1 FROM control.job j WHERE j.kind = 'build' AND j.due_at <= now()

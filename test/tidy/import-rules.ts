@@ -39,6 +39,15 @@ const enginePart = (prefix: string, may: readonly string[] = []): Zone => ({
 
 const gatewayFloors = ['core/', 'gateway/contract/', 'gateway/accounts/', 'gateway/streams/', 'gateway/providers/'];
 
+/** Below the features of the control plane; of its process they know types. */
+const controlFloors = ['core/', 'postgres/', 'control/http/', 'control/access/', 'control/records/'];
+const controlProcess = ['control/process/'];
+const controlFeature = (name: string, may: readonly string[] = []): Zone => ({
+  prefix: `control/${name}/`,
+  may: [...controlFloors, ...may],
+  mayTypes: controlProcess,
+});
+
 const zones: readonly Zone[] = [
   { prefix: 'core/', may: [] },
   { prefix: 'packages/', may: [] },
@@ -199,20 +208,56 @@ const zones: readonly Zone[] = [
   { prefix: 'builder/service/', may: ['core/', 'postgres/', 'git/', 'deployments/', 'builder/'] },
   { prefix: 'builder/steps/', may: ['core/', 'builder/', 'git/git-environment.ts', 'deployments/archive/'] },
   { prefix: 'resources/', may: ['core/', 'packages/worker/'] },
+  // The process joins all of it; below it lie the API, then the features, then records, then what all of them need.
+  { prefix: 'control/', may: ['core/', 'postgres/', 'control/'] },
   {
-    prefix: 'control/',
-    may: [
-      'core/',
-      'deployments/',
-      'postgres/',
-      'git/',
-      'operations/doctor/',
-      'packages/worker/',
-      'resources/',
-      // Tokens of deployments, keys and settings of organizations.
-      'gateway/accounts/',
-    ],
+    prefix: 'control/api/',
+    may: ['core/', 'postgres/', 'git/', 'packages/worker/', 'resources/', 'gateway/accounts/', 'control/'],
   },
+  {
+    prefix: 'control/api/request/',
+    may: ['packages/worker/', 'resources/', ...controlFloors],
+    mayTypes: controlProcess,
+  },
+  { prefix: 'control/api/events/', may: [...controlFloors, 'control/telemetry/'], mayTypes: controlProcess },
+  {
+    prefix: 'control/api/resources/',
+    may: ['core/', 'resources/', 'control/http/'],
+    mayTypes: [...controlProcess, 'control/api/request/'],
+  },
+  controlFeature('operator', [
+    'git/',
+    'gateway/accounts/',
+    'operations/doctor/',
+    'control/alerts/',
+    'control/deployments/',
+    'control/drains/',
+    'control/git-host/',
+    'control/sign-in/',
+    'control/telemetry/',
+    'control/webhooks/',
+  ]),
+  controlFeature('git-push', ['git/', 'control/deployments/', 'control/git-host/', 'control/storage/']),
+  controlFeature('git-host', ['git/', 'control/deployments/', 'control/sign-in/']),
+  controlFeature('deployments', ['deployments/', 'gateway/accounts/', 'control/storage/']),
+  controlFeature('storage', ['git/']),
+  controlFeature('alerts', ['operations/doctor/', 'control/outbound/', 'control/webhooks/']),
+  controlFeature('drains', ['control/outbound/', 'control/telemetry/']),
+  controlFeature('domains', ['control/webhooks/']),
+  controlFeature('webhooks', ['control/outbound/']),
+  controlFeature('outbound'),
+  controlFeature('telemetry'),
+  controlFeature('usage'),
+  controlFeature('sign-in', ['packages/worker/', 'control/sessions/']),
+  { prefix: 'control/records/', may: ['core/', 'postgres/', 'control/access/'], mayTypes: controlProcess },
+  {
+    prefix: 'control/process/',
+    may: ['core/', 'git/', 'resources/', 'control/http/'],
+    mayTypes: ['deployments/', 'postgres/', 'control/access/', 'control/sessions/'],
+  },
+  { prefix: 'control/sessions/', may: ['postgres/', 'control/access/'] },
+  { prefix: 'control/access/', may: ['core/', 'postgres/', 'control/http/'] },
+  { prefix: 'control/http/', may: ['core/', 'packages/worker/', 'postgres/', 'resources/'] },
   // The process joins the gateway with its database, its sockets and the way out. `platform dev` has a gateway without.
   { prefix: 'gateway/', may: ['core/', 'gateway/'] },
   {
@@ -255,8 +300,8 @@ const zones: readonly Zone[] = [
   { prefix: 'web/build/', may: ['core/', 'dashboard/build/', 'web/'] },
   {
     prefix: 'web/docs-site/',
-    may: ['core/', 'web/build/', 'web/serve/', 'cli/commands/tree.ts', 'control/api/'],
-    mayTypes: ['control/parts.ts'],
+    may: ['core/', 'web/build/', 'web/serve/', 'cli/commands/tree.ts', 'control/api/', 'control/http/errors.ts'],
+    mayTypes: ['control/process/dependencies.ts'],
   },
   // The typed client knows the API by its type; everything it imports is bundled for browsers.
   { prefix: 'dashboard/', may: ['packages/worker/client.ts'], mayTypes: ['core/', 'control/api/app.ts'] },
@@ -283,7 +328,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   'pg-connection-string': ['postgres/'],
   'better-auth': ['runtime/engine/auth/'],
   kysely: ['runtime/engine/auth/'],
-  redis: ['runtime/stores/', 'runtime/supervisor/', 'control/sign-in/'],
+  redis: ['runtime/stores/', 'runtime/supervisor/', 'control/sessions/'],
   aws4fetch: ['runtime/stores/', 'control/outbound/'],
   rolldown: ['builder/', 'runtime/engine/isolates/', 'cli/tasks/'],
   unenv: ['builder/'],

@@ -17,6 +17,7 @@ const rootModules: Readonly<Record<string, readonly string[]>> = {
   'runtime/broker': ['main', 'broker'],
   'runtime/databases': ['main'],
   'runtime/dev': ['dev'],
+  control: ['main'],
   gateway: ['main', 'gateway'],
   sandbox: ['main'],
   cli: ['run', 'main'],

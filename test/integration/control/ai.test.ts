@@ -8,7 +8,7 @@ import { createSettings, providerContext } from '#gateway/accounts/postgres/sett
 import { issueToken } from '#gateway/accounts/postgres/tokens.ts';
 import type { Caller, ProviderConfig, UsageRow } from '#gateway/contract/contract.ts';
 import { newId } from '#control/records/ids.ts';
-import { resealAll } from '#control/records/reseal.ts';
+import { resealAll } from '#control/operator/reseal.ts';
 import { encryptionKeys, unseal } from '#core/encryption.ts';
 import { defaultLimits } from '#core/limits.ts';
 import { openPostgres } from '#postgres/connection.ts';

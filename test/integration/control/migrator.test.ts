@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test, type TestContext } from 'node:test';
-import { callResource } from '#control/api/resource-calls.ts';
+import { callResource } from '#control/api/resources/resource-calls.ts';
 import { applyMigrations } from '#control/deployments/apply-migrations.ts';
 import { EnginesAway } from '#control/deployments/engines.ts';
 import { runByMigrator } from '#control/deployments/migration-runs.ts';

@@ -1,6 +1,5 @@
 // Schemas that several resources of the API share.
 import Type, { type TSchema } from '#core/typebox/typebox.mjs';
-import { roles, tokenScopes } from '../access/permissions.ts';
 
 /** The schema, or null. */
 export function nullable<Schema extends TSchema>(schema: Schema) {
@@ -18,6 +17,3 @@ export const ONE_LINE = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\
 
 /** A name that a user gives. */
 export const Label = Type.String({ minLength: 1, maxLength: 100, pattern: ONE_LINE });
-
-export const RoleSchema = Type.Enum([...roles]);
-export const ScopeSchema = Type.Enum([...tokenScopes]);

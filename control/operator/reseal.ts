@@ -12,7 +12,7 @@ import { drainContext } from '../drains/target.ts';
 import { GIT_HOST, tokenContext } from '../sign-in/git-host-token.ts';
 import { headersContext } from '../telemetry/project-collectors.ts';
 import { secretContext } from '../webhooks/deliveries.ts';
-import { resealVariables } from './variables.ts';
+import { resealVariables } from '../records/variables.ts';
 
 /** A column of sealed values. */
 interface Place {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { WebSocket } from 'ws';
-import { whileAllowed } from '#control/api/long-answers.ts';
+import { whileAllowed } from '#control/api/request/long-answers.ts';
 import { offerSocket, takeSocket } from '#resources/offered-socket.ts';
 
 /** Opens a socket whose access is checked every millisecond. @returns how it was closed. */

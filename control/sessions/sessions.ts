@@ -2,7 +2,7 @@
 // cookies away before any store is asked. The secret changes once a day; a session that is not used ends after two
 // weeks, and every session after ninety days.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { hashOf } from '../records/ids.ts';
+import { hashOf } from '../access/secrets.ts';
 import type { SessionStore, StoredSession } from './session-store.ts';
 
 /** A session that is open. */

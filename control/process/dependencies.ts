@@ -1,4 +1,4 @@
-// What the parts of the control plane are given: made once by main.ts (and test/setup/control.ts), `ctx.env` of routes.
+// What everything in the control plane is given: made once by main.ts (and test/setup/control.ts), `ctx.env` of routes.
 import type { Logger } from 'pino';
 import type { ArchiveLimits } from '#deployments/archive/read-archive.ts';
 import type { OperatorAi } from '#core/ai-readiness.ts';
@@ -9,12 +9,12 @@ import type { MigrationsExecutor } from '#core/migrations-executor.ts';
 import type { ControlLimits, CpuLimits, DatabaseLimits, StorageLimits, TelemetryLimits } from '#core/limits.ts';
 import type { SandboxService } from '#resources/sandbox-calls.ts';
 import type { Sql } from '#postgres/sql.ts';
-import type { SignedIn } from './access/actor.ts';
-import type { Addresses } from './process/configuration.ts';
-import type { NameRecords } from './process/name-records.ts';
-import type { PrivatePort } from './process/private-port.ts';
-import type { SignInParts } from './sign-in/parts.ts';
-import type { Turns } from './process/turns.ts';
+import type { SignedIn } from '../access/actor.ts';
+import type { Sessions } from '../sessions/sessions.ts';
+import type { Addresses, GitHostSettings, SignUp } from './configuration.ts';
+import type { NameRecords } from './name-records.ts';
+import type { PrivatePort } from './private-port.ts';
+import type { Turns } from './turns.ts';
 
 /** Limits of uploads; the defaults are in core/limits.ts. */
 export interface UploadLimits extends ArchiveLimits {
@@ -22,8 +22,8 @@ export interface UploadLimits extends ArchiveLimits {
   readonly diskFreeBytesMin: number;
 }
 
-/** The parts of one API process. */
-export interface Parts {
+/** The dependencies of one API process. */
+export interface Dependencies {
   readonly sql: Sql;
   readonly log: Logger;
   readonly keys: EncryptionKeys;
@@ -35,13 +35,13 @@ export interface Parts {
   /** The Git host, and which remotes may be private. */
   readonly git: GitConfiguration;
   readonly limits: ControlLimits;
-  readonly signIn: SignInParts;
+  readonly signIn: SignIn;
   /** CPU that one invocation may use, by kind and plan. */
   readonly cpuLimits: CpuLimits;
   /** Bounds of what is kept of lines, invocations and traces. */
   readonly telemetryLimits: TelemetryLimits;
   /** What organizations may keep, and where they keep it. */
-  readonly storage: StorageParts;
+  readonly storage: StorageSettings;
   /** `AUTH_MAIL_URL`: takes letters; null: no mail is sent. */
   readonly mailUrl: string | null;
   /** DNS of the Internet. */
@@ -72,8 +72,17 @@ export interface Parts {
   readonly stopping: AbortSignal;
 }
 
+/** What sign-in needs. */
+export interface SignIn {
+  readonly sessions: Sessions;
+  /** `AUTH_SECRET`. */
+  readonly secret: string;
+  readonly gitHost: GitHostSettings;
+  readonly signUp: SignUp;
+}
+
 /** What the control plane needs to know of storage. */
-interface StorageParts {
+interface StorageSettings {
   readonly limits: StorageLimits;
   /** `DISK_FREE_BYTES_MIN`. */
   readonly diskFreeBytesMin: number;

@@ -3,17 +3,17 @@
 import { randomUUID } from 'node:crypto';
 import { middleware } from '#packages/worker/index.ts';
 import type { RequestContext, RouteOptions } from '#packages/worker/route-types.ts';
-import { authenticate } from '../access/authenticate.ts';
-import { Access, type Subject } from '../access/access.ts';
-import type { Permission } from '../access/permissions.ts';
-import type { Parts } from '../parts.ts';
-import { writeAudit, type AuditEvent } from '../records/audit.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
-import { ApiError } from './errors.ts';
-import { failure, failureOf } from './failures.ts';
+import { authenticate } from '../../access/authenticate.ts';
+import { Access, type Subject } from '../../access/access.ts';
+import type { Permission } from '../../access/permissions.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
+import { writeAudit, type AuditEvent } from '../../records/audit.ts';
+import { ApiError } from '../../http/errors.ts';
+import { failure, failureOf } from '../../http/failures.ts';
+import { countActor, describeRate, tooMany } from '../../access/rate-limit.ts';
 import { answerOnce, fingerprint, idempotencyKey } from './idempotency.ts';
 import { whileAllowed } from './long-answers.ts';
-import { countActor, describeRate, tooMany } from './rate-limit.ts';
 
 /** What every route finds in `ctx.state`. */
 export interface RequestState {
@@ -26,7 +26,7 @@ export interface RequestState {
 }
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
-type Ctx = RequestContext<Parts, Mutable<RequestState>>;
+type Ctx = RequestContext<Dependencies, Mutable<RequestState>>;
 
 /** Of the API: the date of its last change that could break a client. */
 export const API_VERSION = '2026-11-01';
@@ -37,7 +37,7 @@ const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS'];
 const OPEN_ROUTES = /^\/(?:openapi\.json|docs(?:\/.*)?)$/;
 
 /** Names the request, and puts its id, its version and `no-store` on the answer. */
-export const named = middleware<Mutable<RequestState>, Parts>(async (ctx, next) => {
+export const named = middleware<Mutable<RequestState>, Dependencies>(async (ctx, next) => {
   const asked = ctx.req.headers.get('x-request-id') ?? '';
   ctx.state.requestId = /^[\w.-]{8,64}$/.test(asked) ? asked : randomUUID();
   ctx.state.address = ctx.env.clientAddress(ctx.req);
@@ -51,7 +51,7 @@ export const named = middleware<Mutable<RequestState>, Parts>(async (ctx, next) 
 });
 
 /** Finds the actor, counts the request, asks for the access that the route declares. */
-export const admitted = middleware<Mutable<RequestState>, Parts>(async (ctx, next) => {
+export const admitted = middleware<Mutable<RequestState>, Dependencies>(async (ctx, next) => {
   checkVersion(ctx.req.headers);
   const { env, routeOptions } = ctx;
   const actor = await authenticate(env, ctx.req);

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { seal, unseal, type EncryptionKeys } from '#core/encryption.ts';
 import type { Sql } from '#postgres/sql.ts';
-import { ApiError } from './errors.ts';
+import { ApiError } from '../../http/errors.ts';
 
 const KEY_CHARS_MAX = 200;
 /** A first request that has not ended after so long never will: its process is gone. */

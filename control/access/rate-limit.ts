@@ -1,9 +1,9 @@
 // Counts requests by who makes them, in windows of a minute (control.rate, which does not survive a crash of Postgres).
+import type { ControlLimits } from '#core/limits.ts';
 import type { Sql } from '#postgres/sql.ts';
-import type { Actor } from '../access/actor.ts';
-import type { Parts } from '../parts.ts';
-import { networkOf } from './client-address.ts';
-import { ApiError } from './errors.ts';
+import { networkOf } from '../http/client-address.ts';
+import { ApiError } from '../http/errors.ts';
+import type { Actor } from './actor.ts';
 
 const WINDOW_SECONDS = 60;
 
@@ -17,7 +17,7 @@ export interface Rate {
 
 /** Counts a request of whoever makes it: a token, an account, or an address; null where nobody's address is known. */
 export async function countActor(
-  { sql, limits }: Pick<Parts, 'sql' | 'limits'>,
+  { sql, limits }: { readonly sql: Sql; readonly limits: ControlLimits },
   actor: Actor | null,
   address: string | null,
 ): Promise<(Rate & { readonly isOver: boolean }) | null> {

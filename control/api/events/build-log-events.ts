@@ -1,7 +1,7 @@
 // A build log as server-sent events: what is there, then what comes, until the deployment has ended. Woken by NOTIFY,
 // with a poll besides. Sent by event-stream.ts.
-import type { Parts } from '../parts.ts';
-import { hasEnded, readLog, readState, toLine } from '../records/deployments.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
+import { hasEnded, readLog, readState, toLine } from '../../records/deployments.ts';
 import { createWake } from './wake.ts';
 
 const POLL_MS = 2000;
@@ -13,7 +13,7 @@ const LINES_TOGETHER = 500;
  * @param after the last line that the client has.
  */
 export async function* buildLogEvents(
-  parts: Parts,
+  parts: Dependencies,
   deploymentId: string,
   after: number,
   gone: AbortSignal,

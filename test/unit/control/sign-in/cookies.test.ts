@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cookiesOf, readCookie } from '#control/sign-in/cookies.ts';
 import { isFromOwnPage, safePath } from '#control/sign-in/origin.ts';
-import { createSessions } from '#control/sign-in/sessions.ts';
-import type { SessionStore } from '#control/sign-in/session-store.ts';
+import { createSessions } from '#control/sessions/sessions.ts';
+import type { SessionStore } from '#control/sessions/session-store.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 
 const ROUNDS = Number(process.env['FUZZ_ROUNDS'] ?? 2000);

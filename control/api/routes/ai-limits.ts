@@ -1,7 +1,7 @@
 // Limits of the AI gateway, as organizations set them for themselves, their projects and their keys.
 import Type from '#core/typebox/typebox.mjs';
 import type { SetLimit } from '#gateway/accounts/accounts.ts';
-import { ApiError } from './errors.ts';
+import { ApiError } from '../../http/errors.ts';
 
 /** The largest that is exact in JSON and in Postgres alike. */
 const MOST_MAX = 1_000_000_000_000;

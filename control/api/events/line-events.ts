@@ -1,7 +1,7 @@
 // The lines of a project as server-sent events, as they come: `line` with its number as id. Woken by NOTIFY, with a
 // poll besides. Sent by event-stream.ts.
-import type { Parts } from '../parts.ts';
-import { lastSeq, readLinesAfter, type LineQuestion } from '../telemetry/lines.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
+import { lastSeq, readLinesAfter, type LineQuestion } from '../../telemetry/lines.ts';
 import { createWake } from './wake.ts';
 
 const POLL_MS = 5000;
@@ -9,7 +9,7 @@ const LINES_TOGETHER = 500;
 
 /** @param after number of the last line that the client has; null: what comes from now on. */
 export async function* lineEvents(
-  parts: Parts,
+  parts: Dependencies,
   projectId: string,
   asked: LineQuestion,
   after: number | null,

@@ -1,7 +1,7 @@
 // Whether calls of models of an organization can be answered, as its pages and `platform deploy` say it.
 import Type from '#core/typebox/typebox.mjs';
 import { aiAdvice, aiReadiness, type AiReadiness } from '#core/ai-readiness.ts';
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 
 export const ReadinessSchema = Type.Object(
   {
@@ -13,7 +13,7 @@ export const ReadinessSchema = Type.Object(
 
 /** Looks at what the operator and the organization have set. */
 export async function readReadiness(
-  { sql, operatorAi }: Pick<Parts, 'sql' | 'operatorAi'>,
+  { sql, operatorAi }: Pick<Dependencies, 'sql' | 'operatorAi'>,
   organizationId: string,
 ): Promise<{ state: AiReadiness; advice: string | null }> {
   const providers = await sql<{ kind: string }[]>`

@@ -2,8 +2,8 @@
 // and queues: finds the deployment that declares the binding, and turns refusals into errors of the API.
 import type { ResourceAnswer, ResourceCall, ResourceOperation, ResourceOperations } from '#core/resource-call.ts';
 import { refusalOf } from '#resources/refusals.ts';
-import type { Parts } from '../parts.ts';
-import { ApiError } from './errors.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
+import { ApiError } from '../../http/errors.ts';
 
 /** What is asked, beside the operation. */
 export interface ResourceQuestion<Operation extends ResourceOperation> {
@@ -23,7 +23,7 @@ export interface ResourceQuestion<Operation extends ResourceOperation> {
  * @example await callResource(ctx.env, 'db.tables', { projectId, binding: 'DB', args: {} })
  */
 export async function callResource<Operation extends ResourceOperation>(
-  parts: Parts,
+  parts: Dependencies,
   operation: Operation,
   { projectId, branch, binding, args, waitMs }: ResourceQuestion<Operation>,
 ): Promise<ResourceOperations[Operation]['gives']> {
@@ -55,7 +55,7 @@ export async function callResource<Operation extends ResourceOperation>(
 
 /** The project's name, and the deployment whose bindings are meant. */
 async function declaring(
-  { sql }: Parts,
+  { sql }: Dependencies,
   projectId: string,
   branch: string | undefined,
 ): Promise<{ project: string; deployment: string }> {

@@ -1,7 +1,7 @@
 // Answers of server-sent events, as many at once as the process may have open. What an event says is for
 // build-log-events.ts and line-events.ts; it reads on only when the client has taken what it got.
-import type { Parts } from '../parts.ts';
-import { ApiError } from './errors.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
+import { ApiError } from '../../http/errors.ts';
 
 /** Silence after which a comment says that the connection lives, ms. */
 const COMMENT_MS = 15_000;
@@ -14,7 +14,11 @@ export interface EventStreams {
    * @param texts of events; '' says that there is nothing new.
    * @throws {ApiError} `unavailable` when `API_LOG_FOLLOWERS_MAX` are open.
    */
-  answer(parts: Parts, texts: (gone: AbortSignal) => AsyncGenerator<string, void>, signal: AbortSignal): Response;
+  answer(
+    parts: Dependencies,
+    texts: (gone: AbortSignal) => AsyncGenerator<string, void>,
+    signal: AbortSignal,
+  ): Response;
 }
 
 /** @param what they follow, for errors: `logs`. */

@@ -14,16 +14,16 @@ import {
 } from '#resources/access.ts';
 import { refusalOf } from '#resources/refusals.ts';
 import { callSandbox } from '#resources/sandbox-calls.ts';
-import type { Parts } from '../parts.ts';
-import type { RequestState } from './middleware.ts';
-import { ApiError } from './errors.ts';
-import { failureOf } from './failures.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { failureOf } from '../../http/failures.ts';
 import { callResource } from './resource-calls.ts';
 
 const STATEMENT_CHARS_MAX = 200;
 
 /** What the routes find in `ctx.state.resources`. */
-export function resourceAccess(parts: Parts, { access, audit, requestId }: RequestState): ResourceAccess {
+export function resourceAccess(parts: Dependencies, { access, audit, requestId }: RequestState): ResourceAccess {
   return {
     async ask(operation, question) {
       const { project: id, branch, binding, args, waitMs } = question;

@@ -1,7 +1,7 @@
 // What a route declares of access: asked before the route runs, shown in the API description, and walked by
 // the authorization walk of test/integration/control/.
-import type { Subject } from '../access/access.ts';
-import type { Permission } from '../access/permissions.ts';
+import type { Subject } from '../../access/access.ts';
+import type { Permission } from '../../access/permissions.ts';
 
 type Requirement = readonly [{ readonly token: readonly string[] }, { readonly session: readonly string[] }];
 
