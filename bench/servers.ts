@@ -7,7 +7,7 @@ import { request } from 'node:http';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { build } from '../builder/build.ts';
+import { build } from '../builder/build/build.ts';
 import { nodeFlags } from '../core/node-flags.mjs';
 import { publish } from '../deployments/publish.ts';
 import { parseProjectConfig } from '../core/config/project-config.ts';

@@ -4,7 +4,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import path from 'node:path';
-import { build } from '../builder/build.ts';
+import { build } from '../builder/build/build.ts';
 import { parseProjectConfig } from '../core/config/project-config.ts';
 import { publish } from '../deployments/publish.ts';
 import { changeRoute } from '../deployments/route-records.ts';

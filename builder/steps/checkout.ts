@@ -5,7 +5,7 @@ import { chmod, cp, lstat, readdir, readFile, realpath, rm, stat } from 'node:fs
 import { join, relative } from 'node:path';
 import { pullRequestOf } from '#core/names.ts';
 import { gitEnvironment } from '#git/git-environment.ts';
-import { isInside } from '../bundle/containment.ts';
+import { isInside } from '../project/containment.ts';
 import { machineVariables } from './environment.ts';
 import { leadsOut, pathProblem, readTree, shown, type GitTree } from './git-tree.ts';
 import { fetchFailure, isNotFound, isRefused } from './git-messages.ts';

@@ -1,7 +1,7 @@
 // The platform's own program of a build (child.ts), which runs beside strangers' code: what it is asked, and what is
 // made of its answers. Called by run-build.ts and by build-sandbox/; where the program runs is the sandbox's matter.
 import { nodeFlags } from '#core/node-flags.mjs';
-import type { Artifact } from '../artifact.ts';
+import type { Artifact } from '../build/artifact.ts';
 import type { ChildJob, ChildReport } from './child.ts';
 import type { ToolEnvironment } from './install.ts';
 import type { LibraryFramework } from './library.ts';
@@ -23,7 +23,7 @@ export interface BuildProgram {
 /** Reports of a build's process; longer ones are not ours. */
 const REPORT_BYTES_MAX = 1024 * 1024;
 
-/** Reasons for what builder/build.ts says; everything else is a failure of the build. */
+/** Reasons for what builder/build/build.ts says; everything else is a failure of the build. */
 const reasons: ReadonlyMap<string, string> = new Map([
   ['too_large', 'artifact_too_large'],
   ['not_supported', 'not_supported'],

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { aiLimitVariables, aiProviderKinds } from '#core/ai-settings.ts';
 import { limitRows, limitsFrom, limitVariables } from '#core/limits.ts';
 import { secretVariables } from '#core/process/secret-variables.ts';
-import { root } from './processes.ts';
+import { root } from './tools/processes.ts';
 
 /** A variable: its name, what it is without it ('' where nothing is), what it means. */
 type Row = readonly [name: string, otherwise: string, what: string];

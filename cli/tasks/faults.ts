@@ -5,9 +5,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describeCommit } from './machine.ts';
-import { root, runProgram } from './processes.ts';
-import { isOwnModule, readSources, type Sources } from './sources.ts';
+import { describeCommit } from './tools/machine.ts';
+import { root, runProgram } from './tools/processes.ts';
+import { isOwnModule, readSources, type Sources } from './tools/sources.ts';
 import { reach } from './suites/reach.ts';
 
 /** One character sequence of a product file, and what takes its place. */

@@ -6,10 +6,10 @@ import { buildDashboard } from '#dashboard/build/build.ts';
 import { finishDashboard } from '#web/build/dashboard-site.ts';
 import { buildDocs } from '#web/docs-site/build.ts';
 import { nodeFlags } from '#core/node-flags.mjs';
-import { arrowsOf, readModules, resolveOwn, type Modules } from './import-graph.ts';
+import { arrowsOf, readModules, resolveOwn, type Modules } from './tools/import-graph.ts';
 import { stageProgram } from './pack.ts';
-import { root } from './processes.ts';
-import { readSources } from './sources.ts';
+import { root } from './tools/processes.ts';
+import { readSources } from './tools/sources.ts';
 
 /** The adapters of frameworks: builds load them by path. */
 const adapters = ['packages/astro/', 'packages/nitro/', 'packages/sveltekit/'];

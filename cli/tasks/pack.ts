@@ -14,8 +14,8 @@ import {
 } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import path from 'node:path';
-import { readImports } from './imports.ts';
-import { root, runProgram } from './processes.ts';
+import { readImports } from './tools/imports.ts';
+import { root, runProgram } from './tools/processes.ts';
 
 /** Folders of the program. */
 const shippedFolders = [

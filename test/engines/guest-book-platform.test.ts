@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { build } from '#builder/build.ts';
+import { build } from '#builder/build/build.ts';
 import { publish } from '#deployments/publish.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
 import { copyGuestBook, guestBookStory, guestBookVariables } from '#test/setup/guest-book.ts';

@@ -8,7 +8,7 @@ import { after, before, describe, it } from 'node:test';
 import { openSandboxClient, type SandboxServiceClient } from '#core/sandbox/service-client.ts';
 import { openEngineApi } from '#sandbox/backends/container/engine-api.ts';
 import { buildPlace } from '#builder/steps/build-sandbox/place.ts';
-import { runBuild } from '#builder/steps/run-build.ts';
+import { runBuild } from '#builder/service/run-build.ts';
 import { possibleWays } from '#test/setup/confined-builds.ts';
 import { BUILD_IMAGE, haveBuildImage } from '#test/setup/build-image.ts';
 import { openBuilds, type TestBuilds, type TestProject } from '#test/setup/builds.ts';

@@ -9,7 +9,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { root } from '#cli/tasks/processes.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 import { openArchiveFile } from '#operations/archive/archive-file.ts';
 import { openBackup } from '#operations/archive/reader.ts';
 import { makeBackup } from '#operations/backup/backup.ts';

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { confinementOf } from '#core/process/confinement/confinement.ts';
 import { CHILD, ownFolders } from '#builder/steps/own-folders.ts';
-import { runBuild } from '#builder/steps/run-build.ts';
+import { runBuild } from '#builder/service/run-build.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
 import type { OpenSandbox } from '#builder/steps/sandbox.ts';
 import type { BuildFailure, BuildRequest, BuildResult, PackedProgram } from '#builder/steps/types.ts';

@@ -1,7 +1,7 @@
 // What is deployed to a platform of a test: sources that are written, built and published into its data folder.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { build } from '#builder/build.ts';
+import { build } from '#builder/build/build.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
 import { publish } from '#deployments/publish.ts';
 

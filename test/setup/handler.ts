@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { build } from '#builder/build.ts';
+import { build } from '#builder/build/build.ts';
 import { defaultLimits, type Limits } from '#core/limits.ts';
 import type { EgressPolicy } from '#core/egress.ts';
 import type { RouteOwner, RouteRecord } from '#core/manifest.ts';

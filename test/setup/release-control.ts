@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { build } from '#builder/build.ts';
+import { build } from '#builder/build/build.ts';
 import { startDeployments } from '#control/deployments/start.ts';
 import type { Dependencies } from '#control/process/dependencies.ts';
 import { openPrivatePort } from '#control/process/private-port.ts';

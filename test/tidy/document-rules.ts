@@ -2,7 +2,7 @@
 // exists comes in. tidy.test.ts hands it the checkout. No I/O.
 import path from 'node:path';
 import { suiteOf, type Suite } from '#test/suites.ts';
-import { isOwnModule, type Sources } from '#cli/tasks/sources.ts';
+import { isOwnModule, type Sources } from '#cli/tasks/tools/sources.ts';
 import { lineAt, type Finding } from './findings.ts';
 
 /** Whether a path of the checkout exists; `*` stands for any name. */

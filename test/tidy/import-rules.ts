@@ -1,9 +1,9 @@
 // Who may import whom (in short: ARCHITECTURE.md), as a table and functions over sources. No I/O.
 import path from 'node:path';
 import { builtinModules } from 'node:module';
-import { importCycles, resolveOwn } from '#cli/tasks/import-graph.ts';
-import { readImports, type ImportSpecifier } from '#cli/tasks/imports.ts';
-import { isOwnModule, type Sources } from '#cli/tasks/sources.ts';
+import { importCycles, resolveOwn } from '#cli/tasks/tools/import-graph.ts';
+import { readImports, type ImportSpecifier } from '#cli/tasks/tools/imports.ts';
+import { isOwnModule, type Sources } from '#cli/tasks/tools/sources.ts';
 import { lineAt, type Finding } from './findings.ts';
 
 interface Zone {
@@ -46,6 +46,13 @@ const controlFeature = (name: string, may: readonly string[] = []): Zone => ({
   prefix: `control/${name}/`,
   may: [...controlFloors, ...may],
   mayTypes: controlProcess,
+});
+
+/** Parts of the command line, above what all of them need. */
+const cliPart = (name: string, may: readonly string[] = [], mayTypes: readonly string[] = []): Zone => ({
+  prefix: `cli/${name}/`,
+  may: ['core/', 'cli/terminal/', 'cli/local/', ...may],
+  mayTypes,
 });
 
 const zones: readonly Zone[] = [
@@ -204,9 +211,50 @@ const zones: readonly Zone[] = [
     ],
     mayTypes: ['runtime/engine/bindings/'],
   },
-  { prefix: 'builder/', may: ['core/'] },
   { prefix: 'builder/service/', may: ['core/', 'postgres/', 'git/', 'deployments/', 'builder/'] },
-  { prefix: 'builder/steps/', may: ['core/', 'builder/', 'git/git-environment.ts', 'deployments/archive/'] },
+  {
+    prefix: 'builder/steps/build-sandbox/',
+    may: ['core/', 'deployments/archive/', 'builder/frameworks/', 'builder/steps/'],
+  },
+  {
+    prefix: 'builder/steps/',
+    may: [
+      'core/',
+      'deployments/archive/',
+      'git/git-environment.ts',
+      'builder/build/',
+      'builder/command/',
+      'builder/frameworks/',
+      'builder/project/',
+      'builder/steps/way-out/',
+    ],
+  },
+  { prefix: 'builder/steps/way-out/', may: ['core/'] },
+  {
+    prefix: 'builder/vite/',
+    may: ['core/', 'builder/build/', 'builder/bundle/', 'builder/frameworks/', 'builder/project/'],
+  },
+  {
+    prefix: 'builder/build/',
+    may: [
+      'core/',
+      'builder/assets/',
+      'builder/bundle/',
+      'builder/command/',
+      'builder/frameworks/',
+      'builder/project/',
+      'builder/ssr/',
+    ],
+  },
+  { prefix: 'builder/command/', may: ['core/', 'builder/frameworks/', 'builder/project/', 'builder/ssr/'] },
+  { prefix: 'builder/ssr/', may: ['core/', 'builder/assets/', 'builder/frameworks/', 'builder/project/'] },
+  { prefix: 'builder/assets/', may: ['core/', 'builder/frameworks/', 'builder/project/'] },
+  { prefix: 'builder/frameworks/', may: ['core/', 'builder/project/'] },
+  { prefix: 'builder/bundle/', may: ['core/', 'builder/project/'] },
+  { prefix: 'builder/project/', may: ['core/'] },
+  // They are bundled into workers.
+  { prefix: 'builder/shims/', may: ['builder/node/'] },
+  { prefix: 'builder/node/', may: [] },
   { prefix: 'resources/', may: ['core/', 'packages/worker/'] },
   // The process joins all of it; below it lie the API, then the features, then records, then what all of them need.
   { prefix: 'control/', may: ['core/', 'postgres/', 'control/'] },
@@ -273,28 +321,44 @@ const zones: readonly Zone[] = [
   { prefix: 'gateway/accounts/postgres/', may: ['core/', 'postgres/', 'gateway/accounts/', 'gateway/contract/'] },
   { prefix: 'gateway/accounts/', may: ['core/', 'gateway/contract/'] },
   { prefix: 'gateway/contract/', may: ['core/'] },
+  { prefix: 'cli/', may: ['core/', 'cli/'] },
   {
-    prefix: 'cli/',
+    prefix: 'cli/commands/',
     may: [
       'core/',
-      'builder/',
-      'gateway/',
-      'dashboard/build/',
-      'web/build/',
-      'web/docs-site/',
+      'cli/',
       'deployments/',
       'operations/',
       'packages/create/project.ts',
-      'packages/worker/client.ts',
       'runtime/dev/dev.ts',
       // Keys of a provider are made by the operator.
       'sandbox/backends/hosted/',
     ],
-    // The typed client knows the API by its type; the Vite plugin says in types what it tells the engine.
-    mayTypes: ['control/api/app.ts', 'packages/vite/messages.ts'],
+    mayTypes: ['packages/vite/messages.ts'],
   },
+  // The Vite plugin says in types what it tells the engine.
+  cliPart('vite', ['builder/', 'cli/dev/', 'cli/project/'], ['packages/vite/messages.ts', 'runtime/dev/dev.ts']),
+  cliPart(
+    'dev',
+    ['builder/', 'gateway/', 'runtime/dev/dev.ts', 'cli/account/', 'cli/project/', 'cli/api/'],
+    ['packages/vite/messages.ts'],
+  ),
+  cliPart('deploy', ['deployments/', 'cli/account/', 'cli/project/', 'cli/api/', 'cli/routes/']),
+  cliPart('start', ['deployments/', 'operations/', 'cli/project/']),
+  cliPart('doctor', ['operations/', 'cli/account/', 'cli/api/']),
+  cliPart('secrets'),
+  cliPart('wrangler'),
+  cliPart('routes', ['deployments/', 'cli/project/', 'cli/api/']),
+  cliPart('api', ['cli/account/', 'cli/project/']),
+  cliPart('project', ['builder/', 'deployments/', 'packages/create/project.ts']),
+  // The typed client knows the API by its type.
+  cliPart('account', ['packages/worker/client.ts'], ['control/api/app.ts']),
+  { prefix: 'cli/local/', may: ['core/', 'cli/terminal/'] },
+  { prefix: 'cli/terminal/', may: ['core/'] },
   // What runs the tests reads their table.
-  { prefix: 'cli/tasks/', may: ['core/', 'cli/', 'builder/', 'dashboard/build/', 'web/', 'test/suites.ts'] },
+  { prefix: 'cli/tasks/', may: ['core/', 'cli/tasks/', 'dashboard/build/', 'web/', 'test/suites.ts'] },
+  { prefix: 'cli/tasks/suites/', may: ['core/', 'cli/tasks/tools/', 'test/suites.ts'] },
+  { prefix: 'cli/tasks/tools/', may: ['core/'] },
   { prefix: 'web/', may: ['core/'] },
   // Only the process that builds loads these.
   { prefix: 'web/build/', may: ['core/', 'dashboard/build/', 'web/'] },

@@ -1,6 +1,6 @@
 // Rules about a file by itself: names, opening comment, size, left-overs, machine paths. Functions over sources; no
 // I/O.
-import { isOwnModule, type Sources } from '#cli/tasks/sources.ts';
+import { isOwnModule, type Sources } from '#cli/tasks/tools/sources.ts';
 import { lineAt, type Finding } from './findings.ts';
 
 const bannedWords = ['manager', 'helper', 'helpers', 'util', 'utils', 'common', 'misc', 'data', 'info'];
@@ -21,6 +21,7 @@ const rootModules: Readonly<Record<string, readonly string[]>> = {
   gateway: ['main', 'gateway'],
   sandbox: ['main'],
   cli: ['run', 'main'],
+  builder: [],
 };
 
 /** Findings of every rule of this file. */

@@ -2,7 +2,7 @@
 // times as many as in the quick rung. A failure prints its seed.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { root } from '../processes.ts';
+import { root } from '../tools/processes.ts';
 import { allTestFiles, runTestFiles } from './test-files.ts';
 
 interface Part {

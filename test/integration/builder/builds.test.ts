@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { runBuild } from '#builder/steps/run-build.ts';
+import { runBuild } from '#builder/service/run-build.ts';
 import type { RunBuild } from '#builder/steps/types.ts';
 import { watchBuilds } from '#control/deployments/want-builder.ts';
 import { approveDeployment } from '#control/git-host/approval.ts';

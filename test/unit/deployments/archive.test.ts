@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { build } from '#builder/build.ts';
+import { build } from '#builder/build/build.ts';
 import { canonicalJson, hashOf } from '#core/artifact-id.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
 import type { Manifest } from '#core/manifest.ts';

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { runCommand } from 'citty';
 import { command } from '#cli/commands/sandbox/image.ts';
 import { stageProgram } from '#cli/tasks/pack.ts';
-import { root } from '#cli/tasks/processes.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 import { recordingShell } from '../shell-double.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'sandbox-image-'));

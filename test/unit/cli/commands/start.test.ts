@@ -7,7 +7,7 @@ import path from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startPlatform, type StartParts } from '#cli/commands/start.ts';
-import { publishExamples } from '#cli/local/example-projects.ts';
+import { publishExamples } from '#cli/start/example-projects.ts';
 import { takeLock } from '#deployments/file-lock.ts';
 import { recordingShell, type RecordingShell } from '../shell-double.ts';
 
