@@ -1,5 +1,5 @@
 // The folders that a build's own process (child.ts) is made of, which it has to read wherever it is confined. Called by
-// sandbox.ts, and by whoever looks for a confinement.
+// fence.ts, and by whoever looks for a confinement.
 import { existsSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { nodeFolders, realPath } from '#core/process/confinement/command-line.ts';

@@ -120,11 +120,12 @@ function isOwnPath(file: string, text: string): boolean {
   return (ownFolder.test(text) || codeFile.test(text) || text.startsWith('../')) && !userFile.test(text);
 }
 
-/** Whether it is a path below the engine's folder, or one beside it, written without what they have in common. */
+/** Whether it is a path below the document's folder, below the engine's, or beside that, without what they share. */
 function isShortPath(file: string, text: string, exists: Exists): boolean {
   if (!developerDocument.test(file) || !/^[\w-]+\/[\w./-]*$/.test(text)) return false;
   const [first = ''] = text.split('/');
-  return exists(`runtime/engine/${first}`) || exists(`runtime/${first}`);
+  const beside = path.posix.dirname(file);
+  return [beside, 'runtime/engine', 'runtime'].some((base) => base !== '.' && exists(`${base}/${first}`));
 }
 
 /** From the root, from the document's folder, or from the engine's; the extension may be left out. */

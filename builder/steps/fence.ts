@@ -29,7 +29,7 @@ import { SOCKET_FOLDER, SOCKET_NAME, type InsideWayOut } from './way-out/inside.
 import { openListener } from './way-out/listener.ts';
 
 /** One command. */
-export interface SandboxCommand extends CommandOutput {
+export interface FencedCommand extends CommandOutput {
   readonly words: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
@@ -41,7 +41,7 @@ export interface SandboxCommand extends CommandOutput {
   readonly isOwn?: boolean;
   /**
    * Where builds have a network of their own; default: none. `machine`: the network of the machine, for a fetch.
-   * `way out`: the hosts that {@link Sandbox.wayOut} allows.
+   * `way out`: the hosts that {@link Fence.wayOut} allows.
    */
   readonly network?: 'machine' | 'way out';
   /** Read-only folders besides those of the system. */
@@ -49,7 +49,7 @@ export interface SandboxCommand extends CommandOutput {
 }
 
 /** How a command ended. */
-export interface SandboxExit {
+export interface FencedExit {
   /** Null where a signal ended it. */
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -57,8 +57,8 @@ export interface SandboxExit {
   readonly stderr: string;
 }
 
-/** The place of one build. */
-export interface Sandbox {
+/** What one build runs in. */
+export interface Fence {
   readonly folders: BuildFolders;
   /** User id of the build; null: the platform's own. */
   readonly uid: number | null;
@@ -70,15 +70,15 @@ export interface Sandbox {
    * @throws {BuildFailure} `out_of_memory`, `too_many_processes`, `too_many_files`, `disk_full`; the reason of the
    *   build's signal.
    */
-  run(command: SandboxCommand): Promise<SandboxExit>;
+  run(command: FencedCommand): Promise<FencedExit>;
   /** Gives a folder and what is in it to the build's user. Only while no command runs. */
   giveAway(folder: string): Promise<void>;
   /** Ends what is left, and removes the folders. */
   close(): Promise<void>;
 }
 
-/** Makes the place of one build. */
-export type OpenSandbox = (request: BuildRequest) => Promise<Sandbox>;
+/** Makes the fence of one build. */
+export type OpenFence = (request: BuildRequest) => Promise<Fence>;
 
 /** How often bounds are looked at. */
 const WATCH_MS = 200;
@@ -89,14 +89,14 @@ const GONE_MS = 5000;
 /** Folders that everybody may write to: cleared of a build's files where it sees them. */
 const SHARED = ['/tmp', '/var/tmp', '/dev/shm'] as const;
 const MEMORY_PART = 0.75;
-/** On which the fence says what it made. */
+/** On which the program that fences says what it made. */
 const INFO_FD = 4;
 /** A variable that all processes of a build inherit. */
 const MARK = 'PLATFORM_BUILD';
 const MB = 1024 * 1024;
 
 /** Makes the folders and the groups of a build. */
-export async function openSandbox(request: BuildRequest): Promise<Sandbox> {
+export async function openFence(request: BuildRequest): Promise<Fence> {
   const { workFolder, confinement, slot, limits, signal } = request;
   const uid = uidOf(confinement, slot);
   const folders = foldersIn(workFolder);
@@ -145,7 +145,7 @@ export async function openSandbox(request: BuildRequest): Promise<Sandbox> {
     return null;
   }
 
-  async function run(command: SandboxCommand): Promise<SandboxExit> {
+  async function run(command: FencedCommand): Promise<FencedExit> {
     signal.throwIfAborted();
     const child = start(command);
     const root = child.pid;
@@ -188,7 +188,7 @@ export async function openSandbox(request: BuildRequest): Promise<Sandbox> {
     }
   }
 
-  function start(command: SandboxCommand): ChildProcess {
+  function start(command: FencedCommand): ChildProcess {
     const how: Confinement = command.isOwn === true ? unconfined : confinement;
     const bounds = {
       slot,
@@ -292,7 +292,7 @@ export async function openSandbox(request: BuildRequest): Promise<Sandbox> {
   };
 }
 
-/** Number of the process namespace that the fence made; null: none. */
+/** Number of the process namespace that this program made; null: none. */
 async function namespaceOf(child: ChildProcess): Promise<number | null> {
   const stream = child.stdio[INFO_FD] as Readable | null;
   if (stream === null) return null;
