@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { build } from '../builder/build/build.ts';
 import { nodeFlags } from '../core/node-flags.mjs';
-import { publish } from '../deployments/publish.ts';
+import { publish } from '../artifacts/publish.ts';
 import { parseProjectConfig } from '../core/config/project-config.ts';
 import { engineProcessSettings } from '../runtime/supervisor/engines/environment.ts';
 import { freePort } from '../test/setup/free-port.ts';

@@ -200,7 +200,7 @@ export const suites: readonly Suite[] = [
     folder: 'test/unit/',
     own: true,
     parts: ['webhooks', 'archives', 'random'],
-    covers: ['control/git-host/', 'deployments/archive/'],
+    covers: ['control/git-host/', 'artifacts/archive/'],
   },
   {
     name: 'native',

@@ -5,7 +5,7 @@ import { extname, join } from 'node:path';
 import { nodeFolders, realPath } from '#core/process/confinement/command-line.ts';
 
 /** What of the platform's own folder the bundler consists of. */
-const OWN_PARTS = ['builder', 'core', 'deployments/archive', 'packages', 'node_modules', 'package.json'] as const;
+const OWN_PARTS = ['builder', 'core', 'artifacts/archive', 'packages', 'node_modules', 'package.json'] as const;
 
 /** The program of that process. */
 export const CHILD = join(import.meta.dirname, `child${extname(import.meta.filename)}`);

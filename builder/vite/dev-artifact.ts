@@ -8,7 +8,7 @@ import { adaptedAssetsBinding } from '../frameworks/adapters.ts';
 import type { BuildConfig } from '../project/project.ts';
 import type { DevWorker } from './dev-worker.ts';
 
-/** An open artifact, as deployments/artifact-source.ts makes them. */
+/** An open artifact, as artifacts/artifact-source.ts makes them. */
 interface DevArtifact {
   readonly id: string;
   readonly manifest: Manifest;

@@ -4,7 +4,7 @@ import { defineCommand } from 'citty';
 import { defaultLimits } from '#core/limits.ts';
 import { type Plan, plans } from '#core/plans.ts';
 import { nearestWord } from '#core/spelling.ts';
-import { changeRoute } from '#deployments/route-records.ts';
+import { changeRoute } from '#artifacts/route-records.ts';
 import { CliError } from '../terminal/failure.ts';
 import { untilRouted } from '../routes/served.ts';
 import type { Shell } from '../terminal/shell.ts';

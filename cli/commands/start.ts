@@ -9,9 +9,9 @@ import { defineCommand } from 'citty';
 import { hasAi } from '#core/ai-settings.ts';
 import type { RouteRecord } from '#core/manifest.ts';
 import type { UpgradeState } from '#operations/upgrade/state.ts';
-import { noteHolder, notedHolder, takeLock } from '#deployments/file-lock.ts';
+import { noteHolder, notedHolder, takeLock } from '#artifacts/file-lock.ts';
 import { nodeFlags } from '#core/node-flags.mjs';
-import { readRoutes } from '#deployments/route-records.ts';
+import { readRoutes } from '#artifacts/route-records.ts';
 import { CliError } from '../terminal/failure.ts';
 import {
   dataFolder,

@@ -1,8 +1,8 @@
 // Makes another deployment production in a project's route record, on a platform of this machine without a control
 // plane. Called by promote and rollback.
 import type { RouteRecord } from '#core/manifest.ts';
-import { asProduction, rolledBack } from '#deployments/publish.ts';
-import { changeRoute } from '#deployments/route-records.ts';
+import { asProduction, rolledBack } from '#artifacts/publish.ts';
+import { changeRoute } from '#artifacts/route-records.ts';
 import { findDeployed, urlsOf } from '../project/target.ts';
 import { CliError } from '../terminal/failure.ts';
 import type { Shell } from '../terminal/shell.ts';

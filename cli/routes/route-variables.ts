@@ -2,7 +2,7 @@
 // commands of `platform env`.
 import type { RouteRecord } from '#core/manifest.ts';
 import { previewOf } from '#core/preview.ts';
-import { changeRoute } from '#deployments/route-records.ts';
+import { changeRoute } from '#artifacts/route-records.ts';
 import { inWords, misuse, type Scope, type ScopeFlags } from '../api/variable-flags.ts';
 import { findDeployed } from '../project/target.ts';
 import { CliError } from '../terminal/failure.ts';

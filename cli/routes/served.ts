@@ -1,5 +1,5 @@
 // Waits until the platform serves what a route record says. Called by the commands that change one.
-import { recordHash } from '#deployments/route-records.ts';
+import { recordHash } from '#artifacts/route-records.ts';
 import { CliError } from '../terminal/failure.ts';
 import { askPlatform, type LocalPlatform } from '../local/local-platform.ts';
 

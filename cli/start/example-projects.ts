@@ -3,7 +3,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { limitsFrom } from '#core/limits.ts';
-import { publish } from '#deployments/publish.ts';
+import { publish } from '#artifacts/publish.ts';
 import { exitCodeOf, failuresOf, printFailure } from '../terminal/failure.ts';
 import { buildProject, loadProject } from '../project/project.ts';
 import { processShell, type Shell } from '../terminal/shell.ts';

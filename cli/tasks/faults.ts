@@ -23,7 +23,7 @@ interface Fault {
 const BATCH = 12;
 /** Folders whose modules are the product. */
 const PRODUCT =
-  /^(?:core|deployments|runtime|control|builder|resources|postgres|git|operations|web|packages|cli)\/(?!tasks\/|dev\/templates)/;
+  /^(?:core|artifacts|runtime|gateway|sandbox|control|builder|resources|postgres|git|operations|web|packages|cli)\/(?!tasks\/|dev\/templates)/;
 /** What is replaced by what. Texts and comments are left alone by asking for spaces and code around it. */
 const CHANGES: readonly (readonly [RegExp, string])[] = [
   [/ === /g, ' !== '],

@@ -35,7 +35,7 @@ const contents: Readonly<Record<string, readonly string[]>> = {
     'cli/',
     'postgres/',
     'git/',
-    'deployments/',
+    'artifacts/',
     'operations/',
     'core/rpc/',
     ...adapters,

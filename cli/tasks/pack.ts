@@ -20,7 +20,7 @@ import { root, runProgram } from './tools/processes.ts';
 /** Folders of the program. */
 const shippedFolders = [
   'core',
-  'deployments',
+  'artifacts',
   'runtime',
   'builder',
   'cli',

@@ -1,8 +1,8 @@
 // Pull requests from forks are code of strangers: a member reads it and approves its deployment, which is only then
 // built. Each further commit needs its own approval.
 import { ApiError } from '../http/errors.ts';
-import { addBuild } from '../deployments/create-deployment.ts';
-import { systemAudit, tell, type Audit } from '../deployments/notes.ts';
+import { addBuild } from '../releases/create-deployment.ts';
+import { systemAudit, tell, type Audit } from '../releases/notes.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 
 /**

@@ -2,7 +2,7 @@
 // number is noted. Those of forks bring code of strangers: their commits wait for a member's approval, under a branch
 // of their own whose name no branch of the repository can have.
 import { forkBranch } from '#core/names.ts';
-import { createDeployment } from '../deployments/create-deployment.ts';
+import { createDeployment } from '../releases/create-deployment.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { projectsOfHosted, type ConnectedProject } from './connected-projects.ts';
 import type { PullRequest, StoredDelivery } from './delivery.ts';

@@ -2,9 +2,9 @@
 // Deliveries may come twice, late, or after one another's turn; what has been done is not done again.
 import type { Sql } from '#postgres/sql.ts';
 import { ApiError } from '../http/errors.ts';
-import { removeBranch } from '../deployments/branch-removal.ts';
-import { createDeployment, supersede } from '../deployments/create-deployment.ts';
-import { systemAudit } from '../deployments/notes.ts';
+import { removeBranch } from '../releases/branch-removal.ts';
+import { createDeployment, supersede } from '../releases/create-deployment.ts';
+import { systemAudit } from '../releases/notes.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { newDeploymentId } from '../records/ids.ts';
 import { projectsOfHosted, type ConnectedProject } from './connected-projects.ts';

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { openCredentials, remoteSource } from '#git/clone-source.ts';
 import { readRemoteHeads, RemoteUnreadable } from '#git/remote-heads.ts';
 import { parseRemoteUrl, RemoteRefused } from '#git/remote-url.ts';
-import { createDeployment } from '../deployments/create-deployment.ts';
+import { createDeployment } from '../releases/create-deployment.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { projectsOfRepository } from './connected-projects.ts';
 import { removeUnlessProduction } from './pushes.ts';

@@ -5,7 +5,7 @@ import { Access } from '../access/access.ts';
 import { actorOfToken, type Actor } from '../access/actor.ts';
 import { ApiError } from '../http/errors.ts';
 import { countActor, tooMany } from '../access/rate-limit.ts';
-import { createProject } from '../deployments/create-project.ts';
+import { createProject } from '../releases/create-project.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { writeAudit } from '../records/audit.ts';
 import { newId } from '../records/ids.ts';

@@ -11,7 +11,7 @@ import { createInterface } from 'node:readline';
 import { stripVTControlCharacters } from 'node:util';
 import { backoffMs } from '#core/backoff.ts';
 import { repositoriesFolder } from '#git/builtin-repositories.ts';
-import { createDeployment } from '../deployments/create-deployment.ts';
+import { createDeployment } from '../releases/create-deployment.ts';
 import { deploymentUrls } from '../records/deployment-urls.ts';
 import { removeUnlessProduction } from '../git-host/pushes.ts';
 import type { Dependencies } from '../process/dependencies.ts';

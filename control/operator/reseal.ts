@@ -6,7 +6,7 @@ import { isCurrent, seal, unseal, type EncryptionKeys } from '#core/encryption.t
 import { credentialsContext } from '#git/clone-source.ts';
 import type { Sql } from '#postgres/sql.ts';
 import { providerContext } from '#gateway/accounts/postgres/settings.ts';
-import { frozenContext } from '../deployments/frozen-variables.ts';
+import { frozenContext } from '../releases/frozen-variables.ts';
 import { channelContext } from '../alerts/deliver.ts';
 import { drainContext } from '../drains/target.ts';
 import { GIT_HOST, tokenContext } from '../sign-in/git-host-token.ts';

@@ -1,6 +1,6 @@
 // What everything in the control plane is given: made once by main.ts (and test/setup/control.ts), `ctx.env` of routes.
 import type { Logger } from 'pino';
-import type { ArchiveLimits } from '#deployments/archive/read-archive.ts';
+import type { ArchiveLimits } from '#artifacts/archive/read-archive.ts';
 import type { OperatorAi } from '#core/ai-readiness.ts';
 import type { EdgeState } from '#core/edge-state.ts';
 import type { EncryptionKeys } from '#core/encryption.ts';

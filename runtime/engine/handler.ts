@@ -4,13 +4,13 @@
 import { PlatformError, type ErrorDetails } from '#core/errors.ts';
 import type { EventContent, EventKind } from '#core/event.ts';
 import { ofPreview } from '#core/preview.ts';
-import type { OpenArtifact } from '#deployments/artifact-source.ts';
+import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import { assetDecision } from './assets/asset-rules.ts';
 import { authPath, type AuthRoutes } from './auth/routes.ts';
 import type { Placed, Remote } from './cluster/placement.ts';
-import type { Deployment } from './deployments/deployment.ts';
-import { createRouteDeployments, type RouteDeploymentParts } from './deployments/route-deployments.ts';
-import { startUpkeep } from './deployments/upkeep.ts';
+import type { Deployment } from './serving/deployment.ts';
+import { createRouteDeployments, type RouteDeploymentParts } from './serving/route-deployments.ts';
+import { startUpkeep } from './serving/upkeep.ts';
 import { createClientHeaders } from './http/client-address.ts';
 import type { ExposedPorts } from './servers/exposed-ports.ts';
 import type { PassGate } from './http/gates.ts';

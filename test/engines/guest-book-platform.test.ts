@@ -5,7 +5,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { build } from '#builder/build/build.ts';
-import { publish } from '#deployments/publish.ts';
+import { publish } from '#artifacts/publish.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
 import { copyGuestBook, guestBookStory, guestBookVariables } from '#test/setup/guest-book.ts';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';

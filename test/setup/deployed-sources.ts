@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { build } from '#builder/build/build.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
-import { publish } from '#deployments/publish.ts';
+import { publish } from '#artifacts/publish.ts';
 
 /** Code of a worker, its platform.yaml, further files by path; `branch`: of a preview, default production's. */
 export type SourceGiven = [

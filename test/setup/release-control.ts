@@ -4,12 +4,12 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { build } from '#builder/build/build.ts';
-import { startDeployments } from '#control/deployments/start.ts';
+import { startDeployments } from '#control/releases/start.ts';
 import type { Dependencies } from '#control/process/dependencies.ts';
 import { openPrivatePort } from '#control/process/private-port.ts';
 import { collectTelemetry } from '#control/telemetry/collect.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
-import { packArtifact } from '#deployments/archive/pack-artifact.ts';
+import { packArtifact } from '#artifacts/archive/pack-artifact.ts';
 import { startControl, type TestControl } from './control.ts';
 import { startPlatformHere, type PlatformHere, type PlatformHereOptions } from './platform-here.ts';
 import { until } from './until.ts';

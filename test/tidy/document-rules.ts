@@ -10,10 +10,10 @@ export type Exists = (file: string) => boolean;
 
 /** Documents for people who change the code: every file name in them is one of ours. */
 const developerDocument =
-  /^(?:ARCHITECTURE|CONTRIBUTING|README|SECURITY)\.md$|^docs\/(?:decisions\/|glossary|add-a-)|^(?:runtime|bench)\/.*README\.md$/;
+  /^(?:ARCHITECTURE|CONTRIBUTING|README|SECURITY)\.md$|^docs\/(?:decisions\/|glossary|add-a-)|^(?!packages|examples|test)[a-z]+\/.*README\.md$/;
 /** Folders whose names no project of a user has. */
 const ownFolder =
-  /^(?:core|packages|deployments|runtime|postgres|builder|control|cli|dashboard|docs|examples|bench|test)\/(?!\*)/;
+  /^(?:core|packages|artifacts|runtime|gateway|sandbox|postgres|builder|control|cli|dashboard|docs|examples|bench|test)\/(?!\*)/;
 const codeFile = /^(?:[\w.*-]+\/)*[\w.*-]+\.(?:ts|mts|mjs|cc|h|sh)$/;
 /** Files of a user's project that documents show. */
 const userFile = /^(?:env\.d\.ts|(?:src|worker|public)\/[\w./-]+|index\.ts|(?:vite|drizzle)\.config\.ts)$/;
@@ -55,7 +55,7 @@ export function documentFindings(sources: Sources, exists: Exists): Finding[] {
 /** A document that the repository does not hold, or a number where the name of a file belongs. */
 const elsewhere = /\bspec(?:ification)?,? (?:part )?\d[\d.]*|\b(?:design|facts)\.md\b|\bARCHITECTURE(?:\.md)?,? \d+/g;
 const ownFile =
-  /(?<![\w./@-])(?:core|packages|deployments|runtime|gateway|sandbox|control|resources|operations|postgres|builder|cli|dashboard|web|docs|bench|test)\/[\w./-]*\.(?:ts|mjs|cc|h|sh|md|sql)\b/g;
+  /(?<![\w./@-])(?:core|packages|artifacts|runtime|gateway|sandbox|control|resources|operations|postgres|builder|cli|dashboard|web|docs|bench|test)\/[\w./-]*\.(?:ts|mjs|cc|h|sh|md|sql)\b/g;
 
 /** A file by its name alone, as comments name their neighbours. */
 const bareFile = /(?<![\w./@*<>-])[a-z][\w-]*\.(?:ts|mjs)\b/g;

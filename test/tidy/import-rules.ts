@@ -34,7 +34,7 @@ const engineParts = [
 const enginePart = (prefix: string, may: readonly string[] = []): Zone => ({
   prefix,
   may: ['core/', 'runtime/engine/bridge/protocol.ts', ...may],
-  mayTypes: [...engineParts, 'deployments/'],
+  mayTypes: [...engineParts, 'artifacts/'],
 });
 
 const gatewayFloors = ['core/', 'gateway/contract/', 'gateway/accounts/', 'gateway/streams/', 'gateway/providers/'];
@@ -58,21 +58,21 @@ const cliPart = (name: string, may: readonly string[] = [], mayTypes: readonly s
 const zones: readonly Zone[] = [
   { prefix: 'core/', may: [] },
   { prefix: 'packages/', may: [] },
-  { prefix: 'deployments/', may: ['core/'] },
+  { prefix: 'artifacts/', may: ['core/'] },
   // The roots of the engine (main, handler, engine) join its parts.
   {
     prefix: 'runtime/engine/',
     joins: true,
-    may: ['core/', 'deployments/', 'runtime/stores/', 'runtime/supervisor/data-folder/private-folders.ts'],
+    may: ['core/', 'artifacts/', 'runtime/stores/', 'runtime/supervisor/data-folder/private-folders.ts'],
   },
   {
     prefix: 'runtime/engine/process/',
     joins: true,
     may: ['core/', 'runtime/stores/'],
-    mayTypes: ['deployments/'],
+    mayTypes: ['artifacts/'],
   },
-  { prefix: 'runtime/engine/resources/', joins: true, may: ['core/'], mayTypes: ['deployments/', 'runtime/stores/'] },
-  { prefix: 'runtime/engine/deployments/', joins: true, may: ['core/'], mayTypes: ['deployments/'] },
+  { prefix: 'runtime/engine/resources/', joins: true, may: ['core/'], mayTypes: ['artifacts/', 'runtime/stores/'] },
+  { prefix: 'runtime/engine/serving/', joins: true, may: ['core/'], mayTypes: ['artifacts/'] },
   { prefix: 'runtime/engine/servers/', joins: true, may: ['core/'] },
   { prefix: 'runtime/engine/guest/', may: ['runtime/engine/bridge/protocol.ts'], mayTypes: ['packages/types/'] },
   enginePart('runtime/engine/http/', [
@@ -123,7 +123,7 @@ const zones: readonly Zone[] = [
     prefix: 'runtime/migrator/',
     may: [
       'core/',
-      'deployments/artifact-source.ts',
+      'artifacts/artifact-source.ts',
       'postgres/',
       'runtime/stores/database-service.ts',
       'runtime/engine/process/migrations.ts',
@@ -136,9 +136,9 @@ const zones: readonly Zone[] = [
   },
   {
     prefix: 'runtime/broker/main.ts',
-    may: ['core/', 'deployments/', 'postgres/', 'runtime/broker/', 'runtime/stores/'],
+    may: ['core/', 'artifacts/', 'postgres/', 'runtime/broker/', 'runtime/stores/'],
   },
-  { prefix: 'runtime/ssr/', may: ['core/', 'deployments/archive/'] },
+  { prefix: 'runtime/ssr/', may: ['core/', 'artifacts/archive/'] },
   // The process joins rows, machines and the way out.
   { prefix: 'sandbox/', may: ['core/', 'postgres/', 'sandbox/'] },
   { prefix: 'sandbox/service/', may: ['core/', 'postgres/', 'sandbox/routes/', 'sandbox/backends/'] },
@@ -156,12 +156,12 @@ const zones: readonly Zone[] = [
   { prefix: 'sandbox/agent/', may: ['core/sandbox/', 'core/errors.ts'] },
   // No part of the agent: developers run it.
   { prefix: 'sandbox/agent/terminal/build.ts', may: ['core/process/static-program.ts'] },
-  { prefix: 'runtime/edge/', may: ['core/', 'deployments/'] },
+  { prefix: 'runtime/edge/', may: ['core/', 'artifacts/'] },
   {
     prefix: 'runtime/supervisor/',
     may: [
       'core/',
-      'deployments/file-lock.ts',
+      'artifacts/file-lock.ts',
       'runtime/engine/metrics/',
       'postgres/engine-role.ts',
       'postgres/schema-version.ts',
@@ -172,7 +172,7 @@ const zones: readonly Zone[] = [
     prefix: 'runtime/dev/',
     may: [
       'core/',
-      'deployments/',
+      'artifacts/',
       'runtime/engine/',
       'runtime/stores/',
       'runtime/broker/',
@@ -194,7 +194,7 @@ const zones: readonly Zone[] = [
       'runtime/engine/http/altered-exchange.ts',
       'runtime/engine/resources/',
     ],
-    mayTypes: ['runtime/engine/', 'runtime/stores/', 'deployments/'],
+    mayTypes: ['runtime/engine/', 'runtime/stores/', 'artifacts/'],
   },
   { prefix: 'postgres/', may: ['core/'] },
   { prefix: 'git/', may: ['core/', 'postgres/'] },
@@ -202,7 +202,7 @@ const zones: readonly Zone[] = [
     prefix: 'operations/',
     may: [
       'core/',
-      'deployments/',
+      'artifacts/',
       'postgres/',
       'runtime/stores/',
       'runtime/databases/protocol/',
@@ -211,16 +211,16 @@ const zones: readonly Zone[] = [
     ],
     mayTypes: ['runtime/engine/bindings/'],
   },
-  { prefix: 'builder/service/', may: ['core/', 'postgres/', 'git/', 'deployments/', 'builder/'] },
+  { prefix: 'builder/service/', may: ['core/', 'postgres/', 'git/', 'artifacts/', 'builder/'] },
   {
     prefix: 'builder/steps/build-sandbox/',
-    may: ['core/', 'deployments/archive/', 'builder/frameworks/', 'builder/steps/'],
+    may: ['core/', 'artifacts/archive/', 'builder/frameworks/', 'builder/steps/'],
   },
   {
     prefix: 'builder/steps/',
     may: [
       'core/',
-      'deployments/archive/',
+      'artifacts/archive/',
       'git/git-environment.ts',
       'builder/build/',
       'builder/command/',
@@ -278,16 +278,16 @@ const zones: readonly Zone[] = [
     'gateway/accounts/',
     'operations/doctor/',
     'control/alerts/',
-    'control/deployments/',
+    'control/releases/',
     'control/drains/',
     'control/git-host/',
     'control/sign-in/',
     'control/telemetry/',
     'control/webhooks/',
   ]),
-  controlFeature('git-push', ['git/', 'control/deployments/', 'control/git-host/', 'control/storage/']),
-  controlFeature('git-host', ['git/', 'control/deployments/', 'control/sign-in/']),
-  controlFeature('deployments', ['deployments/', 'gateway/accounts/', 'control/storage/']),
+  controlFeature('git-push', ['git/', 'control/releases/', 'control/git-host/', 'control/storage/']),
+  controlFeature('git-host', ['git/', 'control/releases/', 'control/sign-in/']),
+  controlFeature('releases', ['artifacts/', 'gateway/accounts/', 'control/storage/']),
   controlFeature('storage', ['git/']),
   controlFeature('alerts', ['operations/doctor/', 'control/outbound/', 'control/webhooks/']),
   controlFeature('drains', ['control/outbound/', 'control/telemetry/']),
@@ -301,7 +301,7 @@ const zones: readonly Zone[] = [
   {
     prefix: 'control/process/',
     may: ['core/', 'git/', 'resources/', 'control/http/'],
-    mayTypes: ['deployments/', 'postgres/', 'control/access/', 'control/sessions/'],
+    mayTypes: ['artifacts/', 'postgres/', 'control/access/', 'control/sessions/'],
   },
   { prefix: 'control/sessions/', may: ['postgres/', 'control/access/'] },
   { prefix: 'control/access/', may: ['core/', 'postgres/', 'control/http/'] },
@@ -327,7 +327,7 @@ const zones: readonly Zone[] = [
     may: [
       'core/',
       'cli/',
-      'deployments/',
+      'artifacts/',
       'operations/',
       'packages/create/project.ts',
       'runtime/dev/dev.ts',
@@ -343,14 +343,14 @@ const zones: readonly Zone[] = [
     ['builder/', 'gateway/', 'runtime/dev/dev.ts', 'cli/account/', 'cli/project/', 'cli/api/'],
     ['packages/vite/messages.ts'],
   ),
-  cliPart('deploy', ['deployments/', 'cli/account/', 'cli/project/', 'cli/api/', 'cli/routes/']),
-  cliPart('start', ['deployments/', 'operations/', 'cli/project/']),
+  cliPart('deploy', ['artifacts/', 'cli/account/', 'cli/project/', 'cli/api/', 'cli/routes/']),
+  cliPart('start', ['artifacts/', 'operations/', 'cli/project/']),
   cliPart('doctor', ['operations/', 'cli/account/', 'cli/api/']),
   cliPart('secrets'),
   cliPart('wrangler'),
-  cliPart('routes', ['deployments/', 'cli/project/', 'cli/api/']),
+  cliPart('routes', ['artifacts/', 'cli/project/', 'cli/api/']),
   cliPart('api', ['cli/account/', 'cli/project/']),
-  cliPart('project', ['builder/', 'deployments/', 'packages/create/project.ts']),
+  cliPart('project', ['builder/', 'artifacts/', 'packages/create/project.ts']),
   // The typed client knows the API by its type.
   cliPart('account', ['packages/worker/client.ts'], ['control/api/app.ts']),
   { prefix: 'cli/local/', may: ['core/', 'cli/terminal/'] },
@@ -384,7 +384,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   uwebsockets: ['runtime/engine/http/'],
   // docs/decisions/76-two-sqlite-libraries.md
   'better-sqlite3': ['runtime/stores/'],
-  'node:sqlite': ['runtime/databases/', 'deployments/file-lock.ts'],
+  'node:sqlite': ['runtime/databases/', 'artifacts/file-lock.ts'],
   pg: ['postgres/'],
   postgres: ['postgres/'],
   srvx: ['core/process/serve-http.ts'],

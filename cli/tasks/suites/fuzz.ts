@@ -15,7 +15,7 @@ interface Part {
 
 const parts: Readonly<Record<string, Part>> = {
   webhooks: { has: (file) => file.includes('webhook-fuzz'), variable: 'WEBHOOK_FUZZ_ROUNDS', value: '100000' },
-  archives: { has: (file) => file.includes('deployments/archive-fuzz'), variable: 'FUZZ_RUNS', value: '100000' },
+  archives: { has: (file) => file.includes('artifacts/archive-fuzz'), variable: 'FUZZ_RUNS', value: '100000' },
   random: { has: (_, text) => text.includes('fuzzRounds'), variable: 'FUZZ_TIMES', value: '10' },
 };
 

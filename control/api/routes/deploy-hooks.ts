@@ -2,7 +2,7 @@
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { isBranchName } from '#git/remote-url.ts';
-import { createDeployment } from '../../deployments/create-deployment.ts';
+import { createDeployment } from '../../releases/create-deployment.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
 import { newId } from '../../records/ids.ts';
 import { hashOf, newSecret } from '../../access/secrets.ts';

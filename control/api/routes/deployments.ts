@@ -1,8 +1,8 @@
 // Deployments: listed, read, canceled, built again; and their build logs, as pages or as a stream.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
-import { createDeployment } from '../../deployments/create-deployment.ts';
-import { redeploy } from '../../deployments/redeploy.ts';
+import { createDeployment } from '../../releases/create-deployment.ts';
+import { redeploy } from '../../releases/redeploy.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
 import {
   cancelDeployment,

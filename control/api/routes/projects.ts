@@ -2,9 +2,9 @@
 import Type from '#core/typebox/typebox.mjs';
 import { hashPreviewBypass, hashPreviewPassword } from '#core/preview-access.ts';
 import { platform } from '#packages/worker/index.ts';
-import { createProject } from '../../deployments/create-project.ts';
-import { createDeployment } from '../../deployments/create-deployment.ts';
-import { writeRoute } from '../../deployments/project-routes.ts';
+import { createProject } from '../../releases/create-project.ts';
+import { createDeployment } from '../../releases/create-deployment.ts';
+import { writeRoute } from '../../releases/project-routes.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
 import { newSecret } from '../../access/secrets.ts';
 import { changeProject, deleteProject, listProjects, readProject, toProject } from '../../records/projects.ts';

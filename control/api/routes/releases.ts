@@ -1,11 +1,11 @@
 // What production and branches lead to: promote, rollback, split, removal of branches, redeploy.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
-import { rotateAiToken } from '../../deployments/ai-tokens.ts';
-import { removeBranch } from '../../deployments/branch-removal.ts';
-import { promote, rollback, split } from '../../deployments/promote.ts';
-import { previewPromotion } from '../../deployments/promotion-preview.ts';
-import { redeploy } from '../../deployments/redeploy.ts';
+import { rotateAiToken } from '../../releases/ai-tokens.ts';
+import { removeBranch } from '../../releases/branch-removal.ts';
+import { promote, rollback, split } from '../../releases/promote.ts';
+import { previewPromotion } from '../../releases/promotion-preview.ts';
+import { redeploy } from '../../releases/redeploy.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
 import type { RequestState } from '../request/middleware.ts';
 import { needs } from '../request/needs.ts';

@@ -1,7 +1,7 @@
-// Artifacts that the command line uploads: announced, sent in pieces, deployed (control/deployments/uploads.ts).
+// Artifacts that the command line uploads: announced, sent in pieces, deployed (control/releases/uploads.ts).
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
-import { addToUpload, beginUpload, deployUpload, readUpload, type Upload } from '../../deployments/uploads.ts';
+import { addToUpload, beginUpload, deployUpload, readUpload, type Upload } from '../../releases/uploads.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
 import type { RequestState } from '../request/middleware.ts';
 import { ApiError } from '../../http/errors.ts';

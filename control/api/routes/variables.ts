@@ -3,7 +3,7 @@ import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Transaction } from '#postgres/sql.ts';
 import type { Reached } from '../../access/access.ts';
-import { redeployOnVariables, type ChangedVariables } from '../../deployments/redeploy.ts';
+import { redeployOnVariables, type ChangedVariables } from '../../releases/redeploy.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
 import { changeProject } from '../../records/projects.ts';
 import {

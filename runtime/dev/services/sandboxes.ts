@@ -9,7 +9,7 @@ import { createBearerCheck } from '#core/process/bearer.ts';
 import { PlatformError } from '#core/errors.ts';
 import { storedOptions } from '#core/sandbox/options.ts';
 import type { SandboxLimits } from '#core/limits.ts';
-import { takeLock } from '#deployments/file-lock.ts';
+import { takeLock } from '#artifacts/file-lock.ts';
 import { createExposedPorts } from '#sandbox/routes/exposed-ports.ts';
 import { createSandboxRoutes } from '#sandbox/routes/routes.ts';
 import { createAiAccess } from '#sandbox/service/ai-access.ts';

@@ -88,7 +88,7 @@ test('handler.ts joins the parts, but nobody joins the guest', () => {
         "import { Pool } from './isolates/pool.ts';\nimport { listen } from './http/listener-node.ts';\nimport { g } from './guest/main.ts';",
     }),
     [
-      'runtime/engine/handler.ts:3 imports runtime/engine/guest/main.ts: runtime/engine/ may import only itself and core/, deployments/, runtime/stores/, runtime/supervisor/data-folder/private-folders.ts',
+      'runtime/engine/handler.ts:3 imports runtime/engine/guest/main.ts: runtime/engine/ may import only itself and core/, artifacts/, runtime/stores/, runtime/supervisor/data-folder/private-folders.ts',
     ],
   );
 });
@@ -109,7 +109,7 @@ test('the cli reaches the runtime through dev.ts and the provider of sandboxes o
         "const { startDev } = await import('#runtime/dev/dev.ts');\nimport { Pool } from '#runtime/engine/isolates/pool.ts';",
     }),
     [
-      'cli/commands/dev.ts:2 imports runtime/engine/isolates/pool.ts: cli/commands/ may import only itself and core/, cli/, deployments/, operations/, packages/create/project.ts, runtime/dev/dev.ts, sandbox/backends/hosted/, types of packages/vite/messages.ts',
+      'cli/commands/dev.ts:2 imports runtime/engine/isolates/pool.ts: cli/commands/ may import only itself and core/, cli/, artifacts/, operations/, packages/create/project.ts, runtime/dev/dev.ts, sandbox/backends/hosted/, types of packages/vite/messages.ts',
     ],
   );
 });
@@ -147,7 +147,7 @@ test('a quarantined library stays in its folder, also when it is imported lazily
     [
       'runtime/engine/handler.ts:1 imports isolated-vm: it stays in runtime/engine/isolates/',
       'builder/build/build.ts:1 imports citty: it stays in cli/, web/docs-site/',
-      'runtime/stores/state-sqlite.ts:1 imports node:sqlite: it stays in runtime/databases/, deployments/file-lock.ts',
+      'runtime/stores/state-sqlite.ts:1 imports node:sqlite: it stays in runtime/databases/, artifacts/file-lock.ts',
     ],
   );
 });

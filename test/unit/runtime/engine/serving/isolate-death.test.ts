@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PlatformError } from '#core/errors.ts';
 import { failed } from '#runtime/engine/invocation/outcome.ts';
-import { deathOf, endOfEvent } from '#runtime/engine/deployments/isolate-death.ts';
+import { deathOf, endOfEvent } from '#runtime/engine/serving/isolate-death.ts';
 
 test('one over its limit is out of memory, whoever found it', () => {
   const outcome = failed('memory_limit_exceeded', { limitMb: 128 });

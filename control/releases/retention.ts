@@ -3,7 +3,7 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isArtifactId } from '#core/names.ts';
-import { readRoutes } from '#deployments/route-records.ts';
+import { readRoutes } from '#artifacts/route-records.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { pause } from './branch-removal.ts';
 import { touchRoute, untilRouted, writeRoute } from './project-routes.ts';

@@ -6,8 +6,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { publish, type Publication } from '#deployments/publish.ts';
-import { readRoutes } from '#deployments/route-records.ts';
+import { publish, type Publication } from '#artifacts/publish.ts';
+import { readRoutes } from '#artifacts/route-records.ts';
 import type { RouteRecord } from '#core/manifest.ts';
 
 const artifactA = 'a'.repeat(64);
@@ -141,7 +141,7 @@ test('a broken route record is named, not overwritten', (t) => {
 
 test('processes that publish at once lose nothing', async (t) => {
   const at = place(t);
-  const code = `const { publish } = await import(${JSON.stringify(import.meta.resolve('#deployments/publish.ts'))});
+  const code = `const { publish } = await import(${JSON.stringify(import.meta.resolve('#artifacts/publish.ts'))});
     const base = ${JSON.stringify(publication(at))};
     for (let i = 0; i < 5; i++) publish({ ...base, branch: process.argv[1] + i });`;
   const children = ['x', 'y', 'z'].map((name) =>

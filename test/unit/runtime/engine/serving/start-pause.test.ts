@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { failed } from '#runtime/engine/invocation/outcome.ts';
-import { StartPause } from '#runtime/engine/deployments/start-pause.ts';
+import { StartPause } from '#runtime/engine/serving/start-pause.ts';
 
 const breach = failed('startup_cpu_limit_exceeded', { limitMs: 200 });
 

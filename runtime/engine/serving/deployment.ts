@@ -2,9 +2,9 @@
 // its own, and ends them one way or another. handler.ts makes one per deployment it serves.
 import { performance } from 'node:perf_hooks';
 import { errorMessage, type PlatformError } from '#core/errors.ts';
+import type { InvocationKind } from '#core/plans.ts';
 import type { EngineMemory, HostMemory } from '../bridge/host-memory.ts';
 import type { Part } from '../bridge/protocol.ts';
-import type { InvocationKind } from '#core/plans.ts';
 import type { Delivery } from '../invocation/delivery.ts';
 import type { InvocationIds } from '../invocation/invocation-id.ts';
 import { eventRecord, thrownIn, type EventRecord } from '../invocation/event-record.ts';
@@ -24,9 +24,6 @@ import {
   type FailureResponse,
   type Outcome,
 } from '../invocation/outcome.ts';
-import type { BurningInvocation, DeploymentConfig, ServedDeployment } from './config.ts';
-import { Lane, type LaneParts } from './lane.ts';
-import { collectBody } from './request-body.ts';
 import { ServerLane } from '../servers/server-lane.ts';
 import type { ServerLink } from '../servers/server-link.ts';
 import type { Exchange } from '../http/listener.ts';
@@ -34,6 +31,9 @@ import type { DeploymentUsage } from '../metrics/usage.ts';
 import { InvocationSpans } from '../telemetry/invocation-spans.ts';
 import type { DeploymentTelemetry } from '../telemetry/recorder.ts';
 import type { ProxyRequestIds } from '../http/request-id.ts';
+import type { BurningInvocation, DeploymentConfig, ServedDeployment } from './config.ts';
+import { Lane, type LaneParts } from './lane.ts';
+import { collectBody } from './request-body.ts';
 
 /** One invocation's end, for the log and the counters. */
 export interface RequestRecord {

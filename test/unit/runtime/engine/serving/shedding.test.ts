@@ -1,7 +1,7 @@
 // Who is refused when an engine has more than it can serve.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fairShare, Shedder } from '#runtime/engine/deployments/shedding.ts';
+import { fairShare, Shedder } from '#runtime/engine/serving/shedding.ts';
 
 test('a fair share takes from the greediest and leaves the modest alone', () => {
   assert.equal(fairShare([500, 30, 2], 100), 68);

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { noteHolder, notedHolder, takeLock } from '#deployments/file-lock.ts';
+import { noteHolder, notedHolder, takeLock } from '#artifacts/file-lock.ts';
 
 function lockFile(t: TestContext): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'lock-'));
@@ -27,7 +27,7 @@ test('a held lock is refused, also inside one process, until it is released', (t
 
 test('a holder that is killed leaves no lock behind', async (t) => {
   const file = lockFile(t);
-  const code = `const { takeLock } = await import(${JSON.stringify(import.meta.resolve('#deployments/file-lock.ts'))});
+  const code = `const { takeLock } = await import(${JSON.stringify(import.meta.resolve('#artifacts/file-lock.ts'))});
     globalThis.lock = takeLock(${JSON.stringify(file)}); process.stdout.write(lock ? 'held' : 'refused'); setInterval(() => {}, 1e6);`;
   const child = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', code], {
     stdio: ['ignore', 'pipe', 'inherit'],

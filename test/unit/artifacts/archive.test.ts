@@ -9,10 +9,10 @@ import { build } from '#builder/build/build.ts';
 import { canonicalJson, hashOf } from '#core/artifact-id.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
 import type { Manifest } from '#core/manifest.ts';
-import { openArtifact } from '#deployments/artifact-source.ts';
+import { openArtifact } from '#artifacts/artifact-source.ts';
 import { ArchiveError } from '#core/archive/archive-error.ts';
-import { packArtifact } from '#deployments/archive/pack-artifact.ts';
-import { receiveArtifact } from '#deployments/archive/receive-artifact.ts';
+import { packArtifact } from '#artifacts/archive/pack-artifact.ts';
+import { receiveArtifact } from '#artifacts/archive/receive-artifact.ts';
 import { tarHeader } from '#core/archive/tar-header.ts';
 import { archiveOf, changedHeader, staticArtifact } from '#test/setup/archives.ts';
 

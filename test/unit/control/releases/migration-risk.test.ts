@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { riskyStatements } from '#control/deployments/migration-risk.ts';
+import { riskyStatements } from '#control/releases/migration-risk.ts';
 
 test('what only adds is safe: tables, indexes, columns that need no value, rows', () => {
   const safe = `

@@ -1,8 +1,8 @@
 // What is looked at now and then while deployments serve: entries that do not end, invocations over their wall limit,
 // and an engine that has more than it can serve. Started by handler.ts; nothing here runs on the path of a request.
 import type { Limits } from '#core/limits.ts';
-import type { Deployment } from './deployment.ts';
 import { CHECK_MS } from '../isolates/stuck-entry.ts';
+import type { Deployment } from './deployment.ts';
 import { Shedder } from './shedding.ts';
 
 const WALL_MS = 1000;

@@ -1,6 +1,6 @@
 // What a release asks of the engines, over the private port of the supervisor: to start a deployment, to bring
 // databases up to date, to copy and restore them, to take a branch away. All of it may be asked again.
-import { openArtifact } from '#deployments/artifact-source.ts';
+import { openArtifact } from '#artifacts/artifact-source.ts';
 import type { Plan } from '#core/plans.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 

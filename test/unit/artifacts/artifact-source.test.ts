@@ -7,7 +7,7 @@ import { test, type TestContext } from 'node:test';
 import { artifactId, hashOf } from '#core/artifact-id.ts';
 import type { Manifest } from '#core/manifest.ts';
 import { toWorkerText } from '#core/worker-text.ts';
-import { createArtifactSource, openArtifact } from '#deployments/artifact-source.ts';
+import { createArtifactSource, openArtifact } from '#artifacts/artifact-source.ts';
 
 const code = 'export default {}';
 const manifest: Manifest = {

@@ -3,8 +3,8 @@ import { PlatformError } from '#core/errors.ts';
 import type { DatabaseMigrations } from '#core/manifest.ts';
 import { ofPreview } from '#core/preview.ts';
 import { copiesDatabases } from '#core/preview-settings.ts';
+import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import type { DatabasePlace } from '../bindings/scope.ts';
-import type { OpenArtifact } from '#deployments/artifact-source.ts';
 import type { Route } from '../router/project-routes.ts';
 import type { DeploymentConfig } from './config.ts';
 

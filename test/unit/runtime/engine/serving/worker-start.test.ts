@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { defaultLimits } from '#core/limits.ts';
-import { WorkerStart, type WorkerStartParts } from '#runtime/engine/deployments/worker-start.ts';
+import { WorkerStart, type WorkerStartParts } from '#runtime/engine/serving/worker-start.ts';
 import type { EntryState } from '#runtime/engine/isolates/entry.ts';
 
 const limits = { ...defaultLimits, startupWallMs: 1000 };

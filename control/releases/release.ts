@@ -1,7 +1,7 @@
 // Releases one deployment, step by step: checked, in the route record without anything that leads to it, started on all
 // engines, databases migrated, then the pointer moves, and all engines know it. Each step may run again: whoever takes
 // the job over after a kill begins at the top. Called by release-jobs.ts under the project's lock.
-import { openArtifact } from '#deployments/artifact-source.ts';
+import { openArtifact } from '#artifacts/artifact-source.ts';
 import type { PlatformError } from '#core/errors.ts';
 import type { Manifest } from '#core/manifest.ts';
 import type { Transaction } from '#postgres/sql.ts';

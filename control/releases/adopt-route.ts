@@ -4,7 +4,7 @@
 import { seal } from '#core/encryption.ts';
 import { variableContext } from '#core/variable-context.ts';
 import type { RouteRecord } from '#core/manifest.ts';
-import { readRoute } from '#deployments/route-records.ts';
+import { readRoute } from '#artifacts/route-records.ts';
 import type { Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { newId } from '../records/ids.ts';

@@ -7,7 +7,7 @@ import type { ServerSpec } from '#core/ssr/protocol.ts';
 import { AI_TOKEN_VARIABLE, LOCAL_ORGANIZATION } from '#core/ai-caller.ts';
 import { ofPreview } from '#core/preview.ts';
 import { toWorkerText } from '#core/worker-text.ts';
-import type { OpenArtifact } from '#deployments/artifact-source.ts';
+import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import type { AssetServer } from '../assets/assets.ts';
 import { createAiCalls } from '../bindings/ai.ts';
 import { createAssetCalls } from '../bindings/assets.ts';
@@ -25,9 +25,9 @@ import type { DeploymentCounters } from '../metrics/counters.ts';
 import type { DeploymentUsage } from '../metrics/usage.ts';
 import type { Route } from '../router/project-routes.ts';
 import type { TelemetryRecorder } from '../telemetry/recorder.ts';
+import { noServers, type ServerLink } from '../servers/server-link.ts';
 import type { DeploymentConfig, ServingParts } from './config.ts';
 import { prepareDatabases, type ProjectDatabases } from './database-preparation.ts';
-import { noServers, type ServerLink } from '../servers/server-link.ts';
 import { Deployment, type DeploymentParts, type Explain, type RequestRecord } from './deployment.ts';
 
 /** Of a deployment without a worker. */

@@ -3,7 +3,7 @@
 // database does not know are left alone.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { recordHash, recordText, removeRoute, replaceRoute } from '#deployments/route-records.ts';
+import { recordHash, recordText, removeRoute, replaceRoute } from '#artifacts/route-records.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { adoptRoute } from './adopt-route.ts';

@@ -1,7 +1,7 @@
 // Moves production by hand: promote makes any successful deployment production, rollback goes back to an earlier one, a
 // split gives another deployment a part of the requests. Databases come first, then the pointer; nothing is answered
 // before all engines know.
-import { openArtifact } from '#deployments/artifact-source.ts';
+import { openArtifact } from '#artifacts/artifact-source.ts';
 import { previewOf } from '#core/preview.ts';
 import type { Transaction } from '#postgres/sql.ts';
 import { ApiError } from '../http/errors.ts';

@@ -1,7 +1,7 @@
 // Databases that the migrator prepares: an engine looks whether it has, and changes nothing.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { preparedByMigrator } from '#runtime/engine/deployments/database-preparation.ts';
+import { preparedByMigrator } from '#runtime/engine/serving/database-preparation.ts';
 
 const place = { namespace: 'shop', resource: 'main' };
 

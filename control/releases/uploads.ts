@@ -5,7 +5,7 @@ import { createReadStream } from 'node:fs';
 import { mkdir, open, rm, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { ArchiveError } from '#core/archive/archive-error.ts';
-import { receiveArtifact } from '#deployments/archive/receive-artifact.ts';
+import { receiveArtifact } from '#artifacts/archive/receive-artifact.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Dependencies, UploadLimits } from '../process/dependencies.ts';
 import { newDeploymentId, newId } from '../records/ids.ts';

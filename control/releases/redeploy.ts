@@ -1,6 +1,6 @@
 // Releases an artifact once more, with the variables as they are now: after a change of them, by hand or, where the
 // project's setting `redeployOnVariables` asks for it, by itself. Nothing is built.
-import { openArtifact } from '#deployments/artifact-source.ts';
+import { openArtifact } from '#artifacts/artifact-source.ts';
 import type { Transaction } from '#postgres/sql.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Dependencies } from '../process/dependencies.ts';

@@ -5,9 +5,9 @@ import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { parseRouteRecord } from '#deployments/route-record.ts';
-import { openRouteFiles } from '#deployments/route-source-files.ts';
-import type { RouteProblem, RouteRecordChange } from '#deployments/route-source.ts';
+import { parseRouteRecord } from '#artifacts/route-record.ts';
+import { openRouteFiles } from '#artifacts/route-source-files.ts';
+import type { RouteProblem, RouteRecordChange } from '#artifacts/route-source.ts';
 
 const good = (project: string, more: object = {}): string =>
   JSON.stringify({

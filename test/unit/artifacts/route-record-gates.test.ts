@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hashPreviewBypass, hashPreviewPassword } from '#core/preview-access.ts';
-import { parseRouteRecord } from '#deployments/route-record.ts';
+import { parseRouteRecord } from '#artifacts/route-record.ts';
 import { routeRecord } from '#test/setup/route-record.ts';
 
 const record = (more: object): string =>
