@@ -37,7 +37,7 @@ export interface DevMachinesParts {
 /** An engine that does not answer within this is none. */
 const PING_MS = 1000;
 const INSTALLATION_CHARS = 11;
-const DOCKERFILE = path.join(import.meta.dirname, '../../../Dockerfile.sandbox');
+const DOCKERFILE = path.join(import.meta.dirname, '../../../containers/Dockerfile.sandbox');
 
 /** Null: by itself. @throws {Error} with what it takes. */
 export function sandboxChoice(environment: Environment): SandboxChoice | null {
