@@ -1,6 +1,7 @@
 // `npm run check`: types, lint, format and the tidy test, in parallel; one line a step, the output of the failed ones
 // below.
-// `npm run check -- --figures [folder]` prints the figures of a checkout instead (figures.ts).
+// `npm run check -- --figures [folder]` prints the figures of a checkout instead (figures.ts), `--sentences` sentences
+// to judge (sentences.ts).
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { nodeFlags } from '#core/node-flags.mjs';
@@ -58,6 +59,11 @@ function stepsOf(compiler: string, processors: number): readonly Step[] {
 
 export async function run(words: readonly string[]): Promise<number> {
   if (words.includes('--figures')) return (await import('./figures.ts')).run(words);
+  if (words.includes('--sentences')) return (await import('./sentences.ts')).run(words);
+  if (words[0] !== undefined) {
+    process.stderr.write(`npm run check: there is no ${words[0]}; there are --figures and --sentences\n`);
+    return 2;
+  }
   const processors = availableParallelism();
   const left = [...stepsOf(await compilerPath(), processors)];
   const failures: string[] = [];

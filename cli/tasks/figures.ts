@@ -2,6 +2,7 @@
 // names what is counted. Reads files only, so that it can be run on an older checkout. Not packed.
 import path from 'node:path';
 import { arrowsBetween, arrowsOf, exportUses, importCycles, readModules, type Modules } from './tools/import-graph.ts';
+import { readShape } from './tools/imports.ts';
 import { root } from './tools/processes.ts';
 import { entryFolders, isLoose, isOwnModule, readSources, type Sources } from './tools/sources.ts';
 import { readTimes, type Time } from './times.ts';
@@ -29,6 +30,8 @@ const loadedByName = /^builder\/(?:node|shims)\/|\/guest\/(?:lazy|bindings|event
 
 const isTest = (file: string): boolean => /^(?:test|bench)\//.test(file);
 const isNative = (file: string): boolean => /\.(?:cc|h)$/.test(file);
+/** A library in one file (docs/decisions/110-typebox-in-one-file.md). */
+const isBundled = (file: string): boolean => file === 'core/typebox/typebox.mjs';
 const isSource = (file: string): boolean => isOwnModule(file) || isNative(file);
 
 export function run(words: readonly string[]): number {
@@ -46,18 +49,34 @@ export function sourceFigures(sources: Sources, banned: readonly BannedWord[]): 
     ...sizeFigures(sources),
     ...importFigures(modules),
     ...exportFigures(modules, publishedModules(sources)),
+    ...shapeFigures(sources),
     ...textFigures(sources, banned),
   ];
 }
 
 function sizeFigures(sources: Sources): Figure[] {
   const files = Object.keys(sources).filter(isSource);
-  const shipped = files.filter((file) => !isTest(file));
+  const shipped = files.filter((file) => !isTest(file) && !isBundled(file));
   const lines = files.map((file) => ({ file, count: lineCount(sources[file]!) })).sort((a, b) => b.count - a.count);
   const loose = Object.keys(sources).filter(isLoose);
+  const markdown = (place: RegExp): string[] =>
+    Object.keys(sources).filter((file) => place.test(file) && file.endsWith('.md'));
   return [
     figure('source files', shipped),
     figure('source files of tests and bench', files.filter(isTest)),
+    { name: 'lines of product', value: sum(shipped, (file) => lineCount(sources[file]!)), list: [] },
+    { name: '  of them comments', value: sum(shipped, (file) => commentLines(sources[file]!)), list: [] },
+    {
+      name: 'words of docs',
+      value: sum(markdown(/^docs\/(?!decisions\/)/), (file) => wordCount(sources[file]!)),
+      list: [],
+    },
+    {
+      name: 'words of decisions',
+      value: sum(markdown(/^docs\/decisions\//), (file) => wordCount(sources[file]!)),
+      list: [],
+    },
+    figure('rooms', [...new Set(shipped.map((file) => file.split('/')[0]!))]),
     figure('folders with sources', [...new Set(shipped.map((file) => path.posix.dirname(file)))]),
     figure('loose files', loose),
     ...entryFolders
@@ -70,6 +89,27 @@ function sizeFigures(sources: Sources): Figure[] {
       .filter((one) => one.value !== 0),
     { name: 'longest source files, lines', value: lines[0]?.count ?? 0, list: [] },
     ...lines.slice(0, LONGEST_SHOWN).map(({ file, count }) => ({ name: `  ${file}`, value: count, list: [] })),
+  ];
+}
+
+/** Functions and classes of the product; the library that is bundled with it is left out. */
+function shapeFigures(sources: Sources): Figure[] {
+  const errorClasses: string[] = [];
+  const functions: { place: string; lines: number }[] = [];
+  for (const [file, text] of Object.entries(sources)) {
+    if (!isOwnModule(file) || isTest(file) || isBundled(file) || /\.d\.m?ts$/.test(file)) continue;
+    const shape = readShape(file, text);
+    errorClasses.push(...shape.errorClasses.map((name) => `${file} ${name}`));
+    functions.push(...shape.functions.map(({ name, line, lines }) => ({ place: `${file}:${line} ${name}`, lines })));
+  }
+  const [longest, ...others] = functions.toSorted((a, b) => b.lines - a.lines).slice(0, LONGEST_SHOWN);
+  return [
+    figure('error classes', errorClasses),
+    {
+      name: 'longest function, lines',
+      value: longest?.lines ?? 0,
+      list: [longest, ...others].flatMap((one) => (one === undefined ? [] : [`${one.lines} ${one.place}`])),
+    },
   ];
 }
 
@@ -200,6 +240,19 @@ function timeFigures(times: Readonly<Record<string, Time>>): Figure[] {
 
 function figure(name: string, list: readonly string[]): Figure {
   return { name, value: list.length, list };
+}
+
+function sum(files: readonly string[], of: (file: string) => number): number {
+  return files.reduce((total, file) => total + of(file), 0);
+}
+
+function wordCount(text: string): number {
+  return text.split(/\s+/).filter((word) => word !== '').length;
+}
+
+/** Lines that hold nothing but a comment. */
+function commentLines(text: string): number {
+  return text.split('\n').filter((line) => /^\s*(?:\/\/|\/?\*)/.test(line)).length;
 }
 
 function lineCount(text: string): number {

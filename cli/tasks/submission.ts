@@ -1,24 +1,27 @@
 // What .ci/run does after `npm ci`, in the order of a newcomer: `npm test` with nothing installed, `npm run check`, the
-// first project by the lines of the README; then it installs Debian packages and runs parts of the slow suites, up to a
-// fixed cost: those that the change since CI_BASE (default: the last day) reaches, then share CI_SHARE of six (default:
-// by the commit's hash). A failed step runs once more; the end names each step that failed, also one that passed then.
-// `--plan` prints what it would run, with the sums of all shares, and runs nothing.
+// first project by the lines of the README; then it installs Debian packages and runs parts of the slow suites: those
+// that the change since CI_BASE (default: the last day) reaches, then share CI_SHARE of six (default: by the commit's
+// hash), up to a fixed cost, or less where `npm test` shows that this machine has no time for it within half an hour. A
+// failed step runs once more; the end names each step that failed, also one that passed then. `--plan` prints what it
+// would run, with the sums of all shares, and runs nothing.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { nodeFlags } from '#core/node-flags.mjs';
-import { suites, type Suite } from '#test/suites.ts';
+import { rungOf, suites, type Suite } from '#test/suites.ts';
 import { root, runProgram } from './tools/processes.ts';
-import { chooseParts, SHARES, type Choice, type Part } from './suites/choose.ts';
+import { chooseParts, roomFor, SHARES, type Choice, type Part } from './suites/choose.ts';
 import { costOf, readCosts, type Costs } from './suites/costs.ts';
 import { changedFiles, reach } from './suites/reach.ts';
 import { filesOf, missingPackages } from './suites/run-suite.ts';
 import { allTestFiles } from './suites/test-files.ts';
 import { recordTime } from './times.ts';
 
-/** CPU seconds of the slow suites in one submission: eight minutes on two cores, eleven on slow ones. */
+/** CPU seconds of the slow suites in one submission, on a machine that has time for them. */
 const BUDGET = 800;
+/** Seconds for all steps together: half an hour, less two minutes for packages and surprises. */
+const SECONDS_MAX = 1680;
 /** At least, of a file whose tests the quick rung, where its cost is recorded, skips for want of what they need. */
 const SKIPPED_COST = 8;
 /** A part of which nothing is known yet. */
@@ -49,14 +52,14 @@ export async function run(words: readonly string[]): Promise<number> {
     process.stderr.write(`CI_BASE: there is no commit ${base} in this clone\n`);
     return 2;
   }
-  const parts = partsOf(readCosts(), changed);
-  const choice = chooseParts(parts, BUDGET, share);
-  process.stdout.write(plan(changed, base, parts, share, choice));
+  const costs = readCosts();
+  const parts = partsOf(costs, changed);
+  process.stdout.write(plan(changed, base, parts, share));
   if (words.includes('--plan')) return 0;
   const scratch = mkdtempSync(path.join(tmpdir(), 'platform-submission-'));
   process.env['NODE_COMPILE_CACHE'] ??= path.join(scratch, 'compiled');
   try {
-    return await runSteps(stepsOf(choice.chosen), scratch);
+    return await runSteps(steps(costs, parts, share), scratch);
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
@@ -89,8 +92,25 @@ function partsOf(costs: Costs, changed: readonly string[]): readonly Part[] {
   });
 }
 
-function stepsOf(chosen: readonly Choice[]): readonly Step[] {
+/** The steps; those of the slow suites are chosen when the ones before them are over. */
+function* steps(costs: Costs, parts: readonly Part[], share: number): Generator<Step, void> {
   const npm = (name: string, ...words: readonly string[]): Step => ({ name, program: 'npm', words });
+  const began = performance.now();
+  yield npm('npm test', 'test', '--silent');
+  const quickSeconds = (performance.now() - began) / 1000;
+  yield npm('npm run check', 'run', '--silent', 'check');
+  yield { name: 'subjects of commits', program: process.execPath, words: ['cli/run.mjs', ':subjects'] };
+  yield npm('the first project of a new user', 'test', '--silent', '--', 'e2e', ...FIRST_PROJECT);
+
+  const quickFiles = allTestFiles().filter((file) => rungOf(file) === 'quick');
+  const quickCost = quickFiles.reduce((sum, file) => sum + costOf(costs, file), 0);
+  const room = roomFor(SECONDS_MAX - performance.now() / 1000, quickSeconds / quickCost);
+  const { chosen, left } = chooseParts(parts, Math.min(BUDGET, room), share);
+  if (room < BUDGET) process.stdout.write(lateness(room, chosen, left));
+  yield* slowSteps(chosen);
+}
+
+function slowSteps(chosen: readonly Choice[]): readonly Step[] {
   const slow = suites
     .map((suite) => ({
       suite,
@@ -99,10 +119,6 @@ function stepsOf(chosen: readonly Choice[]): readonly Step[] {
     .filter(({ names }) => names.length > 0);
   const packages = [...new Set(slow.flatMap(({ suite }) => missingPackages(suite)))];
   return [
-    npm('npm test', 'test', '--silent'),
-    npm('npm run check', 'run', '--silent', 'check'),
-    { name: 'subjects of commits', program: process.execPath, words: ['cli/run.mjs', ':subjects'] },
-    npm('the first project of a new user', 'test', '--silent', '--', 'e2e', ...FIRST_PROJECT),
     ...(packages.length === 0 ? [] : [installStep(packages)]),
     ...slow.map(({ suite, names }) => suiteStep(suite, names)),
   ];
@@ -128,7 +144,7 @@ function suiteStep({ name, parts: all, submission }: Suite, parts: readonly stri
 }
 
 /** Runs all steps; 1 where one failed twice. */
-async function runSteps(steps: readonly Step[], scratch: string): Promise<number> {
+async function runSteps(steps: Iterable<Step>, scratch: string): Promise<number> {
   const failures: string[] = [];
   const lines: string[] = [];
   let code = 0;
@@ -181,15 +197,8 @@ function isFilled(file: string): boolean {
   }
 }
 
-function plan(
-  changed: readonly string[],
-  base: string,
-  parts: readonly Part[],
-  share: number,
-  { chosen, left }: { readonly chosen: readonly Choice[]; readonly left: readonly Choice[] },
-): string {
-  const row = ({ part, reason }: Choice): string =>
-    `${part.cost.toFixed(0).padStart(6)}  ${part.suite} ${part.name}: ${reason}\n`;
+function plan(changed: readonly string[], base: string, parts: readonly Part[], share: number): string {
+  const { chosen, left } = chooseParts(parts, BUDGET, share);
   const sums = Array.from({ length: SHARES }, (_, at) => {
     const sum = sumOf(chooseParts(parts, BUDGET, at).chosen);
     return `share ${at}${at === share ? ' (this one)' : ''}: ${sum.toFixed(0)} s`;
@@ -199,6 +208,20 @@ function plan(
     `\nRuns, ${sumOf(chosen).toFixed(0)} s:\n`,
     ...chosen.map(row),
     '\nLeft to `npm run test:all`:\n',
+    ...left.map(row),
+  ].join('');
+}
+
+function row({ part, reason }: Choice): string {
+  return `${part.cost.toFixed(0).padStart(6)}  ${part.suite} ${part.name}: ${reason}\n`;
+}
+
+/** What a slow machine leaves out of the plan that was printed at the start. */
+function lateness(room: number, chosen: readonly Choice[], left: readonly Choice[]): string {
+  return [
+    `\nThis machine has time for ${room.toFixed(0)} of ${BUDGET} CPU seconds of slow parts. Runs, ${sumOf(chosen).toFixed(0)} s:\n`,
+    ...chosen.map(row),
+    '\nLeft out:\n',
     ...left.map(row),
   ].join('');
 }

@@ -4,13 +4,12 @@
 import { PlatformError, type ErrorDetails } from '#core/errors.ts';
 import type { EventContent, EventKind } from '#core/event.ts';
 import { ofPreview } from '#core/preview.ts';
-import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import { assetDecision } from './assets/asset-rules.ts';
 import { authPath, type AuthRoutes } from './auth/routes.ts';
-import type { Placed, Remote } from './cluster/placement.ts';
 import type { Deployment } from './serving/deployment.ts';
 import { createRouteDeployments, type RouteDeploymentParts } from './serving/route-deployments.ts';
-import { startUpkeep } from './serving/upkeep.ts';
+import { ServedDeployments, type Served, type ServedDependencies } from './serving/served.ts';
+import { startForCheck, StartLines, startServed, type StartEnd } from './serving/starts.ts';
 import { createClientHeaders } from './http/client-address.ts';
 import type { ExposedPorts } from './servers/exposed-ports.ts';
 import type { PassGate } from './http/gates.ts';
@@ -20,14 +19,11 @@ import { publicOrigin } from './http/public-origin.ts';
 import { SIGNED_FILES_PATH } from './http/signed-files.ts';
 import { createSkewProtection, type Aim } from './http/skew-protection.ts';
 import type { DeliveryEnd } from './invocation/delivery.ts';
-import type { LogLine } from './invocation/log.ts';
-import { failed, failureResponse, isFailureCode, ok, type FailureCode, type Outcome } from './invocation/outcome.ts';
-import { DeploymentCounters } from './metrics/counters.ts';
-import type { DeploymentUsage } from './metrics/usage.ts';
+import { failed, failureResponse, isFailureCode, type FailureCode } from './invocation/outcome.ts';
 import type { Lead, Route } from './router/project-routes.ts';
 
 /** What a handler is made of. */
-export interface HandlerParts extends RouteDeploymentParts {
+export interface HandlerParts extends RouteDeploymentParts, ServedDependencies {
   readonly findLead: (host: string) => Lead | null;
   /** By it requests over the edge are known. */
   readonly edgeToken?: string;
@@ -35,22 +31,10 @@ export interface HandlerParts extends RouteDeploymentParts {
   readonly exposedPorts?: ExposedPorts;
   /** For hosts with a gate; absent where none has one. */
   readonly passGate?: PassGate;
-  /** @throws {PlatformError} `artifact_corrupt`, `deployment_unavailable`. */
-  readonly openArtifact: (id: string) => OpenArtifact;
   /** Null: no `/auth/*`. */
   readonly authRoutes: AuthRoutes | null;
   /** The route of a deployment by its id. */
   readonly findDeployment: (id: string) => Route | null;
-  /** Where a deployment's requests go instead; null: all are served here. `before`: what it said last. */
-  readonly remoteOf?: (deployment: string, placed: Placed, before: Remote | null) => Remote | null;
-  /** Whether workers of new routes are compiled before anybody asks for them. */
-  readonly compilesAhead?: boolean;
-}
-
-/** How the start of a worker went, and what it wrote meanwhile. */
-interface CheckEnd {
-  readonly outcome: Outcome;
-  readonly lines: readonly LogLine[];
 }
 
 /** A handler at work. */
@@ -67,7 +51,7 @@ export interface Handler {
    *
    * @param route what it is going to be: its project, plan, variables.
    */
-  check(route: Route): Promise<CheckEnd>;
+  check(route: Route): Promise<StartEnd>;
   /**
    * Serves a request in this engine, unless its deployment is quarantined; false when this engine does not know it.
    *
@@ -88,7 +72,7 @@ export interface Handler {
    * Starts the worker of a route as it is going to serve, so that its first request finds it ready; where its requests
    * go to another engine, it is started once and not kept. Never rejects.
    */
-  start(route: Route): Promise<CheckEnd>;
+  start(route: Route): Promise<StartEnd>;
   /** Compiles and starts a route's worker ahead of its first request. */
   warm(route: Route): void;
   /**
@@ -101,30 +85,7 @@ export interface Handler {
   close(): void;
 }
 
-/** A deployment as this process serves it. */
-interface Served {
-  readonly route: Route;
-  readonly artifact: OpenArtifact;
-  /** Null for static projects. */
-  readonly deployment: Deployment | null;
-  readonly counters: DeploymentCounters | null;
-  readonly usage: DeploymentUsage;
-  /** Where its requests go instead. */
-  remote: Remote | null;
-  /** It is what its project serves. */
-  isProduction: boolean;
-}
-
-/** Lines of a worker's top level that a check answers with. */
-const CHECK_LINES_MAX = 100;
-
 export function createHandler(parts: HandlerParts): Handler {
-  // By route object: a route whose variables, plan or artifact change is another object, and so another deployment.
-  const served = new Map<Route, Served>();
-  const retired = new Map<Deployment, DeploymentCounters>();
-  const known = new WeakSet<Route>();
-  let closed = false;
-
   const engineCounters = parts.engine.counters;
   // Of what goes to sandboxes, which no deployment answers.
   const portsMemory = parts.engine.hostMemory.open('sandboxes/ports');
@@ -135,51 +96,18 @@ export function createHandler(parts: HandlerParts): Handler {
     protocol: parts.protocol,
     openArtifact: parts.openArtifact,
   });
-  const isProduction = (route: Route): boolean => parts.isProduction?.(route) ?? false;
-  /** Starts that want to know what their worker writes. */
-  const hearing = new Set<{ readonly route: Route; readonly lines: LogLine[] }>();
-  const onLog: HandlerParts['onLog'] = (config, line) => {
-    for (const { route, lines } of hearing)
-      if (route.deployment === config.id && lines.length < CHECK_LINES_MAX) lines.push(line);
-    parts.onLog(config, line);
-  };
+  const lines = new StartLines();
   const routeDeployments = createRouteDeployments(
-    { ...parts, onLog },
+    { ...parts, onLog: lines.keep(parts.onLog) },
     {
       clientHeaders,
-      passThrough: (exchange, config) => {
-        const found = [...served.values()].find(({ deployment }) => deployment?.config === config);
-        return found !== undefined && parts.assets.serve(exchange, found.artifact);
+      passThrough(exchange, config) {
+        const artifact = served.artifactOf(config);
+        return artifact !== null && parts.assets.serve(exchange, artifact);
       },
     },
   );
-
-  function open(route: Route): Served {
-    const artifact = parts.openArtifact(route.artifact);
-    const counters =
-      artifact.manifest.worker === null
-        ? null
-        : engineCounters.open(route.deployment, route.project, {
-            branch: route.branch,
-            target: route.preview === null ? 'production' : 'preview',
-          });
-    const usage = parts.engine.usage.open(route.project, route.deployment);
-    const deployment = counters === null ? null : routeDeployments.open(route, artifact, counters, usage);
-    if (deployment !== null) deployment.admitted = upkeep.share;
-    const remote = deployment === null ? null : (parts.remoteOf?.(keyOf(route), deployment, null) ?? null);
-    const opened: Served = { route, artifact, deployment, counters, usage, remote, isProduction: isProduction(route) };
-    served.set(route, opened);
-    return opened;
-  }
-
-  /** Looked up when it is its turn: a change of routes reads no artifact. */
-  function compileLater(route: Route): void {
-    parts.engine.compileAhead.add(() => {
-      const artifact = parts.openArtifact(route.artifact);
-      const { worker } = artifact.manifest;
-      return worker === null ? null : { owner: keyOf(route), ...worker, text: () => artifact.workerText() };
-    });
-  }
+  const served = new ServedDeployments(parts, routeDeployments);
 
   function onExchange(exchange: Exchange): void {
     const lead = parts.findLead(exchange.host);
@@ -195,15 +123,13 @@ export function createHandler(parts: HandlerParts): Handler {
   }
 
   function serve(exchange: Exchange, route: Route, { others }: Lead): void {
-    let found = served.get(route);
-    if (found === undefined) {
-      try {
-        found = open(route);
-      } catch (error) {
-        engineCounters.refusedRequests++;
-        refuse(exchange, error as PlatformError);
-        return;
-      }
+    let found: Served;
+    try {
+      found = served.find(route);
+    } catch (error) {
+      engineCounters.refusedRequests++;
+      refuse(exchange, error as PlatformError);
+      return;
     }
     if (parts.signedFiles !== null && exchange.target.startsWith(SIGNED_FILES_PATH)) {
       parts.signedFiles.serve(exchange, parts.namespaceOf(route.project));
@@ -236,7 +162,7 @@ export function createHandler(parts: HandlerParts): Handler {
       live.usage.served();
       return;
     }
-    answer(exchange, live.route === route ? live : (served.get(route) ?? open(route)));
+    answer(exchange, live.route === route ? live : served.find(route));
   }
 
   function answer(exchange: Exchange, { artifact, deployment, remote, usage }: Served): void {
@@ -258,7 +184,7 @@ export function createHandler(parts: HandlerParts): Handler {
     const route = parts.findDeployment(key.slice(key.indexOf('/') + 1));
     if (route === null) return false;
     try {
-      const { deployment, remote } = served.get(route) ?? open(route);
+      const { deployment, remote } = served.find(route);
       if (deployment === null) return false;
       if (remote === null || !remote.isQuarantined || !remote.take(exchange)) deployment.fetch(exchange);
     } catch (error) {
@@ -272,7 +198,7 @@ export function createHandler(parts: HandlerParts): Handler {
     const route = parts.findDeployment(id);
     if (route === null || route.project !== project) return false;
     try {
-      const { deployment, remote } = served.get(route) ?? open(route);
+      const { deployment, remote } = served.find(route);
       if (deployment === null) return false;
       if (remote?.isQuarantined === true)
         refuse(exchange, new PlatformError('deployment_unavailable', { deployment: id, reason: 'it is quarantined' }));
@@ -290,7 +216,7 @@ export function createHandler(parts: HandlerParts): Handler {
     if (route === null) return refused('deployment_not_found', { deployment: id });
     let deployment: Deployment | null;
     try {
-      ({ deployment } = served.get(route) ?? open(route));
+      ({ deployment } = served.find(route));
     } catch (error) {
       const { code, details } = error as PlatformError;
       return isFailureCode(code) ? refused(code, details) : refused('internal', {});
@@ -299,139 +225,22 @@ export function createHandler(parts: HandlerParts): Handler {
     return new Promise((onEnd) => deployment.deliver({ kind, event, onEnd, result: null }));
   }
 
-  const checked = new Set<Deployment>();
-
-  async function check(route: Route): Promise<CheckEnd> {
-    const lines: LogLine[] = [];
-    const counters = new DeploymentCounters(route.deployment, route.project);
-    const onLog = (line: LogLine): void => void (lines.length < CHECK_LINES_MAX && lines.push(line));
-    let deployment: Deployment | null = null;
-    try {
-      const artifact = parts.openArtifact(route.artifact);
-      if (artifact.manifest.worker === null) return { outcome: ok, lines };
-      deployment = routeDeployments.openForCheck(route, artifact, counters, onLog);
-      checked.add(deployment);
-      return { outcome: withoutEviction(await deployment.start()), lines };
-    } catch (error) {
-      return { outcome: outcomeOf(error), lines };
-    } finally {
-      if (deployment !== null) checked.delete(deployment);
-      deployment?.close();
-    }
-  }
-
-  async function start(route: Route): Promise<CheckEnd> {
-    const heard = { route, lines: [] };
-    hearing.add(heard);
-    try {
-      const { deployment, remote } = served.get(route) ?? open(route);
-      if (deployment === null) return { outcome: ok, lines: heard.lines };
-      if (remote?.isQuarantined === true) {
-        const details = { deployment: route.deployment, reason: 'it is quarantined' };
-        return { outcome: failed('deployment_unavailable', details), lines: heard.lines };
-      }
-      const outcome = withoutEviction(await deployment.start());
-      if (remote !== null) deployment.rest();
-      return { outcome, lines: heard.lines };
-    } catch (error) {
-      return { outcome: outcomeOf(error), lines: heard.lines };
-    } finally {
-      hearing.delete(heard);
-    }
-  }
-
-  function* deployments(): Generator<Deployment> {
-    for (const { deployment } of served.values()) if (deployment !== null) yield deployment;
-    yield* retired.keys();
-    yield* checked;
-  }
-
-  /** Whoever becomes production, or was, is the same deployment in the same isolate. */
-  function lead(route: Route, entry: Served): void {
-    const leads = isProduction(route);
-    if (entry.isProduction === leads) return;
-    entry.isProduction = leads;
-    if (leads) entry.deployment?.promote();
-    else entry.deployment?.retire();
-  }
-
-  const upkeep = startUpkeep({
-    limits: parts.limits,
-    deployments,
-    isEntered: () => parts.engine.scheduler.running > 0,
-    beforeAlive: () => parts.engine.growth.look(),
-    onWall() {
-      for (const [deployment, counters] of retired) {
-        if (deployment.load > 0) continue;
-        retired.delete(deployment);
-        deployment.close();
-        engineCounters.close(counters);
-      }
-    },
-  });
-
   return {
     onExchange,
     deliver,
-    check,
-    start,
+    check: (route) => startForCheck(served, routeDeployments, parts.openArtifact, route),
+    start: (route) => startServed(served, lines, route),
     serveHere,
     call,
-    replace() {
-      for (const [route, entry] of served)
-        if (entry.deployment !== null)
-          entry.remote = parts.remoteOf?.(keyOf(route), entry.deployment, entry.remote) ?? null;
-    },
-    running() {
-      const running: string[] = [];
-      for (const { isEntered, config } of deployments()) if (isEntered) running.push(`${config.project}/${config.id}`);
-      return running;
-    },
-    warm(route) {
-      if (!closed) (served.get(route) ?? open(route)).deployment?.warm();
-    },
-    changeRoutes({ current, gone }) {
-      for (const route of current) {
-        const entry = served.get(route);
-        if (entry !== undefined) lead(route, entry);
-        else if (parts.compilesAhead === true && !known.has(route)) {
-          known.add(route);
-          compileLater(route);
-        }
-      }
-      for (const route of gone) {
-        const entry = served.get(route);
-        served.delete(route);
-        if (entry === undefined || entry.deployment === null || entry.counters === null) continue;
-        retired.set(entry.deployment, entry.counters);
-        entry.deployment.retire();
-      }
-    },
+    replace: () => served.replace(),
+    running: () => served.running(),
+    warm: (route) => served.warm(route),
+    changeRoutes: (changes) => served.changeRoutes(changes),
     get load() {
-      let load = 0;
-      for (const deployment of deployments()) load += deployment.load;
-      return load;
+      return served.load;
     },
-    close() {
-      closed = true;
-      upkeep.close();
-      for (const deployment of deployments()) deployment.close();
-    },
+    close: () => served.close(),
   };
-}
-
-function outcomeOf(error: unknown): Outcome {
-  const { code, details } = error as PlatformError;
-  return isFailureCode(code) ? failed(code, details) : failed('internal');
-}
-
-/** An isolate that made room for another was no failure of its worker. */
-function withoutEviction(outcome: Outcome): Outcome {
-  return outcome.kind === 'failed' && outcome.details['reason'] === 'evicted' ? ok : outcome;
-}
-
-function keyOf({ project, deployment }: Route): string {
-  return `${project}/${deployment}`;
 }
 
 function refuse(exchange: Exchange, error: PlatformError): void {

@@ -38,11 +38,9 @@ import { openBindingCalls } from './servers/binding-calls.ts';
 import { preparedByMigrator } from './serving/database-preparation.ts';
 import { ServerLink } from './servers/server-link.ts';
 import { superviseEngine } from './cluster/supervised.ts';
+import { startSupervisorMessages } from './process/supervisor-messages.ts';
 import { TelemetryRecorder } from './telemetry/recorder.ts';
 
-/** Between words on what deployments used, and on what they wrote: so much of it dies with an engine. */
-const USAGE_MS = 1000;
-const RECORDS_MS = 250;
 /** What stands around a file in a question about bindings. */
 const DATA_HEAD_BYTES = 64 * 1024;
 
@@ -99,16 +97,8 @@ async function start(): Promise<void> {
   const config = engineConfig(process.env);
   if (config.supervision === null) keepPrivate(config.folder);
   let listeningPort = config.port;
-  // Of requests that come straight here, the port is known.
-  const ownPort = config.protocol === 'http' && config.trustedProxies.length === 0 ? config.port : 0;
-  const ownSuffix = ownPort === 0 || ownPort === 80 ? '' : `:${ownPort}`;
-  const sandboxes =
-    config.sandboxes === null
-      ? null
-      : createSandboxTransport({
-          ...config.sandboxes,
-          portOrigin: () => publicOrigin(config.protocol, config.publicPort, `*.${config.domains[0]}${ownSuffix}`),
-        });
+  const hostOf = (name: string): string => `${name}.${config.domains[0]}${portSuffixOf(config)}`;
+  const sandboxes = sandboxesOf(config, hostOf('*'));
   const engine = await createEngine({
     limits: config.limits,
     egress: config.egress,
@@ -174,15 +164,10 @@ async function start(): Promise<void> {
     bytesMax: config.limits.logKeptBytesMax,
     projectsMax: config.limits.logKeptProjectsMax,
   });
-  const { onRequest } = logging;
   const telemetry = new TelemetryRecorder(config.limits.telemetry, config.traceSampleRate);
   if (config.supervision === null) telemetry.stop();
   const openArtifact = createArtifactSource(config.folder);
-  // Several handlers share that folder: numbers of their engines come twice.
-  const callsPath =
-    config.ssrCalls === ''
-      ? `${config.supervision?.sockets ?? ''}.calls`
-      : `${config.ssrCalls}${randomBytes(8).toString('hex')}.sock`;
+  const callsPath = bindingCallsPath(config);
   const servers = new ServerLink({
     socket: config.ssrSocket,
     calls: callsPath,
@@ -206,7 +191,7 @@ async function start(): Promise<void> {
       databases !== null && config.migrationsExecutor === 'migrator' ? preparedByMigrator(databases) : databases,
     authRoutes,
     signedFiles,
-    hostOf: (project) => `${project}.${config.domains[0]}${ownSuffix}`,
+    hostOf,
     namespaceOf: (project) => project,
     findDeployment: (id) => table.findDeployment(id),
     isProduction: (route) => table.isProduction(route),
@@ -215,18 +200,7 @@ async function start(): Promise<void> {
     servers,
     appVariablesOf: (route) => appEvents.variablesOf(route),
     telemetry,
-    ...logging,
-    onLog(deployment, line) {
-      logging.onLog(deployment, line);
-      recent.line(deployment.project, deployment.id, line);
-    },
-    onRequest:
-      onRequest === null
-        ? null
-        : (record) => {
-            onRequest(record);
-            recent.ended(record);
-          },
+    ...withRecent(recent),
   });
   const bindingCalls =
     config.ssrSocket === ''
@@ -309,27 +283,14 @@ async function start(): Promise<void> {
       'engine listening',
     );
   };
-  const tellUsage = (): void => {
-    const rows = engine.usage.take();
-    if (rows.length > 0 && process.connected) process.send?.({ type: 'usage', rows });
-  };
-  const tellRecords = (): void => {
-    const records = telemetry.take();
-    if (records !== '' && process.connected) process.send?.({ type: 'telemetry', records });
-  };
-  const telling = [setInterval(tellUsage, USAGE_MS).unref(), setInterval(tellRecords, RECORDS_MS).unref()];
+  const messages = startSupervisorMessages(engine, telemetry);
   const finish = async (): Promise<void> => {
     source.close();
     handler.close();
     servers.close();
     bindingCalls?.close();
     reports.close();
-    // Nothing that it counted is lost with it.
-    const report = { type: 'report', report: reports.metrics() };
-    for (const timer of telling) clearInterval(timer);
-    tellUsage();
-    tellRecords();
-    if (process.connected) await new Promise((resolve) => process.send!(report, resolve));
+    await messages.close(reports.metrics());
     await engine.close();
     closeStores();
     end(0);
@@ -388,6 +349,41 @@ async function start(): Promise<void> {
   process.on('disconnect', stop);
   // A supervisor that was killed while this engine started has nobody to tell it.
   if (config.supervision !== null && !process.connected) stop();
+}
+
+/** The port that hosts of requests carry, where they come straight here; otherwise a proxy decides. */
+function portSuffixOf({ protocol, trustedProxies, port }: EngineConfig): string {
+  const isDirect = protocol === 'http' && trustedProxies.length === 0;
+  return isDirect && port !== 0 && port !== 80 ? `:${port}` : '';
+}
+
+function sandboxesOf({ sandboxes, protocol, publicPort }: EngineConfig, host: string): SandboxTransport | null {
+  if (sandboxes === null) return null;
+  return createSandboxTransport({ ...sandboxes, portOrigin: () => publicOrigin(protocol, publicPort, host) });
+}
+
+/** The socket for calls of servers. Handlers share the folder, and may number their engines alike: names are random. */
+function bindingCallsPath({ ssrCalls, supervision }: EngineConfig): string {
+  return ssrCalls === '' ? `${supervision?.sockets ?? ''}.calls` : `${ssrCalls}${randomBytes(8).toString('hex')}.sock`;
+}
+
+/** The log of the process, with copies of recent lines and requests. */
+function withRecent(recent: RecentLog): typeof logging {
+  const { onLog, onRequest } = logging;
+  return {
+    ...logging,
+    onLog(deployment, line) {
+      onLog(deployment, line);
+      recent.line(deployment.project, deployment.id, line);
+    },
+    onRequest:
+      onRequest === null
+        ? null
+        : (record) => {
+            onRequest(record);
+            recent.ended(record);
+          },
+  };
 }
 
 /**

@@ -27,6 +27,19 @@ export function shareOf({ suite, name }: Pick<Part, 'suite' | 'name'>): number {
 }
 
 /**
+ * The cost of slow parts that a machine has time for: the suites keep its cores as busy as `npm test` does.
+ *
+ * @param secondsLeft until everything has to be over.
+ * @param secondsPerCost seconds that the machine took for each recorded CPU second of `npm test`.
+ * @returns recorded CPU seconds, 0 or more.
+ * @example
+ * roomFor(400, 0.8); // 500
+ */
+export function roomFor(secondsLeft: number, secondsPerCost: number): number {
+  return Math.max(0, secondsLeft / secondsPerCost);
+}
+
+/**
  * Chooses parts within a budget.
  *
  * @param budget CPU seconds for all chosen parts.

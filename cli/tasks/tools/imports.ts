@@ -184,6 +184,43 @@ function patternNames(pattern: SyntaxNode): readonly string[] {
   return (pattern['properties'] as { key?: { name?: string } }[]).map(({ key }) => key?.name ?? '*');
 }
 
+/** What the syntax tree of a module says about its shape. */
+export interface ModuleShape {
+  /** Functions by name and length; of nested ones, each counts the lines of those inside. */
+  readonly functions: readonly { readonly name: string; readonly line: number; readonly lines: number }[];
+  /** Classes that extend a class whose name ends in `Error`. */
+  readonly errorClasses: readonly string[];
+}
+
+/** @throws {SyntaxError} naming the file, when it does not parse. */
+export function readShape(file: string, text: string): ModuleShape {
+  const parsed = parseSync(file, text);
+  const failure = parsed.errors[0];
+  if (failure !== undefined) throw new SyntaxError(`${file}: ${failure.message}`);
+  const functions: { name: string; line: number; lines: number }[] = [];
+  const errorClasses: string[] = [];
+  const lineAt = (offset: number): number => text.slice(0, offset).split('\n').length;
+  visit(parsed.program as unknown as SyntaxNode, [], (node, above) => {
+    const { type, start, end } = node as SyntaxNode & { readonly start: number; readonly end: number };
+    if (/^(?:FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/.test(type)) {
+      const line = lineAt(start);
+      functions.push({ name: functionName(node, above.at(-1)), line, lines: lineAt(end) - line + 1 });
+    }
+    const base = (node['superClass'] as SyntaxNode | null | undefined)?.['name'];
+    if (type.startsWith('Class') && typeof base === 'string' && base.endsWith('Error'))
+      errorClasses.push(String((node['id'] as SyntaxNode | null)?.['name'] ?? 'anonymous'));
+  });
+  return { functions, errorClasses };
+}
+
+function functionName(node: SyntaxNode, parent: SyntaxNode | undefined): string {
+  for (const id of [node['id'], parent?.['id'], parent?.['key']]) {
+    const name = (id as SyntaxNode | null | undefined)?.['name'];
+    if (typeof name === 'string') return name;
+  }
+  return 'anonymous';
+}
+
 /** Calls `see` for every node of a tree, with the nodes above it, the nearest last. */
 function visit(
   node: SyntaxNode,

@@ -227,3 +227,30 @@ test('`npm run check -- --figures folder` prints the figures and times of anothe
   assert.match(printed, /^time of npm test +143\.2 s \(2026-11-23 04:00, abc1234, 2 x Some CPU\)$/m);
   assert.match(printed, /^time of \.ci\/run +not run here$/m);
 });
+
+test('lines of product are counted without tests, and their comments apart', () => {
+  const sources = {
+    'core/a.ts': '// What it is.\nexport const a = 1;\n',
+    'test/unit/a.test.ts': 'test();\n',
+    'docs/a.md': '# One two\n\nthree',
+    'docs/decisions/1.md': 'four',
+  };
+  assert.deepEqual(figure('lines of product', sources), [2]);
+  assert.deepEqual(figure('of them comments', sources), [1]);
+  assert.deepEqual(figure('words of docs', sources), [4]);
+  assert.deepEqual(figure('words of decisions', sources), [1]);
+});
+
+test('error classes and the longest functions are named', () => {
+  const sources = {
+    'core/a.ts': 'export class Refusal extends Error {}\nexport function start() {\n  return () => {\n  };\n}\n',
+    'core/b.ts': 'export class Other extends Refusal {}\nconst end = () => 1;\n',
+  };
+  assert.deepEqual(figure('error classes', sources), [1, 'core/a.ts Refusal']);
+  assert.deepEqual(figure('longest function, lines', sources), [
+    4,
+    '4 core/a.ts:2 start',
+    '2 core/a.ts:3 anonymous',
+    '1 core/b.ts:2 end',
+  ]);
+});

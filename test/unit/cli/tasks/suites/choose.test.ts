@@ -1,7 +1,7 @@
 // Which parts of the slow suites a submission runs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chooseParts, shareOf, type Part } from '#cli/tasks/suites/choose.ts';
+import { chooseParts, roomFor, shareOf, type Part } from '#cli/tasks/suites/choose.ts';
 
 const part = (name: string, cost: number, distance: number | null): Part => ({ suite: 's', name, cost, distance });
 const names = (choices: readonly { readonly part: Part }[]): readonly string[] =>
@@ -34,4 +34,10 @@ test('without a change the six shares are everything, each part in one of them',
     chooseParts(parts, 1000, 0).left[0]!.reason,
     `not reached by the change, in share ${shareOf(parts.find((one) => shareOf(one) !== 0)!)}`,
   );
+});
+
+test('a machine has time for what it can do until the end at the speed of npm test', () => {
+  assert.equal(roomFor(480, 0.6), 800);
+  assert.equal(roomFor(480, 1.2), 400);
+  assert.equal(roomFor(-30, 0.6), 0);
 });
