@@ -1,5 +1,5 @@
 // A worker's code as its isolates take it: bytes that lie once in the process, outside all heaps, and that V8 reads in
-// place. Made where an artifact is read (deployments/artifact-source.ts); nobody writes to it afterwards.
+// place. Made where an artifact is read (artifacts/artifact-source.ts); nobody writes to it afterwards.
 import { isAscii } from 'node:buffer';
 
 /** The code of one bundle. */

@@ -1,11 +1,11 @@
 // How `platform dev` answers when something is wrong with the project: with the errors themselves, to its author only.
 // dev.ts makes one.
 import { errorTable } from '#core/errors.ts';
-import { changesPath, type ChangeStream } from './change-stream.ts';
-import type { Explain } from '../../engine/deployments/deployment.ts';
-import { acceptsPages, failureAnswer, type ShownError, type ShownFailure } from './failure-page.ts';
+import type { Explain } from '../../engine/serving/deployment.ts';
 import type { FailureResponse } from '../../engine/invocation/outcome.ts';
 import type { Exchange } from '../../engine/http/listener.ts';
+import { changesPath, type ChangeStream } from './change-stream.ts';
+import { acceptsPages, failureAnswer, type ShownError, type ShownFailure } from './failure-page.ts';
 
 /** Answers with errors. */
 interface DevFailures {

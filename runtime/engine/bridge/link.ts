@@ -1,6 +1,6 @@
 // The host's end of one isolate's bridge: collects what goes in with the next entry, and keeps the streams, sockets and
 // host calls that are open. It knows invocations by number only; what it needs of them it asks its `LinkOwner`. Records
-// about invocations are read by deployments/dispatch.ts, the others here.
+// about invocations are read by serving/dispatch.ts, the others here.
 import type { EventContent } from '#core/event.ts';
 import { GuestCalls } from './guest-calls.ts';
 import { HandleTable } from './handle-table.ts';

@@ -2,7 +2,7 @@
 // its place. Says which deployment a request is for, and what its answer carries; called by handler.ts for hosts that
 // lead to one deployment after another. Only who has been live on the same host can be asked for.
 import { isDeploymentId } from '#core/names.ts';
-import type { OpenArtifact } from '#deployments/artifact-source.ts';
+import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import { assetDecision, decodedPath, isHashedName, isNavigation, type AssetRequest } from '../assets/asset-rules.ts';
 import type { Other, Route } from '../router/project-routes.ts';
 import { AlteredExchange } from './altered-exchange.ts';

@@ -1,6 +1,6 @@
 // Decides whether an entry is stuck, so that its isolate is abandoned with its thread. It measures the CPU of the
 // thread and not wall time, which passes on a busy machine while the thread waits for a processor. Used by isolate.ts
-// at each check of deployments/upkeep.ts; an entry that ends soon is not looked at.
+// at each check of serving/upkeep.ts; an entry that ends soon is not looked at.
 import { isThreadAsleep } from './thread-state.ts';
 
 /** Between two checks of what runs. */

@@ -2,10 +2,10 @@
 // Made by main.ts. Query strings stay out of it: they may hold secrets.
 import type { Logger } from 'pino';
 import { requestLogFrom } from '#core/log/log-level.ts';
-import type { RequestRecord } from '../deployments/deployment.ts';
+import { openLog, type LogDestination } from '#core/log/log.ts';
+import type { RequestRecord } from '../serving/deployment.ts';
 import type { HandlerParts } from '../handler.ts';
 import { outcomeLabel, outcomeLevel } from '../invocation/outcome.ts';
-import { openLog, type LogDestination } from '#core/log/log.ts';
 
 /** The log of an engine, and what its handler tells it. */
 export interface EngineLog extends Pick<HandlerParts, 'onLog' | 'onRequest' | 'onlyFailures'> {

@@ -1,7 +1,7 @@
 // Applies an artifact's migrations to a project's databases before anything leads to it, for the release of a
 // deployment (`POST /_platform/migrate`). It tells what it did by database; the first one that fails ends it. What a
-// deployment without a release does with its first request is deployments/database-preparation.ts.
-import type { OpenArtifact } from '#deployments/artifact-source.ts';
+// deployment without a release does with its first request is serving/database-preparation.ts.
+import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import { isErrorCode, type ErrorCode } from '#core/errors.ts';
 import { ofPreview } from '#core/preview.ts';
 import type { DatabaseOwner } from '../../stores/database-service.ts';

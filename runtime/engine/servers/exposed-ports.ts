@@ -1,6 +1,6 @@
 // Exposed ports of sandboxes on the public listener: a request to a host of theirs goes to the sandbox service, and
 // what it answers to the visitor, both as streams with back-pressure. Who may pass, and what either side sees of the
-// other, the service decides (runtime/sandbox/port-visits.ts). Called for hosts that no deployment has.
+// other, the service decides (sandbox/routes/port-visits.ts). Called for hosts that no deployment has.
 import { Readable } from 'node:stream';
 import { errorTable, isErrorCode, type ErrorCode } from '#core/errors.ts';
 import { exposedNameOf, PORTS_PATH, type PortVisit } from '#core/sandbox/exposed-port.ts';
