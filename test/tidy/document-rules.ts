@@ -10,7 +10,7 @@ export type Exists = (file: string) => boolean;
 
 /** Documents for people who change the code: every file name in them is one of ours. */
 const developerDocument =
-  /^(?:ARCHITECTURE|CONTRIBUTING|README|SECURITY)\.md$|^docs\/(?:decisions\/|glossary|add-a-)|^(?:runtime|bench)\/.*README\.md$/;
+  /^(?:ARCHITECTURE|CONTRIBUTING|README|SECURITY)\.md$|^docs\/(?:decisions\/|glossary|add-a-)|^(?:runtime|bench)\/.*README\.md$|^[a-z]+\/README\.md$/;
 /** Folders whose names no project of a user has. */
 const ownFolder =
   /^(?:core|packages|deployments|runtime|postgres|builder|control|cli|dashboard|docs|examples|bench|test)\/(?!\*)/;
