@@ -33,11 +33,11 @@ export const buildBounds = {
   sourceBytesMax: ['BUILD_SOURCE_BYTES_MAX', 1024 * MB, 'Files of a commit'],
   sourceFilesMax: ['BUILD_SOURCE_FILES_MAX', 200_000, 'Number of files of a commit'],
   logBytesMax: [
-    'BUILD_LOG_BYTES_MAX',
+    null,
     8 * MB,
     'What one build writes to its log; the rest is read and dropped, the lines of the platform are not',
   ],
-  logLineCharsMax: ['BUILD_LOG_LINE_CHARS_MAX', 8 * KB, 'One line of a build log; it is cut there'],
+  logLineCharsMax: [null, 8 * KB, 'One line of a build log; it is cut there'],
   logsBytesMax: [
     'BUILD_LOGS_BYTES_MAX',
     1024 * MB,

@@ -10,13 +10,9 @@ export const edgeBounds = {
     'New certificates in seven days for hosts below `HANDLER_DOMAIN`; 0: none, as with a certificate by file',
     0,
   ],
-  asksPerSecond: ['EDGE_ASKS_PER_SECOND', 50, 'Names that Caddy asks about in a second; those above it get none'],
-  authorityMsMax: [
-    'EDGE_AUTHORITY_MS_MAX',
-    3000,
-    'For an answer of the authority, without which no certificate is asked for',
-  ],
+  asksPerSecond: [null, 50, 'Names that Caddy asks about in a second; those above it get none'],
+  authorityMsMax: [null, 3000, 'For an answer of the authority, without which no certificate is asked for'],
   retryMs: ['EDGE_RETRY_MS', MINUTE_MS, 'After a failure the authority is asked again for a host; doubled each time'],
   retryMsMax: ['EDGE_RETRY_MS_MAX', 60 * MINUTE_MS, 'Longest such pause'],
-  hostsRemembered: ['EDGE_HOSTS_REMEMBERED', 10_000, 'Hosts of which failures are remembered'],
+  hostsRemembered: [null, 10_000, 'Hosts of which failures are remembered'],
 } satisfies Bounds;

@@ -8,8 +8,8 @@ export const engineBounds = {
   idleMs: [null, 5000, 'Idle keep-alive connection'],
   bundleBytesMax: [null, 64 * MB, 'Bundle of a worker'],
   // Requests
-  urlBytesMax: ['REQUEST_URL_BYTES_MAX', 16 * KB, 'Request URL (414)'],
-  headerBytesMax: ['REQUEST_HEADER_BYTES_MAX', 128 * KB, 'Request headers, names and values (431)'],
+  urlBytesMax: [null, 16 * KB, 'Request URL (414)'],
+  headerBytesMax: [null, 128 * KB, 'Request headers, names and values (431)'],
   bodyBytesMax: ['REQUEST_BODY_BYTES_MAX', 100 * MB, 'Request body (413)'],
   requestsPerDeploymentMax: [
     'WORKER_CONCURRENCY',
@@ -21,11 +21,7 @@ export const engineBounds = {
     20_000,
     "Clients' connections to an engine, above which one that waits for a request is closed",
   ],
-  pipelinedMax: [
-    'REQUESTS_PIPELINED_MAX',
-    256,
-    'Unanswered requests on one connection; one that sends more is closed after them',
-  ],
+  pipelinedMax: [null, 256, 'Unanswered requests on one connection; one that sends more is closed after them'],
   skewProtectionMs: [
     'SKEW_PROTECTION_MS',
     DAY_MS,
@@ -41,7 +37,7 @@ export const engineBounds = {
   ],
   isolatesMax: ['WORKER_ISOLATES_MAX', 1000, 'Live isolates in one engine, at most 3072'],
   startupCpuMs: ['WORKER_STARTUP_CPU_LIMIT_MS', 5000, "CPU of a worker's top level; 0 turns it off", 0],
-  startupWallMs: ['WORKER_STARTUP_WALL_LIMIT_MS', 10_000, 'How long a top-level `await` of a worker may take'],
+  startupWallMs: [null, 10_000, 'How long a top-level `await` of a worker may take'],
   atomicsWaitMs: [
     'WORKER_ATOMICS_WAIT_MS',
     5000,
@@ -49,34 +45,30 @@ export const engineBounds = {
   ],
   wallMs: ['WORKER_WALL_LIMIT_MS', 300_000, 'Wall time of an HTTP invocation, `waitUntil` included'],
   eventWallMs: ['WORKER_EVENT_WALL_LIMIT_MS', 900_000, 'Wall time of an event that is no request'],
-  eventIsolateIdleMs: [
-    'WORKER_EVENT_ISOLATE_IDLE_MS',
-    90_000,
-    'An isolate for events goes when nothing has come to it for so long',
-  ],
+  eventIsolateIdleMs: [null, 90_000, 'An isolate for events goes when nothing has come to it for so long'],
   subrequestsMax: ['WORKER_SUBREQUESTS_MAX', 1000, '`fetch` calls of one invocation'],
   subrequestsOpenMax: [
-    'WORKER_SUBREQUESTS_OPEN_MAX',
+    null,
     1000,
     '`fetch` calls of one isolate under way at a time, the bodies of their responses included',
   ],
-  streamsMax: ['WORKER_STREAMS_MAX', 10_000, 'Open streams into one isolate, other than bodies of requests'],
+  streamsMax: [null, 10_000, 'Open streams into one isolate, other than bodies of requests'],
   logBytesMax: ['WORKER_LOG_BYTES_MAX', 256 * KB, 'Log text kept of one invocation'],
   bufferedBytesMax: [
-    'WORKER_BUFFERED_BYTES_MAX',
+    null,
     64 * MB,
     "What waits outside an isolate for it to take it, and outside for its WebSockets' peers to take it",
   ],
-  timersMax: ['WORKER_TIMERS_MAX', 10_000, 'Timers of one isolate'],
-  webSocketMessageBytesMax: ['WORKER_WEBSOCKET_MESSAGE_BYTES_MAX', 32 * MB, 'One WebSocket message, either way (1009)'],
+  timersMax: [null, 10_000, 'Timers of one isolate'],
+  webSocketMessageBytesMax: [null, 32 * MB, 'One WebSocket message, either way (1009)'],
   webSocketBufferedBytesMax: [
-    'WORKER_WEBSOCKET_BUFFERED_BYTES_MAX',
+    null,
     16 * MB,
     'Bytes of a WebSocket that its peer has not taken: above it the socket is closed (1013)',
   ],
   webSocketsMax: ['WORKER_WEBSOCKETS_MAX', 10_000, 'Open WebSockets of one deployment'],
   webSocketIdleMs: [
-    'WORKER_WEBSOCKET_IDLE_MS',
+    null,
     30_000,
     'A WebSocket that is silent this long is pinged; one that does not answer as long again is cut',
   ],
@@ -94,20 +86,16 @@ export const engineBounds = {
     "Resident memory of an engine above which idle isolates go; never more than half of the machine's or the container's, shared by its engines",
   ],
   engineRequestsMax: [
-    'ENGINE_REQUESTS_MAX',
+    null,
     10_000,
     'Requests of all deployments in one engine that run or wait; above it those of the greediest are refused',
   ],
   engineLagMsMax: [
-    'ENGINE_LAG_MS_MAX',
+    null,
     1000,
     'How late the event loop of an engine may be before requests of the greediest deployments are refused',
   ],
-  compiledFormsMemoryBytesMax: [
-    'COMPILED_FORMS_MEMORY_BYTES_MAX',
-    64 * MB,
-    "V8's compiled forms of workers that an engine keeps in memory",
-  ],
+  compiledFormsMemoryBytesMax: [null, 64 * MB, "V8's compiled forms of workers that an engine keeps in memory"],
   compiledFormsDiskBytesMax: [
     'COMPILED_FORMS_DISK_BYTES_MAX',
     1024 * MB,
@@ -140,17 +128,13 @@ export const engineBounds = {
     'Requests of a deployment that an engine forwards in a minute before it serves them itself; 0 = forwards none',
     0,
   ],
-  quarantineEnginesMax: ['QUARANTINE_ENGINES_MAX', 4, 'Quarantine engines at a time'],
-  crashLedgerMs: ['CRASH_LEDGER_MS', DAY_MS, 'After which the death of an engine is held against nobody'],
+  quarantineEnginesMax: [null, 4, 'Quarantine engines at a time'],
+  crashLedgerMs: [null, DAY_MS, 'After which the death of an engine is held against nobody'],
   drainMs: ['DRAIN_MS', 10_000, 'What runs when an engine is replaced or stopped gets this long to end'],
-  deliveryBytesMax: ['DELIVERY_BYTES_MAX', 32 * MB, 'One delivery to the private port'],
-  deliveriesMax: ['DELIVERIES_MAX', 1000, 'Deliveries to the private port at a time'],
-  logKeptBytesMax: [
-    'LOG_KEPT_BYTES_MAX',
-    128 * KB,
-    'Lines of one project that an engine keeps for `platform logs`, the last ones',
-  ],
-  logKeptProjectsMax: ['LOG_KEPT_PROJECTS_MAX', 100, 'Projects of which an engine keeps any, those that wrote last'],
+  deliveryBytesMax: [null, 32 * MB, 'One delivery to the private port'],
+  deliveriesMax: [null, 1000, 'Deliveries to the private port at a time'],
+  logKeptBytesMax: [null, 128 * KB, 'Lines of one project that an engine keeps for `platform logs`, the last ones'],
+  logKeptProjectsMax: [null, 100, 'Projects of which an engine keeps any, those that wrote last'],
   metricsDeploymentsMax: [
     'METRICS_DEPLOYMENTS_MAX',
     100,
@@ -159,23 +143,15 @@ export const engineBounds = {
   ],
   // The dashboard of platform dev
   dashboardBodyBytesMax: [
-    'DASHBOARD_BODY_BYTES_MAX',
+    null,
     32 * MB,
     'A body to the mock server of `platform dev`, and a stream that its `/rpc` reads to the end',
   ],
-  dashboardRecordsMax: [
-    'DASHBOARD_RECORDS_MAX',
-    1000,
-    'Requests, events and log lines that the dashboard of `platform dev` remembers',
-  ],
+  dashboardRecordsMax: [null, 1000, 'Requests, events and log lines that the dashboard of `platform dev` remembers'],
   // Caches
   cacheBytesMax: ['CACHE_MEMORY_BYTES_MAX', 64 * MB, "The Cache API's store in memory, of all projects together"],
   cacheRecordsMax: ['CACHE_RECORDS_MAX', 100_000, 'Records of the cache in Postgres'],
-  cacheEntryBytesMax: [
-    'CACHE_ENTRY_BYTES_MAX',
-    8 * MB,
-    'One response in the Cache API, one text of `cache`; larger ones are not kept',
-  ],
+  cacheEntryBytesMax: [null, 8 * MB, 'One response in the Cache API, one text of `cache`; larger ones are not kept'],
   // What a project keeps
   diskFreeBytesMin: [
     'DISK_FREE_BYTES_MIN',
@@ -199,7 +175,7 @@ export const engineBounds = {
     "Files of one project on this handler's disk, parts of uploads included",
   ],
   uploadBytesHeldMax: [
-    'FILES_UPLOAD_BYTES_HELD_MAX',
+    null,
     256 * MB,
     'What uploads of one project to S3 hold in memory, before all but the eldest of them wait',
   ],

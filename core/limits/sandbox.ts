@@ -19,20 +19,16 @@ export const sandboxBounds = {
     10_240,
     'Disk of a sandbox, at `/workspace`; 0: no limit, on the disk of the container engine',
   ],
-  temporaryMb: ['SANDBOX_TMP_MB', 256, 'What a sandbox may have in `/tmp`, which lies in its memory'],
+  temporaryMb: [null, 256, 'What a sandbox may have in `/tmp`, which lies in its memory'],
   perProjectMax: [
     'SANDBOX_PER_PROJECT_MAX',
     50,
     'Sandboxes of a project, those that sleep too; those of builds are as many again',
   ],
-  callsMax: ['SANDBOX_CALLS_MAX', 200, 'Calls of the sandboxes of one project at a time'],
-  portRequestsMax: [
-    'SANDBOX_PORT_REQUESTS_MAX',
-    100,
-    'Requests and WebSockets to exposed ports of one project at a time',
-  ],
+  callsMax: [null, 200, 'Calls of the sandboxes of one project at a time'],
+  portRequestsMax: [null, 100, 'Requests and WebSockets to exposed ports of one project at a time'],
   portIdleMs: [
-    'SANDBOX_PORT_IDLE_MS',
+    null,
     300_000,
     'A request or WebSocket to an exposed port ends when nothing has passed over it for so long',
   ],
@@ -47,10 +43,6 @@ export const sandboxBounds = {
     'A suspended sandbox is stopped after so long without a call: its files stay, its processes end',
   ],
   answerMs: ['SANDBOX_ANSWER_MS', 30_000, 'How long a sandbox may take to start'],
-  leaseMs: [
-    'SANDBOX_LEASE_MS',
-    30_000,
-    'After which another replica of the sandbox service takes over what one that died held',
-  ],
+  leaseMs: [null, 30_000, 'After which another replica of the sandbox service takes over what one that died held'],
   sweepMs: ['SANDBOX_SWEEP_MS', 10_000, 'Pause between looks for sandboxes to suspend, stop and destroy'],
 } satisfies Bounds;

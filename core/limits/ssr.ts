@@ -14,8 +14,8 @@ export const ssrBounds = {
   startMs: ['SSR_START_MS', 30_000, 'How long a server may take until it listens'],
   stopMs: ['SSR_STOP_MS', 5000, 'How long a server has to end after SIGTERM; then it is killed'],
   pauseMs: [null, 1000, 'Pause after the first failed start or early death; doubled at each further one'],
-  pauseMsMax: ['SSR_PAUSE_MS_MAX', 60_000, 'The longest pause before a server that fails is started again'],
+  pauseMsMax: [null, 60_000, 'The longest pause before a server that fails is started again'],
   temporaryBytesMax: ['SSR_TMP_MAX_BYTES', 64 * MB, 'What a server may have in `/tmp`, which lies in its memory'],
-  connectionsMax: ['SSR_CONNECTIONS_MAX', 256, 'Connections that one server process has open to elsewhere'],
-  logLineCharsMax: ['SSR_LOG_LINE_CHARS_MAX', 8192, 'One line that a server writes; it is cut there'],
+  connectionsMax: [null, 256, 'Connections that one server process has open to elsewhere'],
+  logLineCharsMax: [null, 8192, 'One line that a server writes; it is cut there'],
 } satisfies Bounds;

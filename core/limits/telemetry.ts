@@ -8,11 +8,11 @@ export const telemetryBounds = {
     'Lines of a project that an engine hands on in a second, twice as many at once; the last fifth is for warnings and errors',
   ],
   bytesPerSecond: [
-    'LOG_BYTES_PER_SECOND',
+    null,
     1 * MB,
-    'Characters of those lines in a second, twice as many at once; the last fifth is for warnings and errors',
+    'Characters of the lines of a project that an engine hands on in a second, twice as many at once; the last fifth is for warnings and errors',
   ],
-  lineCharsMax: ['LOG_LINE_CHARS_MAX', 16 * KB, 'One stored line; it is cut there, and says so'],
+  lineCharsMax: [null, 16 * KB, 'One stored line; it is cut there, and says so'],
   invocationsPerSecond: [
     'LOG_INVOCATIONS_PER_SECOND',
     100,
@@ -23,9 +23,9 @@ export const telemetryBounds = {
     10,
     'Sampled traces of a project that begin on an engine in a second, twice as many at once',
   ],
-  spansMax: ['TRACE_SPANS_MAX', 200, 'Spans of one invocation'],
+  spansMax: [null, 200, 'Spans of one invocation'],
   heldBytesMax: [
-    'LOG_HELD_BYTES_MAX',
+    null,
     32 * MB,
     'Lines, invocations and spans that wait in the supervisor for the control plane; the oldest go first. An engine holds a quarter of it',
   ],
@@ -36,5 +36,5 @@ export const telemetryBounds = {
     'Lines, invocations and spans that are kept of a project; the oldest go first',
   ],
   unaskedMs: ['LOG_UNASKED_MS', 120_000, 'Without a question of a control plane for so long, engines record nothing'],
-  scanMs: ['LOG_SCAN_MS', 10_000, 'Longest search in stored lines, invocations or traces'],
+  scanMs: [null, 10_000, 'Longest search in stored lines, invocations or traces'],
 } satisfies Bounds;
