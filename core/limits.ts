@@ -1,6 +1,7 @@
-// Every bound in one place: its default, its variable, what it bounds. One schema in sections (core/limits/), and
-// the one reader of the environment. docs/limits.md says the same to operators, which a test holds together. Pure.
-import { KB, MB, readBounds, variablesOf, type Bound, type Environment, type Values } from './limits/bound.ts';
+// Every bound in one place: its default, what it bounds, and its variable where an installation has a reason to choose
+// another value. One schema in sections (core/limits/), and the one reader of the environment. docs/limits.md says the
+// same, which a test holds together. Pure.
+import { KB, MB, readBounds, type Bound, type Bounds, type Environment, type Values } from './limits/bound.ts';
 import { buildBounds } from './limits/build.ts';
 import { controlBounds } from './limits/control.ts';
 import { databaseBounds } from './limits/database.ts';
@@ -17,60 +18,66 @@ import { telemetryBounds } from './limits/telemetry.ts';
 import { parseInteger } from './parse-integer.ts';
 import { invocationKinds, plans, type InvocationKind, type Plan } from './plans.ts';
 
+/** All sections but that of engines, whose bounds lie beside them. */
+const sections = {
+  build: buildBounds,
+  control: controlBounds,
+  database: databaseBounds,
+  delivery: deliveryBounds,
+  edge: edgeBounds,
+  gateway: gatewayBounds,
+  sandbox: sandboxBounds,
+  migrator: migratorBounds,
+  ssr: ssrBounds,
+  storage: storageBounds,
+  web: webBounds,
+  telemetry: telemetryBounds,
+} satisfies Readonly<Record<string, Bounds>>;
+
+type Sections = { readonly [Name in keyof typeof sections]: Values<(typeof sections)[Name]> };
+
 /** Bounds of the management API. */
-export type ControlLimits = Values<typeof controlBounds>;
+export type ControlLimits = Sections['control'];
 
 /** Bounds of builds from Git: the builder's process keeps to them. */
-export type BuildLimits = Values<typeof buildBounds>;
+export type BuildLimits = Sections['build'];
 
 /** Bounds of project databases: the database service and the cloud store keep to them. */
-export type DatabaseLimits = Values<typeof databaseBounds>;
+export type DatabaseLimits = Sections['database'];
 
 /** Bounds of queues, timers, schedules and workflows: bindings and the broker keep to them. */
-export type DeliveryLimits = Values<typeof deliveryBounds>;
+export type DeliveryLimits = Sections['delivery'];
 
 /** Bounds of the edge, which gets certificates. */
-export type EdgeLimits = Values<typeof edgeBounds>;
+export type EdgeLimits = Sections['edge'];
 
 /** Bounds of the AI gateway. */
-export type GatewayLimits = Values<typeof gatewayBounds>;
+export type GatewayLimits = Sections['gateway'];
 
 /** Bounds of sandboxes: the process that runs them keeps to them. */
-export type SandboxLimits = Values<typeof sandboxBounds>;
+export type SandboxLimits = Sections['sandbox'];
 
 /** Bounds of the process that applies migrations. */
-export type MigratorLimits = Values<typeof migratorBounds>;
+export type MigratorLimits = Sections['migrator'];
 
 /** Bounds of server processes of ssr projects: the process that runs them keeps to them. */
-export type SsrLimits = Values<typeof ssrBounds>;
+export type SsrLimits = Sections['ssr'];
 
 /** Bounds of what organizations keep: the control plane counts it. */
-export type StorageLimits = Values<typeof storageBounds>;
+export type StorageLimits = Sections['storage'];
 
 /** Bounds of the process that serves the dashboard and the documentation. */
-export type WebLimits = Values<typeof webBounds>;
+export type WebLimits = Sections['web'];
 
 /** Bounds of lines, invocations and traces: engines, the supervisor and the control plane keep to them. */
-export type TelemetryLimits = Values<typeof telemetryBounds>;
+export type TelemetryLimits = Sections['telemetry'];
 
 /** CPU milliseconds an invocation may use, by kind and plan; 0 means no limit. */
 export type CpuLimits = Readonly<Record<InvocationKind, Readonly<Record<Plan, number>>>>;
 
 /** Bytes, milliseconds and counts as the names say. */
-export interface Limits extends Values<typeof engineBounds> {
+export interface Limits extends Values<typeof engineBounds>, Sections {
   readonly cpu: CpuLimits;
-  readonly build: BuildLimits;
-  readonly control: ControlLimits;
-  readonly database: DatabaseLimits;
-  readonly delivery: DeliveryLimits;
-  readonly edge: EdgeLimits;
-  readonly gateway: GatewayLimits;
-  readonly sandbox: SandboxLimits;
-  readonly migrator: MigratorLimits;
-  readonly ssr: SsrLimits;
-  readonly storage: StorageLimits;
-  readonly web: WebLimits;
-  readonly telemetry: TelemetryLimits;
 }
 
 const CPU: CpuLimits = {
@@ -106,63 +113,32 @@ export function limitsFrom(environment: Environment): Limits {
   return {
     ...readBounds(engineBounds, environment),
     cpu: Object.fromEntries(invocationKinds.map(ofKind)) as unknown as CpuLimits,
-    build: readBounds(buildBounds, environment),
-    control: readBounds(controlBounds, environment),
-    database: readBounds(databaseBounds, environment),
-    delivery: readBounds(deliveryBounds, environment),
-    edge: readBounds(edgeBounds, environment),
-    gateway: readBounds(gatewayBounds, environment),
-    sandbox: readBounds(sandboxBounds, environment),
-    migrator: readBounds(migratorBounds, environment),
-    ssr: readBounds(ssrBounds, environment),
-    storage: readBounds(storageBounds, environment),
-    web: readBounds(webBounds, environment),
-    telemetry: readBounds(telemetryBounds, environment),
+    ...(Object.fromEntries(
+      Object.entries(sections).map(([name, bounds]) => [name, readBounds(bounds, environment)]),
+    ) as unknown as Sections),
   };
 }
 
 export const defaultLimits: Limits = limitsFrom({});
 
-/** Every variable that overrides a bound. */
+/** Of each bound but CPU: its variable (null: nothing changes it), its default, what it bounds, and its name. */
+export const boundRows: readonly (readonly [variable: string | null, value: number, what: string, name: string])[] = [
+  engineBounds,
+  ...Object.values(sections),
+].flatMap((bounds) =>
+  Object.entries<Bound>(bounds).map(([name, [variable, value, what]]) => [variable, value, what, name] as const),
+);
+
+/** Of each bound that a variable changes: the variable, its default, and what it bounds. */
+export const limitRows = boundRows.flatMap(([variable, value, what]) =>
+  variable === null ? [] : [[variable, value, what] as const],
+);
+
+/** Every variable that changes a bound. */
 export const limitVariables: readonly string[] = [
-  ...[
-    engineBounds,
-    buildBounds,
-    controlBounds,
-    databaseBounds,
-    deliveryBounds,
-    edgeBounds,
-    gatewayBounds,
-    sandboxBounds,
-    migratorBounds,
-    ssrBounds,
-    storageBounds,
-    webBounds,
-    telemetryBounds,
-  ].flatMap(variablesOf),
+  ...limitRows.map(([variable]) => variable),
   ...invocationKinds.flatMap((kind) => plans.map((plan) => cpuLimitVariable(kind, plan))),
 ];
-
-/** Of each overridable bound: its variable, its default, and what it bounds. */
-export const limitRows: readonly (readonly [variable: string, value: number, what: string])[] = [
-  engineBounds,
-  buildBounds,
-  controlBounds,
-  databaseBounds,
-  deliveryBounds,
-  edgeBounds,
-  gatewayBounds,
-  sandboxBounds,
-  migratorBounds,
-  ssrBounds,
-  storageBounds,
-  webBounds,
-  telemetryBounds,
-].flatMap((section) =>
-  Object.values<Bound>(section).flatMap(([variable, value, what]) =>
-    variable === null ? [] : [[variable, value, what] as const],
-  ),
-);
 
 /** Bounds that nothing overrides: of formats, and of calls as the platforms have them that workers come from. */
 export const fixedLimits = {

@@ -6,8 +6,8 @@ export const MB = 1024 * KB;
 export const DAY_MS = 86_400_000;
 
 /**
- * Its variable (null: not overridable), its default, what it bounds, as docs/limits.md says it, and the least it may be
- * (1).
+ * Its variable (null: no installation has a reason to change it), its default, what it bounds, as docs/limits.md says
+ * it, and the least it may be (1).
  */
 export type Bound = readonly [variable: string | null, value: number, what: string, least?: 0];
 
@@ -27,8 +27,4 @@ export function readBounds<Section extends Bounds>(section: Section, environment
     return [name, text === undefined || text === '' ? value : parseInteger(variable as string, text, { least })];
   });
   return Object.fromEntries(values) as Values<Section>;
-}
-
-export function variablesOf(section: Bounds): string[] {
-  return Object.values(section).flatMap(([variable]) => (variable === null ? [] : [variable]));
 }

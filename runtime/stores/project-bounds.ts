@@ -168,7 +168,7 @@ export function boundTimers(store: TimerStore, storage: StorageBounds): TimerSto
 
 /**
  * Workflows in which runs begin and hear events as far as the organization may keep more. What runs that have begun
- * write goes on: WORKFLOW_HISTORY_BYTES_MAX bounds it.
+ * write goes on: the bound of its history holds for it.
  */
 export function boundWorkflows(store: WorkflowStore, storage: StorageBounds): WorkflowStore {
   return {
