@@ -16,6 +16,7 @@ import type { Parts } from '../parts.ts';
 import { followDeployment, openDeploymentSignals, type DeploymentSignals } from '../records/follow-deployment.ts';
 import { ApiError } from '../api/errors.ts';
 import { describePush } from './describe-push.ts';
+import { noteDeletion } from './shrink.ts';
 import { backoffMs } from '#core/backoff.ts';
 import { repositoriesFolder } from '#git/builtin-repositories.ts';
 
@@ -140,6 +141,7 @@ async function deploy(
     say('No project has this repository: nothing was deployed');
     return onMade();
   }
+  if (refs.some(({ after }) => NO_COMMIT.test(after))) await noteDeletion(parts.folder, repository);
   const branches = refs.filter((ref) => ref.name.startsWith(HEADS));
   if (branches.length > REFS_MAX)
     say(
