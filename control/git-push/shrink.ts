@@ -52,8 +52,11 @@ export async function shrinkRepositories(parts: Parts, now: number = Date.now())
 async function removeDeleted({ sql, folder }: Parts): Promise<number> {
   const rows = await sql<{ id: string }[]>`
     SELECT r.id FROM control.repository r WHERE r.source = 'builtin'
-      AND EXISTS (SELECT FROM control.project p WHERE p.repository_id = r.id)
-      AND NOT EXISTS (SELECT FROM control.project p WHERE p.repository_id = r.id AND p.deleted_at IS NULL)`;
+      AND NOT EXISTS (SELECT FROM control.project p WHERE p.repository_id = r.id AND p.deleted_at IS NULL)
+      AND (EXISTS (SELECT FROM control.project p WHERE p.repository_id = r.id)
+        -- Disconnected before.
+        OR NOT EXISTS (SELECT FROM control.project p
+          WHERE p.organization_id = r.organization_id AND p.name = r.full_name AND p.deleted_at IS NULL))`;
   for (const { id } of rows) {
     await rm(repositoryFolder(folder, id), { recursive: true, force: true });
     await sql`DELETE FROM control.repository WHERE id = ${id}`;

@@ -184,9 +184,12 @@ async function countFolders({ sql, folder }: CountParts): Promise<Counted[]> {
     ...uploads.map(({ project, bytes }) => [project, Number(bytes)] as const),
   ];
   const repositories = await folderBytes(repositoriesFolder(folder));
+  // One that a project was disconnected from has its name still.
   const owners = await sql<{ project: string; repository: string }[]>`
-    SELECT DISTINCT ON (repository_id) id AS project, repository_id AS repository FROM control.project
-    WHERE repository_id IS NOT NULL ORDER BY repository_id, (deleted_at IS NULL) DESC, created_at DESC`;
+    SELECT DISTINCT ON (r.id) p.id AS project, r.id AS repository FROM control.repository r
+    JOIN control.project p ON p.repository_id = r.id OR (p.organization_id = r.organization_id AND p.name = r.full_name)
+    WHERE r.source = 'builtin'
+    ORDER BY r.id, (p.repository_id IS NOT DISTINCT FROM r.id) DESC, (p.deleted_at IS NULL) DESC, p.created_at DESC`;
   const byRepository = owners.map(
     ({ project, repository }) => [project, repositories.get(`${repository}.git`) ?? 0] as const,
   );

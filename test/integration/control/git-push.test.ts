@@ -442,8 +442,12 @@ test('what deleted branches and deleted projects kept is given back, and nothing
   const { stdout } = await run('git', ['--git-dir', bare, 'show', 'main:index.html']);
   assert.equal(stdout, '<h1>hello</h1>');
   assert.equal(await shrinkRepositories(control.parts, later()), 0);
+  // It can be connected again.
+  await control.sql`UPDATE control.project SET repository_id = NULL WHERE id = ${projectId}`;
+  assert.equal(await shrinkRepositories(control.parts), 0);
+  await push('HEAD~1:refs/heads/main');
   assert.equal((await control.call('DELETE', `/projects/${projectId}?name=shrunk`)).status, 204);
-  assert.equal(await shrinkRepositories(control.parts), 1);
+  assert.equal(await shrinkRepositories(control.parts), 2);
   assert.equal(existsSync(bare), false);
 });
 

@@ -229,6 +229,25 @@ test('after deleting and a new count it writes again', async () => {
   await assert.rejects(put('shop', 'again', LIMIT), refused);
 });
 
+test('a repository is counted with its project, also after the project was disconnected from it', async () => {
+  const repository = path.join(control.parts.folder, 'repositories', 'rep_1.git');
+  mkdirSync(repository, { recursive: true });
+  writeFileSync(path.join(repository, 'pack'), Buffer.alloc(81_920, 1));
+  await control.sql`
+    INSERT INTO control.repository (id, organization_id, source, full_name, url)
+    VALUES ('rep_1', ${neighbour}, 'builtin', 'next', '/git/next.git')`;
+  const counted = async (): Promise<string[]> => {
+    await count();
+    const rows = await control.sql<{ id: string; bytes: number }[]>`
+      SELECT project_id AS id, bytes FROM control.storage WHERE kind = 'repositories'`;
+    return rows.filter(({ bytes }) => bytes >= 81_920 && bytes < 122_880).map(({ id }) => id);
+  };
+  await control.sql`UPDATE control.project SET repository_id = 'rep_1' WHERE id = ${ids['next']!}`;
+  assert.deepEqual(await counted(), [ids['next']]);
+  await control.sql`UPDATE control.project SET repository_id = NULL WHERE id = ${ids['next']!}`;
+  assert.deepEqual(await counted(), [ids['next']]);
+});
+
 test('what engines cannot say at the moment stays as it was counted last, and the count says so', async () => {
   const kinds = async (): Promise<unknown> =>
     (await control.call('GET', `/orgs/${control.organizationId}/storage`)).body.kinds;
