@@ -9,7 +9,7 @@ import { limitsFrom } from '../core/limits.ts';
 import { openSandboxClient, type SandboxServiceClient } from '../core/sandbox/service-client.ts';
 import { openContainerBackend } from '../runtime/sandbox/backends/container/backend.ts';
 import { openEngineApi } from '../runtime/sandbox/backends/container/engine-api.ts';
-import { guardedLookup } from '../runtime/engine/bindings/host-names.ts';
+import { guardedLookup } from '../core/host-names.ts';
 import { noSandboxEngineReason, SANDBOX_IMAGE, startSandboxEngine } from '../test/setup/sandbox-engine.ts';
 import { startTestSandboxService } from '../test/setup/sandbox-service.ts';
 import { temporaryFolder } from './endings.ts';

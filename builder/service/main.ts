@@ -17,7 +17,7 @@ import { GitHostError } from '#git/host/connection.ts';
 import { openSql } from '#postgres/sql.ts';
 import { confinementOf, describeConfinement } from '#core/process/confinement/confinement.ts';
 import { machineMemory } from '#core/process/machine-memory.ts';
-import { guardedLookup } from '#runtime/engine/bindings/host-names.ts';
+import { guardedLookup } from '#core/host-names.ts';
 import { CHILD, ownFolders } from '../steps/own-folders.ts';
 import { runBuild } from '../steps/run-build.ts';
 import { buildWayOut } from '../steps/way-out/reach.ts';

@@ -13,7 +13,7 @@ import { closeInherited } from '#core/process/inherited-descriptors.ts';
 import { nodeFolders } from '#core/process/confinement/command-line.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
 import { CALLS_PREFIX, readLines, type FromEngine, type ToEngine } from '#core/ssr/protocol.ts';
-import { guardedLookup } from '../engine/bindings/host-names.ts';
+import { guardedLookup } from '#core/host-names.ts';
 import { openCalls } from './calls.ts';
 import { openOwnGroups } from './own-groups.ts';
 import { ServerProcess } from './server-process.ts';

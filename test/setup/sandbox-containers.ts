@@ -9,7 +9,7 @@ import { openContainerBackend, type ContainerBackendParts } from '#runtime/sandb
 import { openEngineApi } from '#runtime/sandbox/backends/container/engine-api.ts';
 import type { MachineSpec, SandboxBackend } from '#runtime/sandbox/backend.ts';
 import { NO_OPTIONS } from '#core/sandbox/options.ts';
-import { guardedLookup } from '#runtime/engine/bindings/host-names.ts';
+import { guardedLookup } from '#core/host-names.ts';
 import type { OfferedCase } from '#test/contract/sandbox.ts';
 import type { Offers } from '#test/contract/sandbox-options.ts';
 import { padding, tarHeader } from '#deployments/archive/tar-header.ts';

@@ -122,16 +122,11 @@ const zones: readonly Zone[] = [
   },
   {
     prefix: 'runtime/ssr/',
-    may: ['core/', 'deployments/archive/', 'runtime/engine/bindings/host-names.ts'],
+    may: ['core/', 'deployments/archive/'],
   },
   { prefix: 'runtime/sandbox/backends/', may: ['core/', 'runtime/sandbox/', 'deployments/archive/tar-header.ts'] },
   { prefix: 'runtime/sandbox/', may: ['core/', 'runtime/sandbox/agent/'] },
   { prefix: 'runtime/sandbox/service/', may: ['core/', 'postgres/', 'runtime/sandbox/'] },
-  // The process joins rows, machines and the way out.
-  {
-    prefix: 'runtime/sandbox/service/main.ts',
-    may: ['core/', 'postgres/', 'runtime/sandbox/', 'runtime/engine/bindings/host-names.ts'],
-  },
   // These run inside sandboxes, with nothing else of ours.
   {
     prefix: 'runtime/sandbox/backends/hosted/inside/',
@@ -201,11 +196,6 @@ const zones: readonly Zone[] = [
   },
   { prefix: 'builder/', may: ['core/', 'deployments/archive/tar-header.ts'] },
   { prefix: 'builder/service/', may: ['core/', 'postgres/', 'git/', 'deployments/', 'builder/'] },
-  // The process joins jobs, builds and their way out.
-  {
-    prefix: 'builder/service/main.ts',
-    may: ['core/', 'postgres/', 'git/', 'deployments/', 'builder/', 'runtime/engine/bindings/host-names.ts'],
-  },
   { prefix: 'builder/steps/', may: ['core/', 'builder/', 'git/git-environment.ts', 'deployments/archive/'] },
   { prefix: 'resources/', may: ['core/', 'packages/worker/'] },
   {
