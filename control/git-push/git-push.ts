@@ -14,6 +14,8 @@ import { openPushes } from './pushes.ts';
 import { refuseFull, refuseOnFullDisk } from '../storage/refuse.ts';
 import { ensureRepository } from './repositories.ts';
 
+/** For who finds every place taken. */
+const AGAIN_SECONDS = 5;
 const PATTERN = /^\/git\/([^/]{1,64}?)(?:\.git)?(\/info\/refs|\/git-upload-pack|\/git-receive-pack)$/;
 
 /** The remote of the platform. */
@@ -26,16 +28,42 @@ export interface GitPush {
 /** Opens it: listens for hooks. */
 export async function openGitPush(parts: Parts): Promise<GitPush> {
   const pushes = await openPushes(parts);
+  const places = createPlaces(parts.limits.gitCallsMax);
   return {
     fetch(request) {
       const found = PATTERN.exec(new URL(request.url).pathname);
-      return found === null ? null : answer(parts, request, found[1]!, found[2]!);
+      return found === null ? null : answer(parts, places, request, found[1]!, found[2]!);
     },
     close: () => pushes.close(),
   };
 }
 
-async function answer(parts: Parts, request: Request, name: string, path: string): Promise<Response> {
+/** Takes a place of an account. @returns what gives it back; a second call does nothing. @throws {ApiError} */
+type Places = (account: string) => () => void;
+
+function createPlaces(most: number): Places {
+  const running = new Map<string, number>();
+  let all = 0;
+  return (account) => {
+    const own = running.get(account) ?? 0;
+    if (all >= most || own >= Math.ceil(most / 4))
+      throw new ApiError('rate_limited', { seconds: AGAIN_SECONDS }, { 'retry-after': String(AGAIN_SECONDS) });
+    all++;
+    running.set(account, own + 1);
+    let isTaken = true;
+    return () => {
+      if (!isTaken) return;
+      isTaken = false;
+      all--;
+      const left = running.get(account)! - 1;
+      if (left > 0) running.set(account, left);
+      else running.delete(account);
+    };
+  };
+}
+
+async function answer(parts: Parts, places: Places, request: Request, name: string, path: string): Promise<Response> {
+  let leave = (): void => {};
   try {
     const service = new URL(request.url).searchParams.get('service');
     const writes = path === '/git-receive-pack' || service === 'git-receive-pack';
@@ -43,14 +71,18 @@ async function answer(parts: Parts, request: Request, name: string, path: string
     const rate = await countActor(parts, actor, parts.clientAddress(request));
     if (rate?.isOver === true) throw tooMany(rate);
     if (actor === null) return askForToken();
+    leave = places(actor.accountId);
     const repositoryId = await repositoryOf(parts, actor, name, writes);
     return await gitHttpBackend(request, {
       dataFolder: parts.folder,
       repositoryId,
       path,
       account: actor.accountId,
+      limits: parts.limits,
+      onEnd: leave,
     });
   } catch (error) {
+    leave();
     // Git shows a text only where the answer is one.
     if (error instanceof ApiError) return plain(error.status, error.message, error.headers);
     parts.log.error({ err: error }, 'Git request failed');

@@ -12,6 +12,13 @@ export const controlBounds = {
     120,
     'Requests a minute to the API without a valid token or session, of one address (of IPv6: of one /64)',
   ],
+  gitCallsMax: ['GIT_CALLS_MAX', 64, 'Pushes and fetches of Git that run at a time; one account has a quarter of them'],
+  gitMemoryMbMax: [
+    'GIT_MEMORY_MB',
+    1024,
+    'Megabytes of address space of one program of Git that serves a push or a fetch',
+  ],
+  gitCpuSecondsMax: ['GIT_CPU_SECONDS', 600, 'CPU time of one program of Git that serves a push or a fetch'],
   logFollowersMax: ['API_LOG_FOLLOWERS_MAX', 500, 'Build logs that are followed at a time'],
   accessAgainMs: [
     'API_ACCESS_AGAIN_MS',
