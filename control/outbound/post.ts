@@ -33,6 +33,7 @@ export type Resolve = (name: string) => Promise<readonly { readonly address: str
 
 const ATTEMPT_MS_MAX = 10_000;
 const FORBIDDEN = 'EGRESS_FORBIDDEN';
+const UNREADABLE = 'No answer that could be read';
 const isOwn = createOwnAddresses();
 const byName: Resolve = createResolve();
 
@@ -78,6 +79,8 @@ export async function post(
       request.destroy();
     });
     request.on('error', (error) => done({ status: null, error: reasonOf(error) }));
+    // One that asks for another protocol ends the request without an error.
+    request.once('close', () => done({ status: null, error: UNREADABLE }));
     request.end(body);
   } catch (error) {
     done({ status: null, error: reasonOf(error as Error) });
@@ -114,5 +117,5 @@ function reasonOf(error: Error & { code?: string }): string {
   if (error.name === 'TimeoutError' || error.code === 'ABORT_ERR' || error.code === 'ETIMEDOUT')
     return `No answer within ${ATTEMPT_MS_MAX / 1000} s`;
   const { code = '' } = error;
-  return /^[A-Z][A-Z0-9_]{1,60}$/.test(code) ? `No connection: ${code}` : 'No answer that could be read';
+  return /^[A-Z][A-Z0-9_]{1,60}$/.test(code) ? `No connection: ${code}` : UNREADABLE;
 }
