@@ -16,6 +16,8 @@ import { gitHttpBackend, refusedPush } from './http-backend.ts';
 import { openPushes } from './pushes.ts';
 import { ensureRepository } from '../repositories/repositories.ts';
 
+/** For who finds every place taken. */
+const AGAIN_SECONDS = 5;
 const PATTERN = /^\/git\/([^/]{1,64}?)(?:\.git)?(\/info\/refs|\/git-upload-pack|\/git-receive-pack)$/;
 
 /** The remote of the platform. */
@@ -28,16 +30,48 @@ export interface GitPush {
 /** Opens it: listens for hooks. */
 export async function openGitPush(parts: Dependencies): Promise<GitPush> {
   const pushes = await openPushes(parts);
+  const places = createPlaces(parts.limits.gitCallsMax);
   return {
     fetch(request) {
       const found = PATTERN.exec(new URL(request.url).pathname);
-      return found === null ? null : answer(parts, request, found[1]!, found[2]!);
+      return found === null ? null : answer(parts, places, request, found[1]!, found[2]!);
     },
     close: () => pushes.close(),
   };
 }
 
-async function answer(parts: Dependencies, request: Request, name: string, path: string): Promise<Response> {
+/** Takes a place of an account. @returns what gives it back; a second call does nothing. @throws {ApiError} */
+type Places = (account: string) => () => void;
+
+function createPlaces(most: number): Places {
+  const running = new Map<string, number>();
+  let all = 0;
+  return (account) => {
+    const own = running.get(account) ?? 0;
+    if (all >= most || own >= Math.ceil(most / 4))
+      throw new ApiError('rate_limited', { seconds: AGAIN_SECONDS }, { 'retry-after': String(AGAIN_SECONDS) });
+    all++;
+    running.set(account, own + 1);
+    let isTaken = true;
+    return () => {
+      if (!isTaken) return;
+      isTaken = false;
+      all--;
+      const left = running.get(account)! - 1;
+      if (left > 0) running.set(account, left);
+      else running.delete(account);
+    };
+  };
+}
+
+async function answer(
+  parts: Dependencies,
+  places: Places,
+  request: Request,
+  name: string,
+  path: string,
+): Promise<Response> {
+  let leave = (): void => {};
   try {
     const service = new URL(request.url).searchParams.get('service');
     const writes = path === '/git-receive-pack' || service === 'git-receive-pack';
@@ -45,13 +79,24 @@ async function answer(parts: Dependencies, request: Request, name: string, path:
     const rate = await countActor(parts, actor, parts.clientAddress(request));
     if (rate?.isOver === true) throw tooMany(rate);
     if (actor === null) return askForToken();
+    leave = places(actor.accountId);
     const { repositoryId, organizationId } = await repositoryOf(parts, actor, name, writes);
-    const call = { dataFolder: parts.folder, repositoryId, path, account: actor.accountId };
+    const call = {
+      dataFolder: parts.folder,
+      repositoryId,
+      path,
+      account: actor.accountId,
+      limits: parts.limits,
+      onEnd: leave,
+    };
     const refusal = path === '/git-receive-pack' ? await refusalOf(parts, parts.sql, organizationId) : null;
     if (refusal === null) return await gitHttpBackend(request, call);
     const deletion = await readDeletion(request);
-    return deletion === null ? refusedPush(refusal.message) : await gitHttpBackend(request, call, deletion);
+    if (deletion !== null) return await gitHttpBackend(request, call, deletion);
+    leave();
+    return refusedPush(refusal.message);
   } catch (error) {
+    leave();
     // Git shows a text only where the answer is one.
     if (error instanceof ApiError) return plain(error.status, error.message, error.headers);
     parts.log.error({ err: error }, 'Git request failed');

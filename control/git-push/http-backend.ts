@@ -6,7 +6,7 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { repositoriesFolder } from '#git/builtin-repositories.ts';
-import { gitEnvironment } from '../repositories/repositories.ts';
+import { boundedGit, gitEnvironment } from '../repositories/repositories.ts';
 
 /** What a request is about, once it is known whose it is. */
 interface BackendCall {
@@ -16,6 +16,9 @@ interface BackendCall {
   readonly path: string;
   /** Who pushes; the hooks are told. */
   readonly account: string;
+  readonly limits: Parameters<typeof boundedGit>[0];
+  /** Called when it has ended, and nothing of it runs any more. */
+  readonly onEnd: () => void;
 }
 
 const HEADER_BYTES_MAX = 16 * 1024;
@@ -26,7 +29,7 @@ const FLUSH = '0000';
 export async function gitHttpBackend(request: Request, call: BackendCall, read?: Uint8Array): Promise<Response> {
   const url = new URL(request.url);
   const failed = path.join(repositoriesFolder(call.dataFolder), 'pushes', `${randomUUID()}.failed`);
-  const child = spawn('git', ['http-backend'], {
+  const child = spawn(...boundedGit(call.limits, ['http-backend']), {
     env: {
       ...gitEnvironment(),
       GIT_PROJECT_ROOT: repositoriesFolder(call.dataFolder),
@@ -60,6 +63,7 @@ export async function gitHttpBackend(request: Request, call: BackendCall, read?:
   };
   request.signal.addEventListener('abort', kill);
   child.once('exit', () => request.signal.removeEventListener('abort', kill));
+  child.once('exit', call.onEnd).once('error', call.onEnd);
   child.stdin.on('error', () => {});
   const missing = new Promise<never>((_, reject) => child.once('error', reject));
   missing.catch(() => {});

@@ -158,7 +158,7 @@ async function deploy(
       made.set(name, null);
       continue;
     }
-    const { message, author } = await describePush(parts.folder, repository, after);
+    const { message, author } = await describePush(parts, repository, after);
     try {
       const { id } = await createDeployment(parts, {
         projectId: project.id,

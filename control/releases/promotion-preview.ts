@@ -128,24 +128,24 @@ async function readRow({ sql }: Dependencies, id: string): Promise<Row | null> {
 
 /** @param direction looked at first; @returns null where no repository of the platform knows both commits. */
 async function commitsOfRepository(
-  { sql, folder }: Dependencies,
+  parts: Dependencies,
   row: Row,
   live: Row | null,
   direction: Commits['direction'],
 ): Promise<Commits | null> {
   const [from, to] = [live?.commit_sha ?? null, row.commit_sha];
   if (from === null || to === null) return null;
-  const [repository] = await sql<{ id: string }[]>`
+  const [repository] = await parts.sql<{ id: string }[]>`
     SELECT r.id FROM control.project p JOIN control.repository r ON r.id = p.repository_id
     WHERE p.id = ${row.project_id} AND r.source = 'builtin'`;
   if (repository === undefined) return null;
-  const added = await logBetween(folder, repository.id, { from, to, max: COMMITS_MAX });
-  const lost = await logBetween(folder, repository.id, { from: to, to: from, max: COMMITS_MAX });
+  const added = await logBetween(parts, repository.id, { from, to, max: COMMITS_MAX });
+  const lost = await logBetween(parts, repository.id, { from: to, to: from, max: COMMITS_MAX });
   if (added === null || lost === null) return null;
   // A commit may be deployed again after one that came later.
   const isAdded = direction === 'add' ? added.length > 0 || lost.length === 0 : lost.length === 0 && added.length > 0;
   const logged = isAdded ? added : lost;
-  const deployments = await sql<{ id: string; commit_sha: string }[]>`
+  const deployments = await parts.sql<{ id: string; commit_sha: string }[]>`
     SELECT DISTINCT ON (commit_sha) id, commit_sha FROM control.deployment
     WHERE project_id = ${row.project_id} AND commit_sha = ANY(${logged.map(({ sha }) => sha)}) AND NOT is_fork
     ORDER BY commit_sha, created_at DESC`;

@@ -3,7 +3,8 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { repositoryFolder } from '#git/builtin-repositories.ts';
 import { isCommitSha } from '#git/remote-url.ts';
-import { gitEnvironment } from './repositories.ts';
+import type { Dependencies } from '../process/dependencies.ts';
+import { boundedGit, gitEnvironment } from './repositories.ts';
 
 const run = promisify(execFile);
 const LOG_MS = 5000;
@@ -23,15 +24,16 @@ export interface LoggedCommit {
  * @returns null where the repository does not know both of them, or does not say it within five seconds.
  */
 export async function logBetween(
-  dataFolder: string,
+  { folder: dataFolder, limits }: Pick<Dependencies, 'folder' | 'limits'>,
   repositoryId: string,
   { from, to, max }: { readonly from: string; readonly to: string; readonly max: number },
 ): Promise<LoggedCommit[] | null> {
   if (!isCommitSha(from) || !isCommitSha(to)) return null;
   const folder = repositoryFolder(dataFolder, repositoryId);
-  const words = ['--git-dir', folder, 'log', `--max-count=${max}`, '--format=%H%x00%an%x00%s', to, `^${from}`, '--'];
+  const format = '--format=%H%x00%an%x00%s';
+  const words = ['--git-dir', folder, 'log', '--no-mailmap', `--max-count=${max}`, format, to, `^${from}`, '--'];
   try {
-    const { stdout } = await run('git', words, {
+    const { stdout } = await run(...boundedGit(limits, words), {
       env: gitEnvironment(),
       timeout: LOG_MS,
       maxBuffer: OUTPUT_BYTES_MAX,

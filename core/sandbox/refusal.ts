@@ -15,6 +15,7 @@ export function refusalIn(text: string): PlatformError | null {
   }
   if (!isErrorCode(said.code)) return null;
   const refusal = new PlatformError(said.code);
-  refusal.message = String(said.message).slice(0, MESSAGE_CHARS_MAX);
+  if (typeof said.message !== 'string') return null;
+  refusal.message = said.message.slice(0, MESSAGE_CHARS_MAX);
   return refusal;
 }

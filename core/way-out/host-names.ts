@@ -29,6 +29,12 @@ const RESOLVER_MS = 30_000;
 /** How long an IPv4 address waits for one of IPv6 (RFC 8305). */
 const SECOND_FAMILY_MS = 50;
 
+/**
+ * Names of all that are looked up at a time. c-ares numbers its questions with 16 bits, two for a name, and looks for a
+ * free number for ever where there is none.
+ */
+const NAMES_MAX = 10_000;
+
 const lookupAll = promisify(lookup);
 
 /**
@@ -54,10 +60,34 @@ export function guardedLookup(policy: EgressPolicy, sources: HostNameSources = {
   };
 }
 
-function createResolve({
-  servers,
-  hostsFile = '/etc/hosts',
-}: HostNameSources): (name: string) => Promise<readonly Address[]> {
+/**
+ * The lookup of one tenant, who has no more than so many under way: a name whose server is silent is looked up for
+ * seconds, also after whoever wanted it has given it up.
+ *
+ * @param lookup from {@link guardedLookup}. It fails with `quota_exceeded` where there are as many.
+ */
+export function boundedLookup(lookup: LookupFunction, most: number): LookupFunction {
+  let running = 0;
+  return (hostname, options, callback) => {
+    if (running >= most)
+      return callback(
+        new PlatformError('quota_exceeded', { what: 'One more name of a host that is looked up', limit: most }),
+        '',
+      );
+    running++;
+    lookup(hostname, options, (...found) => {
+      running--;
+      callback(...found);
+    });
+  };
+}
+
+/**
+ * Looks names up, under no policy. @returns rejects with a `code`, such as `ENOTFOUND`.
+ */
+export function createResolve(
+  { servers, hostsFile = '/etc/hosts' }: HostNameSources = { servers: [] },
+): (name: string) => Promise<readonly Address[]> {
   let resolver: Resolver | null = null;
   let madeAt = 0;
   const hosts = createHosts(hostsFile);
@@ -69,7 +99,7 @@ function createResolve({
     }
     return resolver;
   };
-  return async (name) => {
+  async function find(name: string): Promise<readonly Address[]> {
     if (isIP(name) !== 0) return [{ address: name, family: isIP(name) as 4 | 6 }];
     // Names of this machine and its network, of which name servers need not know.
     if (!name.includes('.') || name.endsWith('.localhost') || name.endsWith('.local')) return await systemLookup(name);
@@ -83,6 +113,16 @@ function createResolve({
       if ((code === 'ENOTFOUND' || code === 'ENODATA') && servers.length === 0) return await systemLookup(name);
       throw error;
     }
+  }
+  /** Those who want one name at once ask for it once. */
+  const asked = new Map<string, Promise<readonly Address[]>>();
+  return async (name) => {
+    const known = asked.get(name);
+    if (known !== undefined) return known;
+    if (asked.size >= NAMES_MAX) throw Object.assign(new Error('too many names are looked up'), { code: 'EAI_AGAIN' });
+    const finding = find(name).finally(() => asked.delete(name));
+    asked.set(name, finding);
+    return finding;
   };
 }
 

@@ -51,9 +51,10 @@ export function lead(target: string, stream: Duplex, way: WayOut): void {
     stream.write('ok\n');
     stream.pipe(outside).pipe(stream);
   };
-  const fail = ({ code = 'ECONNREFUSED' }: NodeJS.ErrnoException): void => {
+  const fail = ({ code = 'ECONNREFUSED', message }: NodeJS.ErrnoException): void => {
     if (isOpen) return void stream.destroy();
     if (code === 'egress_forbidden') refuse('EACCES', forbidden);
+    else if (code === 'quota_exceeded') refuse('EAGAIN', message);
     else refuse(code, `${name}:${port}`);
   };
   if (proxy !== null) {

@@ -2,11 +2,11 @@
 // alone unless the operator named it. A name is looked up once, and the connection goes to the addresses that were
 // checked, so that it cannot lead inside by answering differently. Used by webhooks, drains and alerts;
 // the AI gateway has its own connections and takes the checks of addresses from here.
-import { lookup } from 'node:dns/promises';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { createOwnAddresses, mayConnect, type EgressPolicy } from '../egress.ts';
+import { createResolve } from './host-names.ts';
 
 /** What is sent. */
 export interface Outbound {
@@ -33,8 +33,9 @@ export type Resolve = (name: string) => Promise<readonly { readonly address: str
 
 const ATTEMPT_MS_MAX = 10_000;
 const FORBIDDEN = 'EGRESS_FORBIDDEN';
+const UNREADABLE = 'No answer that could be read';
 const isOwn = createOwnAddresses();
-const bySystem: Resolve = (name) => lookup(name, { all: true });
+const byName: Resolve = createResolve();
 
 const policyOf = (isPrivate: boolean): EgressPolicy =>
   isPrivate ? { loopback: true, private: true } : { loopback: false, private: false, isOwn };
@@ -56,7 +57,7 @@ export function urlProblem(text: string, isPrivate: boolean): string | null {
 /** Sends it. Never throws. @param resolve for tests. */
 export async function post(
   { url: text, method = 'POST', headers, body, isPrivate }: Outbound,
-  resolve: Resolve = bySystem,
+  resolve: Resolve = byName,
 ): Promise<AttemptResult> {
   const problem = urlProblem(text, isPrivate);
   if (problem !== null) return { status: null, error: `The URL ${problem}` };
@@ -78,6 +79,8 @@ export async function post(
       request.destroy();
     });
     request.on('error', (error) => done({ status: null, error: reasonOf(error) }));
+    // One that asks for another protocol ends the request without an error.
+    request.once('close', () => done({ status: null, error: UNREADABLE }));
     request.end(body);
   } catch (error) {
     done({ status: null, error: reasonOf(error as Error) });
@@ -85,8 +88,8 @@ export async function post(
   return promise;
 }
 
-/** A lookup that gives the addresses alone that may be connected to; by the system's resolver. */
-export const guardedLookup = (isPrivate: boolean): LookupFunction => checkedLookup(bySystem, policyOf(isPrivate));
+/** A lookup that gives the addresses alone that may be connected to. */
+export const guardedLookup = (isPrivate: boolean): LookupFunction => checkedLookup(byName, policyOf(isPrivate));
 
 function checkedLookup(resolve: Resolve, policy: EgressPolicy): LookupFunction {
   return (hostname, options, callback) => {
@@ -114,5 +117,5 @@ function reasonOf(error: Error & { code?: string }): string {
   if (error.name === 'TimeoutError' || error.code === 'ABORT_ERR' || error.code === 'ETIMEDOUT')
     return `No answer within ${ATTEMPT_MS_MAX / 1000} s`;
   const { code = '' } = error;
-  return /^[A-Z][A-Z0-9_]{1,60}$/.test(code) ? `No connection: ${code}` : 'No answer that could be read';
+  return /^[A-Z][A-Z0-9_]{1,60}$/.test(code) ? `No connection: ${code}` : UNREADABLE;
 }

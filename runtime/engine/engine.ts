@@ -3,7 +3,7 @@
 import { availableParallelism } from 'node:os';
 import { createOwnAddresses, type EgressPolicy } from '#core/egress.ts';
 import type { Limits } from '#core/limits.ts';
-import { guardedLookup } from '#core/way-out/host-names.ts';
+import { boundedLookup, guardedLookup } from '#core/way-out/host-names.ts';
 import { noAiGateway, type AiAddress, type AiTransport } from './bindings/ai-transport.ts';
 import { EgressMeter } from './bindings/egress-meter.ts';
 import { createCompressionCalls } from './bindings/compression.ts';
@@ -118,11 +118,17 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const egressBytes = new EgressMeter();
   const policy: EgressPolicy = { isOwn: createOwnAddresses(), ...options.egress };
   const lookup = guardedLookup(policy, { servers: options.nameServers ?? [] });
+  const lookups = new WeakMap<object, typeof lookup>();
+  const lookupOf = (isolate: object): typeof lookup => {
+    const own = lookups.get(isolate) ?? boundedLookup(lookup, options.limits.subrequestsOpenMax);
+    lookups.set(isolate, own);
+    return own;
+  };
   const ai = options.ai ?? { transport: noAiGateway, url: () => null };
   const openFetches = new OpenFetches(options.limits.subrequestsOpenMax);
   const fetch = createFetch({
     policy,
-    lookup,
+    lookupOf,
     meter: egressBytes,
     places: openFetches,
     ai,
@@ -130,7 +136,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   });
   const webSockets = createWebSockets({
     policy,
-    lookup,
+    lookupOf,
     messageBytesMax: options.limits.webSocketMessageBytesMax,
     load: () => import('./http/websocket.ts'),
   });

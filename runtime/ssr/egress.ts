@@ -14,6 +14,7 @@ import {
 import path from 'node:path';
 import { mayConnect, type EgressPolicy } from '#core/egress.ts';
 import { PlatformError } from '#core/errors.ts';
+import { boundedLookup } from '#core/way-out/host-names.ts';
 import { AI_HOST } from '#core/ssr/protocol.ts';
 
 /** What the way out is made of. */
@@ -36,10 +37,11 @@ const LINE_CHARS_MAX = 400;
 export async function openEgress({
   folder,
   policy,
-  lookup,
+  lookup: lookUp,
   connectionsMax,
   gateway,
 }: EgressParts): Promise<() => void> {
+  const lookup = boundedLookup(lookUp, connectionsMax);
   const open = new Set<Socket>();
   const paths = new Set<Server>();
   let last = 0;
@@ -50,6 +52,8 @@ export async function openEgress({
 
   const server = createServer((asking) => {
     keep(asking);
+    if (open.size > connectionsMax)
+      return refuse(asking, 'EMFILE', `more than ${connectionsMax} connections (SSR_CONNECTIONS_MAX)`);
     let text = '';
     asking.setEncoding('utf8').on('data', (chunk: string) => {
       text += chunk;
@@ -86,7 +90,6 @@ export async function openEgress({
 
   async function lead(host: string, port: number, asking: Socket): Promise<void> {
     if (!(Number.isInteger(port) && port > 0 && port < 65_536)) return refuse(asking, 'EINVAL', 'no port');
-    if (open.size >= connectionsMax) return refuse(asking, 'EMFILE', `more than ${connectionsMax} connections`);
     if (host === AI_HOST) return connectTo({ path: gateway }, host, port, asking);
     let address: string | undefined;
     try {
@@ -147,7 +150,8 @@ export async function openEgress({
 }
 
 function refuse(asking: Socket, code: string, reason: string): void {
-  asking.end(`${code} ${reason}\n`);
+  // It may never read that.
+  asking.end(`${code} ${reason}\n`, () => asking.destroy());
 }
 
 function forbidden(address: string): PlatformError {

@@ -74,6 +74,8 @@ export async function askOver(
   try {
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
       outgoing.once('response', resolve).on('error', reject);
+      // An answer that asks for another protocol ends the request without an error.
+      outgoing.once('close', () => reject(Object.assign(new Error('closed'), { code: 'ECONNRESET' })));
       const start = (): void => void send(body, outgoing, goesOn).catch(reject);
       if (headers['expect'] === undefined) return start();
       outgoing.once('continue', start).flushHeaders();

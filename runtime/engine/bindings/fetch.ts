@@ -28,7 +28,8 @@ interface FetchArguments {
 /** What `fetch` is made of. */
 interface FetchParts {
   readonly policy: EgressPolicy;
-  readonly lookup: LookupFunction;
+  /** Of the names that an isolate connects to. */
+  readonly lookupOf: (isolate: object) => LookupFunction;
   readonly meter: EgressMeter;
   readonly places: OpenFetches;
   readonly ai: AiAddress;
@@ -40,12 +41,12 @@ export function createFetch(parts: FetchParts): {
   calls: Readonly<Record<string, HostFunction>>;
   close(): Promise<void>;
 } {
-  const { lookup, meter } = parts;
+  const { lookupOf, meter } = parts;
   /** Each isolate's own: on a connection that it shares with nobody, what it sent cannot answer another's request. */
   const agents = new Map<object, Agent>();
-  let library: Promise<() => Agent> | null = null;
-  const load = (): Promise<() => Agent> =>
-    (library ??= loadFetchLibrary().then((undici) => {
+  let library: Promise<(lookup: LookupFunction) => Agent> | null = null;
+  const load = (): Promise<(lookup: LookupFunction) => Agent> =>
+    (library ??= loadFetchLibrary().then((undici) => (lookup: LookupFunction) => {
       const open = undici.buildConnector({ lookup, allowH2: false });
       const connector: typeof open = (options, callback) =>
         open(options, (...result) => {
@@ -53,13 +54,13 @@ export function createFetch(parts: FetchParts): {
           if (result[1]) meter.add(result[1]);
           callback(...result);
         });
-      return () => new undici.Agent({ connect: connector, allowH2: false, bodyTimeout: 0, headersTimeout: 0 });
+      return new undici.Agent({ connect: connector, allowH2: false, bodyTimeout: 0, headersTimeout: 0 });
     }));
   const agentOf = async (isolate: object): Promise<Agent> => {
     const create = await load();
     let agent = agents.get(isolate);
     if (agent === undefined) {
-      const made = (agent = create());
+      const made = (agent = create(lookupOf(isolate)));
       const forgetIdle = (): void => {
         if (Object.keys(made.stats).length === 0 && agents.get(isolate) === made) agents.delete(isolate);
       };

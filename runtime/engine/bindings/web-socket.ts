@@ -15,8 +15,8 @@ import { reply, type FetchedResponse } from './fetched-response.ts';
 /** What these calls are made of. */
 interface WebSocketParts {
   readonly policy: EgressPolicy;
-  /** Of host names, under the same policy. */
-  readonly lookup: LookupFunction;
+  /** Of the names that an isolate connects to, under the same policy. */
+  readonly lookupOf: (isolate: object) => LookupFunction;
   readonly messageBytesMax: number;
   /** How a connection of `ws` becomes a wire of the bridge; loaded with the package when the first is opened. */
   readonly load: () => Promise<{
@@ -134,7 +134,7 @@ async function handshake(
   try {
     socket = new WebSocket(address, protocols, {
       headers: headers as unknown as Record<string, string>,
-      lookup: parts.lookup,
+      lookup: parts.lookupOf(call.isolate),
       followRedirects: false,
       handshakeTimeout: HANDSHAKE_MS,
       maxPayload: parts.messageBytesMax,

@@ -19,6 +19,8 @@ export const closeOptions: object = { closeTimeout: 5000 };
 const QUEUED_MESSAGE_BYTES = 512;
 /** A message under way that holds less is part of what an open socket counts as. */
 const UNFINISHED_BYTES_MIN = 64 * 1024;
+/** What each piece of a message costs beside its bytes. */
+const PIECE_BYTES = 256;
 
 /** Compression that a peer may ask for; no state is kept between messages, which would be 300 KB a socket. */
 export const deflateOptions = {
@@ -144,8 +146,13 @@ export function wireOf(socket: WebSocket, events: SocketEvents, memory: HostMemo
 interface Receiver {
   /** Bytes of the message under way, inflated. */
   readonly _messageLength: number;
-  /** Bytes of the frame under way. */
+  /** Bytes of the frame under way, and the pieces that they came in. */
   readonly _bufferedBytes: number;
+  readonly _buffers: readonly Buffer[];
+  /** Whole frames of the message under way. */
+  readonly _fragments: Buffer[];
+  /** Whether the frame is the last one of its message. */
+  readonly _fin: boolean;
   /** Takes bytes of the connection. */
   _write(chunk: Buffer, encoding: string, done: () => void): void;
   /** A frame of a message is whole. */
@@ -163,8 +170,9 @@ function countUnfinished(socket: WebSocket, memory: HostMemory, refused: (error:
   let isOver = false;
   const count = (): void => {
     if (isOver) return;
-    const { _messageLength: inflated, _bufferedBytes: raw } = receiver;
-    const bytes = inflated + raw < UNFINISHED_BYTES_MIN ? 0 : inflated + raw;
+    const { _messageLength: inflated, _bufferedBytes: raw, _buffers, _fragments } = receiver;
+    const taken = inflated + raw + (_buffers.length + _fragments.length) * PIECE_BYTES;
+    const bytes = taken < UNFINISHED_BYTES_MIN ? 0 : taken;
     if (bytes === held) return;
     if (bytes < held) {
       memory.release(held - bytes);
@@ -186,6 +194,13 @@ function countUnfinished(socket: WebSocket, memory: HostMemory, refused: (error:
     count();
   };
   receiver.dataMessage = (done) => {
+    const { _fragments, _fin } = receiver;
+    const last = _fragments.at(-1);
+    // As a view, a frame of one byte keeps all that came with it: 64 KB.
+    if (!_fin && last !== undefined && last.byteLength < last.buffer.byteLength) {
+      _fragments[_fragments.length - 1] = Buffer.allocUnsafeSlow(last.byteLength);
+      last.copy(_fragments.at(-1)!);
+    }
     dataMessage.call(receiver, done);
     count();
   };

@@ -3,7 +3,8 @@
 // it reaches through the service (docs/decisions/90-sandboxes-have-no-network.md).
 import type { Duplex } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
-import { machineSizes, type SandboxOptions } from '#core/sandbox/options.ts';
+import { boundedLookup } from '#core/way-out/host-names.ts';
+import { machineSizes, type EgressChoice, type SandboxOptions } from '#core/sandbox/options.ts';
 import type { MachineSpec, MachineState, SandboxBackend } from '../backend.ts';
 import { createAiDoor } from './ai-door.ts';
 import { openChannel, type Channel } from './channel.ts';
@@ -20,7 +21,7 @@ import {
   type ContainerSettings,
 } from './container-spec.ts';
 import { openDisks, type Disks } from './disks.ts';
-import type { SandboxEgress } from './egress.ts';
+import type { NarrowedEgress, SandboxEgress } from './egress.ts';
 import { ContainerEngineError, openEngineApi } from './engine-api.ts';
 import { openImages } from './images.ts';
 import { AI_URL } from './inside/ai-door.ts';
@@ -46,6 +47,8 @@ export interface ContainerBackendParts extends ContainerSettings {
   report(message: string): void;
 }
 
+/** Names that one sandbox has looked up at a time. */
+const LOOKUPS_MAX = 256;
 const REMOVALS_MAX = 3;
 const PAUSES_MAX = 3;
 
@@ -180,7 +183,7 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
     const opening = openChannel({
       api,
       container: name,
-      egress: { ...egress, choice: options.egress },
+      egress: egressFor(options.egress),
       ai: options.ai === false ? null : aiDoor(),
       answerMs,
       async afterAttach() {
@@ -211,6 +214,12 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
       await present(api.call('DELETE', `/containers/${Id}?force=true`));
     }
   }
+
+  const egressFor = (choice: EgressChoice | null): NarrowedEgress => ({
+    ...egress,
+    choice,
+    lookup: boundedLookup(egress.lookup, LOOKUPS_MAX),
+  });
 
   /** One for each container: what a sandbox may ask at a time is counted there. */
   const aiDoor = (): ReturnType<typeof createAiDoor> | null => (aiUrl === null ? null : createAiDoor(aiUrl));
@@ -336,9 +345,8 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
           const state = await inspect(key);
           if (state?.Running !== true) throw new PlatformError('sandbox_lost', { reason: 'it does not run' });
           const ai = mayHaveAi(state.Labels) ? aiDoor() : null;
-          const narrowed = { ...egress, choice: egressOf(state.Labels) };
-          if (!channels.has(key))
-            keep(key, openChannel({ api, container: nameOf(key), egress: narrowed, ai, answerMs }));
+          const own = egressFor(egressOf(state.Labels));
+          if (!channels.has(key)) keep(key, openChannel({ api, container: nameOf(key), egress: own, ai, answerMs }));
         }
         return (await channels.get(key)!).connect();
       }),

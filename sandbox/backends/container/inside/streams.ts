@@ -16,8 +16,12 @@ const WINDOW_BYTES = 128 * 1024;
  * and sockets between the two is nobody's to bound, and podman ends a connection that is read too slowly.
  */
 const ON_ITS_WAY_MAX = 64 * 1024;
+/** What waits here to be written, answers to frames among it, before the side that greets gives the other one up. */
+const UNREAD_MAX = 256 * 1024;
 const FRAME_COST = 1024;
 const TAKEN_LEAST = 16 * 1024;
+/** Frames that are taken at once: of a flood of them, each turn of this process's other work. */
+const FRAMES_AT_ONCE = 64;
 /** Streams at a time that one side may have opened. */
 const STREAMS_MAX = 256;
 const TOPIC_BYTES_MAX = 512;
@@ -45,8 +49,8 @@ interface StreamsParts {
 /** What streams have in common. */
 interface Line {
   send(kind: number, id: number, payload: Uint8Array, done?: () => void): void;
-  /** Whether more may be on its way; else `again` is called when it may. */
-  hasRoom(again: () => void): boolean;
+  /** Whether more may be on its way; else `again` is called when it may, or when the stream is over. */
+  hasRoom(stream: OneStream, again: () => void): boolean;
   forget(stream: OneStream): void;
 }
 
@@ -58,9 +62,15 @@ class OneStream extends Duplex {
   isOver = false;
   waiting: (() => void) | null = null;
   #line: Line;
+  /** What came before anybody wanted it, in blocks: frames may have one byte each. */
+  #blocks: Buffer[] = [];
+  /** Bytes in the last block. */
+  #lastUsed = 0;
+  #isWanted = false;
+  #hasEnded = false;
 
   constructor(id: number, line: Line) {
-    super({ allowHalfOpen: true, highWaterMark: FRAME_BYTES_MAX });
+    super({ allowHalfOpen: true, readableHighWaterMark: 1, writableHighWaterMark: FRAME_BYTES_MAX });
     this.id = id;
     this.#line = line;
     // Whoever uses it hears of its end by its other events, too.
@@ -75,7 +85,7 @@ class OneStream extends Duplex {
       this.waiting = () => this._write(chunk, _encoding, done);
       return;
     }
-    if (!this.#line.hasRoom(() => this._write(chunk, _encoding, done))) return;
+    if (!this.#line.hasRoom(this, () => this._write(chunk, _encoding, done))) return;
     this.credit -= size;
     const isWhole = size === chunk.length;
     this.#line.send(DATA, this.id, chunk.subarray(0, size), () =>
@@ -89,12 +99,24 @@ class OneStream extends Duplex {
   }
 
   override _read(): void {
-    if (this.unread === 0 || this.isOver) return;
-    const read = this.unread - this.readableLength;
+    this.#isWanted = true;
+    this.#pass();
+    const kept = this.#blocks.length === 0 ? 0 : (this.#blocks.length - 1) * FRAME_BYTES_MAX + this.#lastUsed;
+    const read = this.unread - this.readableLength - kept;
     // Not for every chunk.
-    if (read < WINDOW_BYTES / 4) return;
+    if (this.isOver || read < WINDOW_BYTES / 4) return;
     this.unread -= read;
     this.#line.send(CREDIT, this.id, uint32(read));
+  }
+
+  /** Hands on what came first, where it is wanted. */
+  #pass(): void {
+    if (!this.#isWanted || (this.#blocks.length === 0 && !this.#hasEnded)) return;
+    this.#isWanted = false;
+    const isWhole = this.#blocks.length > 1 || this.#lastUsed === FRAME_BYTES_MAX;
+    const block = this.#blocks.shift();
+    if (block === undefined) this.push(null);
+    else this.push(isWhole ? block : copyOf(block.subarray(0, this.#lastUsed)));
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
@@ -112,9 +134,28 @@ class OneStream extends Duplex {
   /** What came. False: more than it was allowed. */
   accept(chunk: Buffer): boolean {
     this.unread += chunk.length;
-    if (this.unread > WINDOW_BYTES) return false;
-    this.push(chunk);
+    if (this.unread > WINDOW_BYTES || this.#hasEnded) return false;
+    if (this.#isWanted && chunk.length > 0) {
+      this.#isWanted = false;
+      this.push(copyOf(chunk));
+      return true;
+    }
+    for (let at = 0; at < chunk.length;) {
+      if (this.#blocks.length === 0 || this.#lastUsed === FRAME_BYTES_MAX) {
+        this.#blocks.push(Buffer.allocUnsafe(FRAME_BYTES_MAX));
+        this.#lastUsed = 0;
+      }
+      const size = chunk.copy(this.#blocks.at(-1)!, this.#lastUsed, at);
+      this.#lastUsed += size;
+      at += size;
+    }
     return true;
+  }
+
+  /** No more comes. */
+  finish(): void {
+    this.#hasEnded = true;
+    this.#pass();
   }
 
   wake(): void {
@@ -125,6 +166,13 @@ class OneStream extends Duplex {
 }
 
 const EMPTY = new Uint8Array();
+
+/** In memory of its own: a part of a larger piece keeps all of that. */
+function copyOf(bytes: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  return copy;
+}
 
 export function openStreams({ channel, greets, onOpen, onGreeted, onLost }: StreamsParts): Streams {
   const streams = new Map<number, OneStream>();
@@ -139,7 +187,7 @@ export function openStreams({ channel, greets, onOpen, onGreeted, onLost }: Stre
   /** Sent and not taken yet by the other side; taken here and not told. */
   let onItsWay = 0;
   let taken = 0;
-  let waiting: (() => void)[] = [];
+  const waiting = new Map<OneStream, () => void>();
 
   const send = (kind: number, id: number, payload: Uint8Array, done?: () => void): void => {
     if (isOver) return done?.();
@@ -153,12 +201,15 @@ export function openStreams({ channel, greets, onOpen, onGreeted, onLost }: Stre
   };
   const line: Line = {
     send,
-    hasRoom(again) {
+    hasRoom(stream, again) {
       if (onItsWay < ON_ITS_WAY_MAX || isOver) return true;
-      waiting.push(again);
+      waiting.set(stream, again);
       return false;
     },
     forget(stream) {
+      const again = waiting.get(stream);
+      waiting.delete(stream);
+      again?.();
       if (streams.get(stream.id) !== stream) return;
       streams.delete(stream.id);
       if (isTheirs(stream.id)) theirs--;
@@ -166,10 +217,11 @@ export function openStreams({ channel, greets, onOpen, onGreeted, onLost }: Stre
   };
   /** Lets those go on that waited. */
   const room = (): void => {
-    const ready = waiting;
-    waiting = [];
+    const ready = [...waiting.values()];
+    waiting.clear();
     for (const again of ready) again();
   };
+  const isUnread = (): boolean => greets && channel.writableLength > UNREAD_MAX;
   const isTheirs = (id: number): boolean => (id % 2 === 1) !== greets;
 
   function dropAll(): void {
@@ -203,8 +255,6 @@ export function openStreams({ channel, greets, onOpen, onGreeted, onLost }: Stre
       if (!isTheirs(id) || streams.has(id) || payload.length > TOPIC_BYTES_MAX) return 'a stream that cannot be';
       const stream = new OneStream(id, line);
       if (theirs >= STREAMS_MAX) {
-        // Whoever opens more and more, and reads no answer.
-        if (channel.writableLength > ON_ITS_WAY_MAX) return 'more streams than it may';
         send(RESET, id, EMPTY);
         stream.isOver = true;
         stream.destroy();
@@ -224,7 +274,7 @@ export function openStreams({ channel, greets, onOpen, onGreeted, onLost }: Stre
     // Late for one that was ended here.
     if (stream === undefined) return kind <= CREDIT ? null : `kind ${kind}`;
     if (kind === DATA) return stream.accept(payload) ? null : 'more than the window of a stream';
-    if (kind === END) stream.push(null);
+    if (kind === END) stream.finish();
     else if (kind === RESET) {
       stream.isOver = true;
       stream.destroy(lost());
@@ -254,7 +304,8 @@ export function openStreams({ channel, greets, onOpen, onGreeted, onLost }: Stre
       onGreeted?.();
     }
     needed = 0;
-    for (;;) {
+    for (let frames = 0; ; frames++) {
+      if (frames === FRAMES_AT_ONCE) return goOnLater(rest);
       let at = 0;
       while (at < rest.length && rest[at] === 0) at++;
       rest = rest.subarray(at);
@@ -265,6 +316,7 @@ export function openStreams({ channel, greets, onOpen, onGreeted, onLost }: Stre
         needed = HEADER_BYTES + length;
         break;
       }
+      if (isUnread()) return fail('frames, and reads no answers');
       const payload = rest.subarray(HEADER_BYTES, HEADER_BYTES + length);
       const wrong = take(rest[0]!, rest.readUInt32BE(1), payload);
       if (isOver) return;
@@ -280,6 +332,18 @@ export function openStreams({ channel, greets, onOpen, onGreeted, onLost }: Stre
     pendingBytes = rest.length;
   }
   let needed = 0;
+
+  /** Goes on with what is left after all others had their turn. */
+  function goOnLater(left: Buffer): void {
+    pending = [];
+    pendingBytes = 0;
+    channel.pause();
+    setImmediate(() => {
+      if (isOver) return;
+      channel.resume();
+      read(left);
+    });
+  }
 
   function fail(wrong: string): void {
     // One that greets gives up; the other one waits for the next greeting, which comes after zeros.
@@ -300,6 +364,7 @@ export function openStreams({ channel, greets, onOpen, onGreeted, onLost }: Stre
   }
   return {
     open(topic) {
+      if (isUnread()) end(new Error("The other side of a sandbox's channel reads nothing"));
       if (isOver) throw lost();
       lastId += 2;
       const stream = new OneStream(lastId, line);

@@ -4,7 +4,7 @@ import type { LookupAddress } from 'node:dns';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { guardedLookup, hostsOf } from '#core/way-out/host-names.ts';
+import { boundedLookup, guardedLookup, hostsOf } from '#core/way-out/host-names.ts';
 import type { EgressPolicy } from '#core/egress.ts';
 import { startDnsServer, type DnsAnswer, type DnsServer } from '#test/setup/dns-server.ts';
 
@@ -98,4 +98,34 @@ test('a table of names keeps all addresses of one, and leaves out what is none',
       ['ip6-localhost', [{ address: '::1', family: 6 }]],
     ],
   );
+});
+
+test('those who want one name at once ask for it once', async (t) => {
+  const dns = await server(t, () => ['93.184.216.34']);
+  const lookup = guardedLookup(nothing, { servers: [dns.address] });
+  assert.deepEqual(
+    await Promise.all([1, 2, 3].map(() => look(lookup, 'example.test'))),
+    Array(3).fill('93.184.216.34'),
+  );
+  assert.deepEqual(dns.asked.toSorted(), ['example.test A', 'example.test AAAA']);
+  assert.equal(await look(lookup, 'example.test'), '93.184.216.34');
+  assert.equal(dns.asked.length, 4);
+});
+
+test('one tenant looks up so many names at a time, and others go on', async (t) => {
+  const dns = await server(t, (name) => (name.startsWith('silent') ? 'silence' : ['93.184.216.34']));
+  const lookup = guardedLookup(nothing, { servers: [dns.address] });
+  const [own, others] = [boundedLookup(lookup, 20), boundedLookup(lookup, 20)];
+  for (let at = 0; at < 20; at++) void look(own, `silent${at}.test`);
+  assert.equal(await look(own, 'example.test'), 'quota_exceeded');
+  assert.equal(await look(others, 'example.test'), '93.184.216.34');
+});
+
+test('more names than there are numbers for are refused, and nothing stands still', async (t) => {
+  const dns = await server(t, () => 'silence');
+  const lookup = guardedLookup(nothing, { servers: [dns.address] });
+  let ended = 0;
+  for (let at = 0; at < 10_000; at++) void look(lookup, `silent${at}.test`).finally(() => ended++);
+  assert.equal(await look(lookup, 'example.test'), 'EAI_AGAIN');
+  assert.equal(ended, 0);
 });
