@@ -8,11 +8,12 @@
  * - `--no-node-snapshot`: isolated-vm needs it.
  * - `--no-wasm-async-compilation`: without it an asynchronous compile inside an isolate never settles.
  * - `--no-concurrent-array-buffer-sweeping`: two threads that take and give back the same memory wait for each other:
- *   whatever makes a buffer took up to twice as long, and some of its CPU was nobody's
- *   (docs/decisions/39-buffers-freed-by-their-thread.md).
+ *   creating a buffer took up to twice as long (`npm run bench web-api`), and some of its CPU was charged to no worker.
  * - `--no-turboshaft-loop-unrolling`: with it V8 13.6 takes the check for interrupts out of endless loops around a
  *   short one (`for (;;) kept.push(new Array(20))`), and nothing ends them or what they allocate.
  * - `--wasm-max-mem-pages`: caps each WebAssembly memory at 128 MB (it lies outside an isolate's heap limit).
+ *
+ * Never `--js-base-64`: V8 13.6 ignores the offset of a subarray, so `toBase64()` encodes other bytes of its buffer.
  */
 export const nodeFlags = Object.freeze([
   '--no-node-snapshot',

@@ -35,7 +35,7 @@ export const engineProcessSettings = {
   // Node's thread pool: what workers may have of it (work/host-work.ts), and as much again for files and DNS.
   UV_THREADPOOL_SIZE: '8',
   // glibc gives each thread an arena of its own, up to eight a core: buffers of a worker that runs on one thread after
-  // the other then never get memory that was used a moment ago (docs/decisions/112-few-arenas.md).
+  // the other then never get memory that was used a moment ago. Half of the cores is measured on two cores alone.
   MALLOC_ARENA_MAX: String(Math.max(1, Math.floor(availableParallelism() / 2))),
 } as const;
 
