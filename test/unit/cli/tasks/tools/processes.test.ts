@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { root } from '#cli/tasks/tools/processes.ts';
 
 test('a task that is told to end tells its program, and ends when that has', async (t) => {
-  const module = pathToFileURL(`${root}/cli/tasks/processes.ts`).href;
+  const module = pathToFileURL(`${root}/cli/tasks/tools/processes.ts`).href;
   const program = `process.on('SIGTERM', () => setTimeout(() => process.exit(), 50)); setInterval(() => {}, 1000); console.log(process.pid);`;
   const script = `
     import { runProgram } from ${JSON.stringify(module)};
