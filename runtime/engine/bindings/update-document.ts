@@ -14,7 +14,7 @@ type Operator = (typeof operators)[number];
 
 const PATHS_MAX = 1000;
 const DEPTH_MAX = 100;
-/** Elements that an index may leave out: a large one alone would make an array of millions. */
+/** Elements that an index may skip: one large index would otherwise create an array of millions. */
 const GAP_MAX = 1000;
 
 /** Checks a worker's update document. @throws {PlatformError} `invalid_argument` naming the operator and field. */
@@ -53,8 +53,8 @@ function isOperator(name: string): name is Operator {
 /**
  * The value after an update. An absent value counts as `{}`.
  *
- * @param before becomes the result: it may have 25 MB, which nobody waits to see copied. Not to be used any more, also
- *   after an error.
+ * @param before is modified and returned: it may have 25 MB, so it is not copied. Must not be used afterwards, even
+ * after an error.
  * @throws {PlatformError} `invalid_argument` when a field has a type that the operator cannot change.
  * @example applyUpdate({ visits: 1 }, parseUpdate({ $inc: { visits: 1 } })) // { visits: 2 }
  */
@@ -102,19 +102,19 @@ export function applyUpdate(before: unknown, update: UpdateDocument): unknown {
 
 type Fields = Record<string, unknown>;
 
-/** What JSON has no form of would be stored as null. */
+/** Numbers that JSON cannot represent would be stored as null. */
 function sumOf(current: number, added: number, name: string): number {
   const sum = current + added;
   if (!Number.isFinite(sum)) throw invalid(`$inc.${name}: ${current} and ${added} are more than a number can be`);
   return sum;
 }
 
-/** A value that later operators may change, while the document stays as it is: a store may have to apply it again. */
+/** A copy that later operators may change without changing the document: a store may have to apply it again. */
 function copied(value: unknown): unknown {
   return value !== null && typeof value === 'object' ? structuredClone(value) : value;
 }
 
-/** Makes what an index leaves out null. */
+/** Fills the elements that an index skips with null. */
 function fill(array: unknown[], index: string, name: string): void {
   const gap = Number(index) - array.length;
   if (gap > GAP_MAX)
@@ -122,7 +122,7 @@ function fill(array: unknown[], index: string, name: string): void {
   for (let left = gap; left > 0; left--) array.push(null);
 }
 
-/** What holds the last step of a path; null where it is not there and is not to be made. */
+/** The container of a path's last step; null if it does not exist and is not to be created. */
 function parentOf(root: Fields, path: readonly string[], create: boolean): Fields | null {
   let at = root;
   for (const step of path.slice(0, -1)) {
@@ -141,7 +141,7 @@ function parentOf(root: Fields, path: readonly string[], create: boolean): Field
   return at;
 }
 
-/** A value's JSON as an update finds it. @throws {PlatformError} `invalid_argument`. */
+/** Parses the stored JSON for an update. @throws {PlatformError} `invalid_argument`. */
 export function fromJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
