@@ -1,5 +1,5 @@
-// Every bound in one place: its default, its variable, what it bounds. One schema in sections (core/limits/), and
-// the one reader of the environment. docs/limits.md says the same to operators, which a test holds together. Pure.
+// All limits: default, variable, description. One schema in sections (core/limits/), and the only reader of the
+// environment. A test keeps docs/limits.md in sync. Pure.
 import { KB, MB, readBounds, variablesOf, type Bound, type Environment, type Values } from './limits/bound.ts';
 import { buildBounds } from './limits/build.ts';
 import { controlBounds } from './limits/control.ts';
@@ -17,46 +17,46 @@ import { telemetryBounds } from './limits/telemetry.ts';
 import { parseInteger } from './parse-integer.ts';
 import { invocationKinds, plans, type InvocationKind, type Plan } from './plans.ts';
 
-/** Bounds of the management API. */
+/** Limits of the management API. */
 export type ControlLimits = Values<typeof controlBounds>;
 
-/** Bounds of builds from Git: the builder's process keeps to them. */
+/** Limits of builds from Git, enforced by the builder's process. */
 export type BuildLimits = Values<typeof buildBounds>;
 
-/** Bounds of project databases: the database service and the cloud store keep to them. */
+/** Limits of project databases, enforced by the database service and the cloud store. */
 export type DatabaseLimits = Values<typeof databaseBounds>;
 
-/** Bounds of queues, timers, schedules and workflows: bindings and the broker keep to them. */
+/** Limits of queues, timers, schedules and workflows, enforced by bindings and the broker. */
 export type DeliveryLimits = Values<typeof deliveryBounds>;
 
-/** Bounds of the edge, which gets certificates. */
+/** Limits of the edge, which gets certificates. */
 export type EdgeLimits = Values<typeof edgeBounds>;
 
-/** Bounds of the AI gateway. */
+/** Limits of the AI gateway. */
 export type GatewayLimits = Values<typeof gatewayBounds>;
 
-/** Bounds of sandboxes: the process that runs them keeps to them. */
+/** Limits of sandboxes, enforced by the process that runs them. */
 export type SandboxLimits = Values<typeof sandboxBounds>;
 
-/** Bounds of the process that applies migrations. */
+/** Limits of the process that applies migrations. */
 export type MigratorLimits = Values<typeof migratorBounds>;
 
-/** Bounds of server processes of ssr projects: the process that runs them keeps to them. */
+/** Limits of server processes of ssr projects, enforced by the process that runs them. */
 export type SsrLimits = Values<typeof ssrBounds>;
 
-/** Bounds of what organizations keep: the control plane counts it. */
+/** Limits of organizations' storage, counted by the control plane. */
 export type StorageLimits = Values<typeof storageBounds>;
 
-/** Bounds of the process that serves the dashboard and the documentation. */
+/** Limits of the process that serves the dashboard and the documentation. */
 export type WebLimits = Values<typeof webBounds>;
 
-/** Bounds of lines, invocations and traces: engines, the supervisor and the control plane keep to them. */
+/** Limits of log lines, invocations and traces, enforced by engines, the supervisor and the control plane. */
 export type TelemetryLimits = Values<typeof telemetryBounds>;
 
 /** CPU milliseconds an invocation may use, by kind and plan; 0 means no limit. */
 export type CpuLimits = Readonly<Record<InvocationKind, Readonly<Record<Plan, number>>>>;
 
-/** Bytes, milliseconds and counts as the names say. */
+/** Bytes, milliseconds and counts, as the names say. */
 export interface Limits extends Values<typeof engineBounds> {
   readonly cpu: CpuLimits;
   readonly build: BuildLimits;
@@ -88,9 +88,9 @@ export function cpuLimitVariable(kind: InvocationKind, plan: Plan): string {
 }
 
 /**
- * All bounds with the overrides of an environment.
+ * All limits with the overrides of an environment.
  *
- * @throws {Error} naming the variable, its value and what it takes, when one is not a whole number.
+ * @throws {Error} naming the variable, its value and valid values, when one is not an integer.
  * @example limitsFrom({ WORKER_CPU_LIMIT_MS_FREE: '50' }).cpu.http.free // 50
  */
 export function limitsFrom(environment: Environment): Limits {
@@ -123,7 +123,7 @@ export function limitsFrom(environment: Environment): Limits {
 
 export const defaultLimits: Limits = limitsFrom({});
 
-/** Every variable that overrides a bound. */
+/** All variables that override a limit. */
 export const limitVariables: readonly string[] = [
   ...[
     engineBounds,
@@ -143,7 +143,7 @@ export const limitVariables: readonly string[] = [
   ...invocationKinds.flatMap((kind) => plans.map((plan) => cpuLimitVariable(kind, plan))),
 ];
 
-/** Of each overridable bound: its variable, its default, and what it bounds. */
+/** For each overridable limit: its variable, default and description. */
 export const limitRows: readonly (readonly [variable: string, value: number, what: string])[] = [
   engineBounds,
   buildBounds,
@@ -164,7 +164,7 @@ export const limitRows: readonly (readonly [variable: string, value: number, wha
   ),
 );
 
-/** Bounds that nothing overrides: of formats, and of calls as the platforms have them that workers come from. */
+/** Fixed limits: of formats, and of APIs compatible with other platforms. */
 export const fixedLimits = {
   /** platform.yaml and platform-workspace.yaml. */
   projectFileBytesMax: 64 * KB,
@@ -180,7 +180,7 @@ export const fixedLimits = {
     pageMax: 1000,
   },
   /**
-   * Names that workers give: dedupe ids and ordering keys of messages, ids of timers, ids, steps and event types of
+   * Names chosen by workers: dedupe ids and ordering keys of messages, ids of timers, ids, steps and event types of
    * runs.
    */
   events: {
