@@ -1,5 +1,5 @@
-// What clients of the Model Context Protocol may call: the author's tools that need no word of a user, and two that
-// send the agent a message and fetch its answer. Called by endpoint.ts.
+// Tools for clients of the Model Context Protocol: the author's tools that need no approval, and two that send the
+// agent a message and fetch its answer. Called by endpoint.ts.
 import type { AgentConfig, AgentContext, AgentEnv, McpServing, ToolContext } from '../../config-types.ts';
 import { MCP_PLATFORM, messengerOf } from '../../messengers.ts';
 import type { Parts } from '../../parts.ts';
@@ -12,7 +12,7 @@ import type { Served } from './rpc.ts';
 
 const ASK = 'ask_agent';
 const GET_ANSWER = 'get_answer';
-/** Clients give up after a minute. */
+/** Clients time out after a minute. */
 const WAIT_MS = 45_000;
 const LOOK_MS_LEAST = 50;
 const LOOK_MS_MOST = 1000;
@@ -30,7 +30,7 @@ const own: Served['tools'] = [
   },
 ];
 
-/** The author's tools that are served. @throws TypeError when one is named that cannot be. */
+/** The author's tools that are served. @throws TypeError when a listed tool cannot be served. */
 export function servedTools<Env extends AgentEnv>(
   { tools }: Parts<Env>,
   { tools: written = [] }: AgentConfig<Env>,
@@ -45,7 +45,7 @@ export function servedTools<Env extends AgentEnv>(
   return tools.filter(({ name }) => (names ?? asksNobody).includes(name));
 }
 
-/** What one user is served. */
+/** Tools served to one user. */
 export function servedTo<Env extends AgentEnv>(
   parts: Parts<Env>,
   tools: readonly ReadyTool[],
@@ -113,7 +113,7 @@ async function run<Env extends AgentEnv>(
   }
 }
 
-/** Sends a message where there is one, and waits for the answer. */
+/** Sends a message, if there is one, and waits for the answer. */
 async function talk<Env extends AgentEnv>(
   tool: string,
   args: unknown,
