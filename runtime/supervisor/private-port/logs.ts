@@ -1,6 +1,5 @@
-// `GET /_platform/logs?project=<name>&after=<cursor>` on the private port: what the engines have kept of a project's
-// log, in the order of time, and a cursor to ask with for what comes after it. Lines of an engine that has died are
-// gone with it.
+// `GET /_platform/logs?project=<name>&after=<cursor>` on the private port: the engines' recent log lines of a
+// project, by time, and a cursor for the lines after them. Lines of a dead engine are lost.
 import { PlatformError } from '#core/errors.ts';
 import { isProjectName } from '#core/names.ts';
 import { readFromEngine } from '../engines/engine-calls.ts';
