@@ -1,7 +1,7 @@
-// Files in a folder: contents (files-disk-contents.ts), and an index of them in SQLite, which several processes may
-// open at once. A content is on the disk before its row is, and its row replaces the old one in one transaction, so
-// that a reader, and a crash at any moment, finds the old file or the new one. What a crash leaves without a row is
-// swept when it is a day old.
+// Files in a folder: contents (files-disk-contents.ts), and a SQLite index of them, which several processes may open
+// at once. A content is on disk before its row is, and its row replaces the old one in one transaction, so that a
+// reader, and a crash at any moment, finds the old file or the new one. Contents without a row after a crash are
+// removed when they are a day old.
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, statfsSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
@@ -43,24 +43,24 @@ CREATE TABLE IF NOT EXISTS parts (
 CREATE TABLE IF NOT EXISTS dropped (name TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID, STRICT;
 CREATE TABLE IF NOT EXISTS used (namespace TEXT PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID, STRICT`;
 
-/** How long contents that a reader opens one after the other stay once their file is gone. */
+/** How long contents that a reader opens one after the other are kept after their file is deleted. */
 const DROPPED_MS = 60 * 60 * 1000;
-/** A reader that finds its contents gone asks for the row again, as often as it has changed meanwhile. */
+/** A reader whose contents are gone reads the row again, as often as it has changed meanwhile. */
 const ATTEMPTS_MAX = 100;
 const at = 'namespace = ? AND resource = ? AND key = ?';
 
-/** How {@link openFilesDisk} keeps files. */
+/** Options of {@link openFilesDisk}. */
 interface FilesDiskOptions {
-  /** What a namespace may keep, parts of uploads included. */
+  /** Storage limit of a namespace, including parts of uploads. */
   readonly namespaceBytesMax?: number;
-  /** Of the disk. */
+  /** Free space of the disk. */
   readonly space?: FreeSpace;
-  /** What organizations may keep in all. */
+  /** Remaining storage of organizations. */
   readonly storage?: StorageBounds;
   readonly now?: () => number;
 }
 
-/** Opens the folder, and makes it where there is none. */
+/** Opens the folder, and creates it if necessary. */
 export function openFilesDisk(
   folder: string,
   options: FilesDiskOptions = {},
@@ -75,7 +75,7 @@ export function openFilesDisk(
   const content = openContents(join(folder, 'content'), now, space);
   const index = join(folder, 'index.sqlite');
   const db = openSqliteFile(index);
-  // A commit is made durable by `flushed`, off the main thread and for all that wait at once.
+  // `flushed` makes a commit durable, off the main thread and for all waiting callers at once.
   db.pragma('synchronous = NORMAL');
   db.pragma('foreign_keys = ON');
   db.exec(schema);
@@ -107,14 +107,14 @@ export function openFilesDisk(
   db.transaction(countOnce).immediate();
   content.sweep(db.transaction(knownContents)());
 
-  /** An index of before files had digests. */
+  /** Migrates an index from before files had digests. */
   function addDigests(): void {
     const columns = db.prepare<unknown[], { name: string }>("SELECT name FROM pragma_table_info('files')").all();
     if (!columns.some(({ name }) => name === 'digests'))
       db.exec("ALTER TABLE files ADD COLUMN digests TEXT NOT NULL DEFAULT '{}'");
   }
 
-  /** Files of before there was a count. */
+  /** Counts files from before there was a count. */
   function countOnce(): void {
     if (db.pragma('user_version', { simple: true }) !== 0) return;
     db.exec(`
@@ -124,7 +124,7 @@ export function openFilesDisk(
     db.pragma('user_version = 1');
   }
 
-  /** What rows name, at one moment: parts may become a file meanwhile. */
+  /** Contents named by rows, at one moment: parts may become a file meanwhile. */
   function knownContents(): Set<string> {
     const known = new Set<string>();
     for (const { contents } of db.prepare<unknown[], Row>('SELECT contents FROM files').iterate())
@@ -135,7 +135,7 @@ export function openFilesDisk(
     return known;
   }
 
-  /** @throws {PlatformError} `quota_exceeded`, when a namespace would keep more than it may. */
+  /** @throws {PlatformError} `quota_exceeded`, when a namespace would exceed its limit. */
   function use(namespace: string, bytes: number): void {
     if (bytes > 0 && (findUsed.get(namespace)?.bytes ?? 0) + bytes > namespaceBytesMax)
       throw new PlatformError('quota_exceeded', {
@@ -189,7 +189,10 @@ export function openFilesDisk(
     };
   }
 
-  /** An upload and its parts become a file in one step: what is a file's now, no other word on the upload may drop. */
+  /**
+   * An upload and its parts become a file atomically: later operations on the upload must not delete contents of a
+   * file.
+   */
   const complete = db.transaction(
     (place: FilePlace, key: string, upload: string, named: readonly { part: number; etag: string }[]) => {
       const texts = uploadOf(place, key, upload);
@@ -205,7 +208,7 @@ export function openFilesDisk(
       for (const { etag } of chosen) digest.update(etag, 'hex');
       const contents = chosen.map(({ name, size }) => ({ name, size }));
       const row = rowOf(contents, `${digest.digest('hex')}-${chosen.length}`, texts);
-      // From now on the file stands for them.
+      // From now on the file counts instead.
       use(place.namespace, -sizeOf([...chosen, ...unused.values()]));
       const { old } = replace(place, key, null, row) as { old: readonly Content[] };
       dropUpload.run(upload);
@@ -213,7 +216,7 @@ export function openFilesDisk(
     },
   );
 
-  /** Returns the part's content before. */
+  /** Returns the part's previous content. */
   const setPart = db.transaction(
     (place: FilePlace, key: string, upload: string, part: number, etag: string, { name, size }: Content) => {
       uploadOf(place, key, upload);
@@ -242,7 +245,7 @@ export function openFilesDisk(
     }),
   );
 
-  /** Files and uploads of a resource, and how many files these are. */
+  /** Deletes files and uploads of a resource, and returns how many files there were. */
   const clearAll = db.transaction(({ namespace, resource }: FilePlace): [files: number, contents: Content[][]] => {
     const rows = db.prepare<unknown[], Pick<Row, 'contents'>>(
       'DELETE FROM files WHERE namespace = ? AND resource = ? RETURNING contents',
@@ -260,14 +263,14 @@ export function openFilesDisk(
     return [files, contents];
   });
 
-  /** To be called once the row that no longer names them is on the disk. */
+  /** Call once the row that no longer names them is on disk. */
   async function drop({ namespace }: FilePlace, contents: readonly Content[]): Promise<void> {
     storage.note(namespace, -sizeOf(contents));
     if (contents.length <= OPEN_AT_ONCE) {
       await content.drop(contents);
       return;
     }
-    // Somebody may be reading them, here or in another process, and has not opened all of them.
+    // A reader here or in another process may not have opened all of them yet.
     const due = db.transaction(() => {
       for (const { name } of contents) dropLater.run(name, now());
       return dropDue.all(now() - DROPPED_MS);
@@ -331,7 +334,7 @@ export function openFilesDisk(
           const body: FileBody = await content.read(JSON.parse(row.contents) as Content[], bytes.offset, bytes.length);
           return { head, range: bytes, body };
         } catch (error) {
-          // Replaced, or deleted, between a look at its row and the opening of its contents.
+          // Replaced or deleted between reading its row and opening its contents.
           const isReplaced = (error as NodeJS.ErrnoException).code === 'ENOENT' && row.version !== last?.version;
           if (!isReplaced || attempt === ATTEMPTS_MAX) throw error;
           last = row;
@@ -346,8 +349,8 @@ export function openFilesDisk(
     async list({ namespace, resource }, { prefix, delimiter, cursor, limit }) {
       const files: FileHead[] = [];
       const prefixes: string[] = [];
-      // A cursor is the last key, or the last folded prefix, of the page before. The prefix itself may be a key, and
-      // folds nothing.
+      // A cursor is the last key, or the last grouped prefix, of the previous page. The prefix itself may be a key,
+      // and is not grouped.
       const folds = cursor !== null && delimiter !== '' && cursor !== prefix && cursor.endsWith(delimiter);
       let from = cursor === null || cursor < prefix ? prefix : folds ? `${cursor}\u{10ffff}` : cursor;
       for (;;) {
@@ -367,7 +370,7 @@ export function openFilesDisk(
           break;
         }
         if (jump === null) return { files, prefixes, cursor: null };
-        // Past everything that begins with it.
+        // After everything that begins with it.
         from = `${jump}\u{10ffff}`;
       }
     },
@@ -464,13 +467,13 @@ function sizeOf(contents: readonly { readonly size: number }[]): number {
   return contents.reduce((sum, { size }) => sum + size, 0);
 }
 
-/** Puts all that is committed on the disk: one sync of SQLite's log for all who ask while another is under way. */
+/** Makes all commits durable: one sync of SQLite's log for all callers that arrive while another is in progress. */
 function createFlush(log: string): { (): Promise<void>; close(): void } {
   let file: Promise<FileHandle> | null = null;
   let last: Promise<unknown> = Promise.resolve();
   let next: Promise<void> | null = null;
   async function sync(): Promise<void> {
-    // It is there from the first commit until the last process closes the index.
+    // It exists from the first commit until the last process closes the index.
     file ??= open(log, 'r+');
     await (await file).datasync();
   }
