@@ -1,5 +1,5 @@
-// A route record as it comes from outside: checked completely before anything of it is used. The one validator:
-// engines, the broker and the command line read records through it.
+// Validates a route record from outside completely. The only validator: engines, the broker and the CLI read records
+// through it.
 import { Compile, Type } from '#core/typebox/typebox.mjs';
 import type { RouteRecord } from '#core/manifest.ts';
 import { isArtifactId, isDeploymentId, isProjectName } from '#core/names.ts';
@@ -67,12 +67,12 @@ const schema = Compile(
   ),
 );
 
-/** Reads a record. @throws {Error} whose message says what is wrong, and where. */
+/** Parses a record. @throws {Error} whose message names the problem and its position. */
 export function parseRouteRecord(text: string): RouteRecord {
   const value: unknown = JSON.parse(text);
   if (!schema.Check(value)) {
     const [first] = schema.Errors(value);
-    // Of a field that the schema does not have, the library says this.
+    // The library's message for an unknown field.
     const reason = first?.message === 'schema is false' ? 'is no known field' : (first?.message ?? 'is not valid');
     throw new Error(`${first?.instancePath || 'the record'} ${reason}`);
   }

@@ -1,4 +1,4 @@
-// Paths inside an artifact that comes from outside: relative, plain, and only where an artifact has files. Pure.
+// Validates paths inside an artifact from outside: relative, plain, and only where an artifact has files. Pure.
 
 const PATH_BYTES_MAX = 1024;
 const SEGMENT_BYTES_MAX = 255;
@@ -11,12 +11,12 @@ const ROOT_FILES: ReadonlySet<string> = new Set([
   'server.tar',
 ]);
 
-/** What is wrong with the path of an asset, said after its name; null: nothing. */
+/** Why the path of an asset is invalid, to be appended to its name; null: it is valid. */
 export function assetPathProblem(path: string): string | null {
   if (path === '') return 'is empty';
   if (Buffer.byteLength(path) > PATH_BYTES_MAX) return `is longer than ${PATH_BYTES_MAX} bytes`;
   if (path.startsWith('/')) return 'is absolute';
-  // A backslash parts folders elsewhere.
+  // A backslash separates folders on other systems.
   if (/[\p{Cc}\\]/u.test(path)) return 'holds a character that no path may have';
   if (!path.isWellFormed()) return 'is no Unicode text';
   const segments = path.split('/');
@@ -29,7 +29,7 @@ export function assetPathProblem(path: string): string | null {
   return null;
 }
 
-/** What is wrong with the path of a file of an artifact; null: nothing. */
+/** Why the path of a file of an artifact is invalid; null: it is valid. */
 export function artifactPathProblem(path: string): string | null {
   const problem = assetPathProblem(path);
   if (problem !== null) return problem;
@@ -37,7 +37,7 @@ export function artifactPathProblem(path: string): string | null {
   return 'is no part of an artifact';
 }
 
-/** The same of a folder. */
+/** The same for a folder. */
 export function artifactFolderProblem(path: string): string | null {
   const problem = assetPathProblem(path);
   if (problem !== null) return problem;

@@ -1,5 +1,5 @@
-// `manifest.json` of an artifact that comes from outside, checked completely: the engine and the broker trust the
-// manifests of our own builder. Called by receive-artifact.ts. Pure.
+// Validates `manifest.json` of an artifact from outside completely: the engine and the broker trust manifests of our
+// own builder. Called by receive-artifact.ts. Pure.
 import { Compile, Type } from '#core/typebox/typebox.mjs';
 import {
   DYNAMIC_REDIRECTS_MAX,
@@ -26,7 +26,7 @@ const hash = Type.String({ pattern: '^[0-9a-f]{64}$' });
 const size = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const content = Type.Object({ hash, bytes: size }, closed);
 
-/** A key that is added to manifests is added here. */
+/** Keys added to manifests must be added here. */
 const properties = {
   version: Type.Literal(1),
   kind: Type.Union([Type.Literal('static'), Type.Literal('ssr'), Type.Literal('dynamic')]),
@@ -170,17 +170,17 @@ const migrationsSchema = Compile(
   ),
 );
 
-/** A manifest that may be used, with the id that its content gives it. */
+/** A valid manifest, with the id derived from its content. */
 interface CheckedManifest {
   readonly id: string;
   readonly manifest: Manifest;
 }
 
-/** Checks the text of a manifest. @throws {ArchiveError} `artifact_invalid`, with the place. */
+/** Validates the text of a manifest. @throws {ArchiveError} `artifact_invalid`, with the position. */
 export function checkManifest(text: string): CheckedManifest {
   const value = parseJson(text, 'manifest.json');
   if (!schema.Check(value)) {
-    // Of what may also be null, the deepest error is the one that was meant.
+    // For a nullable field, the deepest error is the relevant one.
     const first = schema.Errors(value).toSorted((a, b) => b.instancePath.length - a.instancePath.length)[0];
     const reason = first?.message === 'schema is false' ? 'is no known field' : (first?.message ?? 'is not valid');
     throw wrong(`manifest.json: ${first?.instancePath.slice(0, 200) || 'the manifest'} ${reason}`);
@@ -192,7 +192,7 @@ export function checkManifest(text: string): CheckedManifest {
   return { id: artifactId(manifest), manifest };
 }
 
-/** Checks the text of `migrations.json`. @throws {ArchiveError} `artifact_invalid` */
+/** Validates the text of `migrations.json`. @throws {ArchiveError} `artifact_invalid` */
 export function checkMigrations(text: string, { bindings }: Manifest): readonly DatabaseMigrations[] {
   const value = parseJson(text, 'migrations.json');
   if (!migrationsSchema.Check(value)) throw wrong('migrations.json is no list of databases with their SQL files');
@@ -223,7 +223,7 @@ function bindingsProblem({ bindings, queues = {}, cron }: Manifest): string | nu
     if (!kinds.has(kind)) return `bindings: ${shown(kind)} is no kind of bindings`;
     for (const [name, resource] of Object.entries(declared)) {
       if (!isBindingName(name)) return `bindings: ${shown(name)} is no binding name`;
-      // In names of files and of tables: no other characters.
+      // Used in names of files and tables: no other characters.
       if (!isResourceName(resource)) return `bindings: ${shown(resource)} is no resource name`;
     }
   }
@@ -295,9 +295,9 @@ function parseJson(text: string, name: string): unknown {
 }
 
 /**
- * The files that a manifest names, with their hashes and, where it tells them, their sizes.
+ * The files that a manifest names, with their hashes and, if given, their sizes.
  *
- * @throws {ArchiveError} where it contradicts itself.
+ * @throws {ArchiveError} if it contradicts itself.
  */
 export function filesOf(manifest: Manifest): Map<string, { readonly hash: string; readonly bytes: number | null }> {
   const files = new Map<string, { readonly hash: string; readonly bytes: number | null }>();
@@ -312,7 +312,7 @@ export function filesOf(manifest: Manifest): Map<string, { readonly hash: string
     files.set(`assets/${path}`, { hash: own, bytes });
     for (const form of Object.values(encoded)) {
       const name = `encoded/${form.hash}`;
-      // Sizes become Content-Length: one that is wrong would shift what others get over the same connection.
+      // Sizes become Content-Length: a wrong one would corrupt other responses on the same connection.
       if ((files.get(name)?.bytes ?? form.bytes) !== form.bytes) throw wrong(`${shown(name)} has two sizes`);
       files.set(name, form);
     }

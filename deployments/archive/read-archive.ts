@@ -1,12 +1,12 @@
-// Reads the tar file of an artifact, plain or gzip, entry by entry, from people that nobody knows. Nothing of it is
-// trusted: not sizes, not paths, not that it ends. Called by receive-artifact.ts and the fuzz test; writes nothing.
+// Reads the tar file of an artifact, plain or gzip, entry by entry, from untrusted users. Neither sizes, nor paths,
+// nor its end are trusted. Called by receive-artifact.ts and the fuzz test; writes nothing.
 import { createHash } from 'node:crypto';
 import { createGunzip } from 'node:zlib';
 import { ArchiveError } from './archive-error.ts';
 import { artifactFolderProblem, artifactPathProblem } from './artifact-path.ts';
 import { BLOCK_BYTES, invalid, longName, padding, parseTarHeader, paxPath, shown } from './tar-header.ts';
 
-/** Bounds of what an archive may hold; the defaults are in core/limits.ts. */
+/** Limits of an archive's content; the defaults are in core/limits.ts. */
 export interface ArchiveLimits {
   /** `BUILD_ARTIFACT_MAX_BYTES`. */
   readonly artifactBytesMax: number;
@@ -21,16 +21,16 @@ export interface ReadFile {
   readonly hash: string;
 }
 
-/** Takes the content of a file; resolves when it is kept. */
+/** Stores the content of a file; resolves when it is stored. */
 export type KeepFile = (path: string, content: AsyncIterable<Uint8Array>) => Promise<void>;
 
-/** Bytes of a record that says more of the next entry. */
+/** Size limit of a record about the next entry. */
 export const RECORD_BYTES_MAX = 8192;
 
 /**
  * Reads an archive to its end.
  *
- * @param keep is given every file in turn, and reads all of it.
+ * @param keep receives every file in turn, and reads all of it.
  * @returns the files by path.
  * @throws {ArchiveError}
  */
@@ -119,7 +119,7 @@ async function* hashed(
   }
 }
 
-/** The tar file itself: gzip tells by its first bytes, which no tar file of ours begins with. */
+/** The tar file itself: gzip is detected by its first bytes, which no tar file of ours begins with. */
 async function plain(chunks: AsyncIterable<Uint8Array>): Promise<AsyncIterator<Uint8Array>> {
   const source = chunks[Symbol.asyncIterator]();
   let first: Uint8Array = new Uint8Array();
@@ -147,7 +147,7 @@ async function plain(chunks: AsyncIterable<Uint8Array>): Promise<AsyncIterator<U
 async function* unzipped(chunks: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
   const { pipeline, Readable } = await import('node:stream');
   const gunzip = createGunzip();
-  // Errors of either come out of the iteration.
+  // Errors of either are thrown by the iteration.
   pipeline(Readable.from(chunks), gunzip, () => {});
   try {
     for await (const chunk of gunzip) yield chunk as Uint8Array;
@@ -159,7 +159,7 @@ async function* unzipped(chunks: AsyncGenerator<Uint8Array>): AsyncGenerator<Uin
   }
 }
 
-/** Gives bytes in the portions that are asked for. */
+/** Returns bytes in requested amounts. */
 export class BlockReader {
   #chunks: AsyncIterator<Uint8Array>;
   #rest: Uint8Array = new Uint8Array();
@@ -168,7 +168,7 @@ export class BlockReader {
     this.#chunks = chunks;
   }
 
-  /** Exactly so many bytes; only for few. */
+  /** Exactly this many bytes; only for small amounts. */
   async read(bytes: number): Promise<Uint8Array> {
     if (bytes === 0) return new Uint8Array();
     const parts: Uint8Array[] = [];
@@ -180,7 +180,7 @@ export class BlockReader {
     return parts.length === 1 ? parts[0]! : Buffer.concat(parts);
   }
 
-  /** The next bytes as they come. */
+  /** The next bytes as they arrive. */
   async *content(bytes: number): AsyncGenerator<Uint8Array> {
     for (let missing = bytes; missing > 0;) {
       const part = await this.#some(missing);
@@ -189,7 +189,7 @@ export class BlockReader {
     }
   }
 
-  /** Reads to the end, where nothing but zeros may be left. */
+  /** Reads to the end, where only zeros may be left. */
   async expectZeros(): Promise<void> {
     for (;;) {
       if (this.#rest.some((byte) => byte !== 0)) throw invalid('something follows after its end');

@@ -1,20 +1,20 @@
-// Blocks of a tar file, as POSIX (ustar, pax) and GNU tar write them: read strictly, and written. Pure. Ours, because
-// libraries hold a pax record of any announced length in memory, and take what is refused here for something else.
+// Blocks of a tar file, as written by POSIX (ustar, pax) and GNU tar: parsed strictly, and written. Pure. Our own,
+// because libraries hold a pax record of any announced length in memory, and accept entries that are refused here.
 import { ArchiveError } from './archive-error.ts';
 
 export const BLOCK_BYTES = 512;
 
-/** What a header announces. */
+/** Content of a header. */
 export interface TarHeader {
   readonly path: string;
   readonly type: TarType;
   readonly bytes: number;
-  /** Of a symbolic link: where it leads, unless a record before it says so. */
+  /** Target of a symbolic link, unless a preceding record overrides it. */
   readonly target: string;
   readonly isExecutable: boolean;
 }
 
-/** `pax` and `longName` say more of the entry after them; `global` of all, and is passed over. */
+/** `pax` and `longName` describe the next entry; `global` all of them, and is skipped. */
 export type TarType = 'file' | 'folder' | 'link' | 'pax' | 'longName' | 'global';
 
 const types: Readonly<Record<string, TarType>> = {
@@ -38,9 +38,9 @@ const refused: Readonly<Record<string, string>> = {
 const strict = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Reads a header of 512 bytes; null for the block of zeros that ends the archive.
+ * Parses a header of 512 bytes; null for the block of zeros that ends the archive.
  *
- * @param takesLinks symbolic links are no error.
+ * @param takesLinks whether symbolic links are allowed.
  * @throws {ArchiveError} for a wrong checksum, an unknown format, links and devices.
  */
 export function parseTarHeader(block: Uint8Array, takesLinks = false): TarHeader | null {
@@ -64,9 +64,9 @@ export function parseTarHeader(block: Uint8Array, takesLinks = false): TarHeader
 }
 
 /**
- * The path that a pax record gives the next entry, or where that leads (`linkpath`); null where it gives none.
+ * The path in a pax record for the next entry, or its target (`linkpath`); null without one.
  *
- * @throws {ArchiveError} for a malformed one, or one that gives another size.
+ * @throws {ArchiveError} for a malformed record, or one that sets another size.
  */
 export function paxPath(record: Uint8Array, wanted: 'path' | 'linkpath' = 'path'): string | null {
   let path: string | null = null;
@@ -94,14 +94,14 @@ export function longName(content: Uint8Array): string {
   return decode(end < 0 ? content : content.subarray(0, end));
 }
 
-/** What an entry is beside its path and size. */
+/** Properties of an entry besides path and size. */
 interface EntryKind {
-  /** It is a symbolic link that leads there. */
+  /** Target, if it is a symbolic link. */
   readonly target?: string;
   readonly isExecutable?: boolean;
 }
 
-/** An entry's header, with a pax record before it where a path is too long for one. Always the same bytes. */
+/** An entry's header, preceded by a pax record if its path is too long. Reproducible bytes. */
 export function tarHeader(path: string, bytes: number, { target = '', isExecutable = false }: EntryKind = {}): Buffer {
   const split = splitPath(path);
   const isLongTarget = Buffer.byteLength(target) > 100;
@@ -126,7 +126,7 @@ export function tarHeader(path: string, bytes: number, { target = '', isExecutab
   return Buffer.concat([header(before), filled, own]);
 }
 
-/** Zeros after `bytes` of content, up to the next block. */
+/** Number of zeros after `bytes` of content, up to the next block. */
 export function padding(bytes: number): number {
   return (BLOCK_BYTES - (bytes % BLOCK_BYTES)) % BLOCK_BYTES;
 }
@@ -179,7 +179,7 @@ function isZero(block: Uint8Array): boolean {
   return block.every((byte) => byte === 0);
 }
 
-/** A number in octal digits, ended by a space or zero. */
+/** A number in octal digits, terminated by a space or NUL. */
 function octal(block: Uint8Array, at: number, length: number): number {
   if ((block[at]! & 0x80) !== 0) throw invalid('a file of 8 GB or more is announced');
   const digits = latin1(block, at, length)
@@ -207,7 +207,7 @@ function latin1(bytes: Uint8Array, at: number, length: number): string {
   return String.fromCharCode(...bytes.subarray(at, at + length));
 }
 
-/** A path as it may stand in a message. */
+/** A path for a message. */
 export function shown(path: string): string {
   return JSON.stringify(path.length > 120 ? `${path.slice(0, 117)}...` : path);
 }
