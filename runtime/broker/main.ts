@@ -1,6 +1,6 @@
-// Root of the broker process: claims what is due in Postgres and delivers it to the engines of this machine. Several
-// brokers share the work. Started by the supervisor with ENGINE_DATABASE_URL, FS_PATH and API_HANDLER_URL; it reads the
-// environment and nothing else does.
+// Root of the broker process: claims due events in Postgres and delivers them to the engines of this machine. Several
+// brokers share the work. Started by the supervisor with ENGINE_DATABASE_URL, FS_PATH and API_HANDLER_URL; the only
+// reader of the environment in the broker.
 import { limitsFrom } from '#core/limits.ts';
 import { openLog } from '#core/log/log.ts';
 import { openArtifact } from '#deployments/artifact-source.ts';
@@ -48,7 +48,7 @@ await runProcess(log, async () => {
   const update = (): void => void recipients.update(routes.routes);
   update();
   routes.onChange(update);
-  // What failed, while the database was away, is tried again.
+  // Retries updates that failed while the database was unavailable.
   const retry = setInterval(update, 60_000);
 
   const presence = await stores.join((error) =>

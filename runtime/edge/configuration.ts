@@ -1,4 +1,4 @@
-// The edge's settings, read and checked once (docs/domains.md). Everything that is wrong is an error that names it.
+// The edge's settings, read and validated once (docs/domains.md). Each problem is named in the error.
 import { existsSync, readFileSync } from 'node:fs';
 import { limitsFrom, type EdgeLimits } from '#core/limits.ts';
 import { parsePort } from '#core/parse-integer.ts';
@@ -18,7 +18,7 @@ export interface EdgeConfiguration {
   readonly handlers: readonly string[];
   readonly sites: readonly { readonly host: string; readonly upstream: string }[];
   readonly acme: AcmeSettings;
-  /** `EDGE_CERTIFICATE_FILE`, `EDGE_KEY_FILE`: the operator's own, such as a wildcard. */
+  /** `EDGE_CERTIFICATE_FILE`, `EDGE_KEY_FILE`: the operator's own certificate, such as a wildcard. */
   readonly files: readonly { readonly certificate: string; readonly key: string }[];
   readonly renewalRatio: number;
   readonly trustedProxies: readonly string[];
@@ -30,7 +30,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 const USUAL_RENEWAL = 1 / 3;
 
-/** @throws {Error} with a line for everything that is wrong. */
+/** @throws {Error} with a line for each problem. */
 export function edgeConfiguration(environment: Environment): EdgeConfiguration {
   const problems: string[] = [];
   const get = (name: string): string => environment[name]?.trim() ?? '';
