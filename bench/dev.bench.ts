@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { pack } from '../cli/tasks/pack.ts';
-import { root, runProgram } from '../cli/tasks/processes.ts';
+import { root, runProgram } from '../cli/tasks/tools/processes.ts';
 import { freePort } from '../test/setup/free-port.ts';
 import { answered, endAsking, saveTimes } from './dev-server.ts';
 import { temporaryFolder } from './endings.ts';

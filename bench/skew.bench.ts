@@ -4,10 +4,10 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import path from 'node:path';
-import { build } from '../builder/build.ts';
+import { build } from '../builder/build/build.ts';
 import { parseProjectConfig } from '../core/config/project-config.ts';
-import { publish } from '../deployments/publish.ts';
-import { changeRoute } from '../deployments/route-records.ts';
+import { publish } from '../artifacts/publish.ts';
+import { changeRoute } from '../artifacts/route-records.ts';
 import { temporaryFolder } from './endings.ts';
 import { loadInTurn, missingWrk, plannedSeconds, rounds, seconds, type Target } from './load.ts';
 import { startEngine, type Server } from './servers.ts';

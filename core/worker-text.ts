@@ -1,5 +1,5 @@
 // A worker's code for its isolates: bytes stored once in the process, outside all heaps, which V8 reads in place.
-// Created where an artifact is read (deployments/artifact-source.ts); read-only afterwards.
+// Created where an artifact is read (artifacts/artifact-source.ts); read-only afterwards.
 import { isAscii } from 'node:buffer';
 
 /** The code of one bundle. */

@@ -5,7 +5,7 @@ import { existsSync, globSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { readSources } from '#cli/tasks/sources.ts';
+import { readSources } from '#cli/tasks/tools/sources.ts';
 import { costFindings } from './tidy/cost-rules.ts';
 import { commentFindings, documentFindings } from './tidy/document-rules.ts';
 import { importFindings } from './tidy/import-rules.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { EncryptionKeys } from '#core/encryption.ts';
 import type { Limits } from '#core/limits.ts';
-import { takeArtifact } from '#deployments/artifact-store.ts';
+import { takeArtifact } from '#artifacts/artifact-store.ts';
 import type { Sql } from '#postgres/sql.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
 import { OPTIONS_HEADER, type MachineSize } from '#core/sandbox/options.ts';

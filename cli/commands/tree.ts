@@ -1,28 +1,6 @@
 // Every command by its words, each loaded only when it is called: what main.ts dispatches by, and what help and shell
 // completion are made from.
-import type { CommandDef } from 'citty';
-
-/** One command. */
-export interface Leaf {
-  readonly summary: string;
-  readonly aliases?: readonly string[];
-  /** Words that it does not know are another program's. */
-  readonly forwards?: true;
-  readonly load: () => Promise<{ command: CommandDef<any> }>;
-}
-
-/** Commands under one word. */
-export interface Group {
-  readonly summary: string;
-  readonly aliases?: readonly string[];
-  readonly commands: Readonly<Record<string, Entry>>;
-  /** Which of them is called without a further word. */
-  readonly byDefault?: string;
-  /** Which of them is called with words that name none. */
-  readonly otherwise?: string;
-}
-
-export type Entry = Leaf | Group;
+import type { Entry, Group, Leaf } from '../terminal/entries.ts';
 
 const deploymentCommands: Readonly<Record<string, Entry>> = {
   list: {
@@ -227,9 +205,9 @@ export const commands: Readonly<Record<string, Entry>> = {
           list: {
             summary: 'List the snapshots',
             aliases: ['ls'],
-            load: () => import('./sandbox/snapshots/list.ts'),
+            load: () => import('./sandbox/list-snapshots.ts'),
           },
-          rm: { summary: 'Delete a snapshot', load: () => import('./sandbox/snapshots/remove.ts') },
+          rm: { summary: 'Delete a snapshot', load: () => import('./sandbox/remove-snapshot.ts') },
         },
       },
       fork: { summary: 'Make another one with its files', load: () => import('./sandbox/fork.ts') },

@@ -1,8 +1,8 @@
 // What a deployment of `platform dev` has beside its artifact: variables, migrations, the configuration that the
 // dashboard shows. Read again with each deployment.
 import { isAiVariable } from '#core/ai-settings.ts';
-import { containmentOf } from '#builder/bundle/containment.ts';
-import { readMigrations } from '#builder/migrations.ts';
+import { containmentOf } from '#builder/project/containment.ts';
+import { readMigrations } from '#builder/build/migrations.ts';
 import type { DevDeployment } from '#runtime/dev/dev.ts';
 import type { Project } from '../project/project.ts';
 import { readVariables } from '../project/variables.ts';

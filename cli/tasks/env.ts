@@ -5,7 +5,7 @@ import path from 'node:path';
 import { aiLimitVariables, aiProviderKinds } from '#core/ai-settings.ts';
 import { limitRows, limitsFrom, limitVariables } from '#core/limits.ts';
 import { secretVariables } from '#core/process/secret-variables.ts';
-import { root } from './processes.ts';
+import { root } from './tools/processes.ts';
 
 /** A variable: its name, what it is without it ('' where nothing is), what it means. */
 type Row = readonly [name: string, otherwise: string, what: string];
@@ -124,7 +124,7 @@ export const variableGroups: readonly Group[] = [
       [
         'BUILD_SANDBOX_IMAGE',
         '',
-        'container: image of build sandboxes (Dockerfile.sandbox-build); default: that of all',
+        'container: image of build sandboxes (containers/Dockerfile.sandbox-build); default: that of all',
       ],
       ['BUILD_SANDBOX_TEMPLATE', '', 'hosted: template of build sandboxes; default: HOSTED_TEMPLATE'],
       ['BUILD_SANDBOX_TEMPLATE_SNAPSHOT_ID', '', 'hosted: its snapshot; another one is refused'],
@@ -179,7 +179,11 @@ export const variableGroups: readonly Group[] = [
         'Postgres as the sandbox service sees it: user platform_sandbox; default: made here',
       ],
       ['SANDBOX_RETENTION_DAYS', '30', 'A sandbox without a call for so long is destroyed; 0: never'],
-      ['SANDBOX_DEFAULT_IMAGE', 'platform-sandbox:latest', 'container: what sandboxes see (Dockerfile.sandbox)'],
+      [
+        'SANDBOX_DEFAULT_IMAGE',
+        'platform-sandbox:latest',
+        'container: what sandboxes see (containers/Dockerfile.sandbox)',
+      ],
       ['SANDBOX_IMAGES', '', 'container: images that sandboxes may ask for; default: none but the one above'],
       [
         'SANDBOX_MACHINE_MAX',

@@ -2,8 +2,8 @@
 // write and the figures read. As a task (`cli/run.mjs :times NAME SECONDS`) it is what .ci/run calls. Not packed.
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describeCommit, describeMachine, describeTime } from './machine.ts';
-import { root } from './processes.ts';
+import { describeCommit, describeMachine, describeTime } from './tools/machine.ts';
+import { root } from './tools/processes.ts';
 
 /** One measured run. */
 export interface Time {

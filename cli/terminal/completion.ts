@@ -1,7 +1,7 @@
 // Scripts that complete `platform` in bash, zsh and fish, from the tree of commands. Names and summaries in it are
 // ours, so nothing needs to be quoted but quotes.
 import type { ArgsDef } from 'citty';
-import type { Entry } from '../commands/tree.ts';
+import type { Entry } from './entries.ts';
 
 /** What may follow some words. */
 interface CompletionNode {

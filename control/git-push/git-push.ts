@@ -3,15 +3,15 @@
 import { isProjectName } from '#core/names.ts';
 import { Access } from '../access/access.ts';
 import { actorOfToken, type Actor } from '../access/actor.ts';
-import { ApiError } from '../api/errors.ts';
-import { countActor, tooMany } from '../api/rate-limit.ts';
-import { createProject } from '../deployments/create-project.ts';
-import type { Parts } from '../parts.ts';
+import { ApiError } from '../http/errors.ts';
+import { countActor, tooMany } from '../access/rate-limit.ts';
+import { createProject } from '../releases/create-project.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { writeAudit } from '../records/audit.ts';
 import { newId } from '../records/ids.ts';
+import { refuseFull, refuseOnFullDisk } from '../storage/refuse.ts';
 import { gitHttpBackend } from './http-backend.ts';
 import { openPushes } from './pushes.ts';
-import { refuseFull, refuseOnFullDisk } from '../storage/refuse.ts';
 import { ensureRepository } from './repositories.ts';
 
 const PATTERN = /^\/git\/([^/]{1,64}?)(?:\.git)?(\/info\/refs|\/git-upload-pack|\/git-receive-pack)$/;
@@ -24,7 +24,7 @@ export interface GitPush {
 }
 
 /** Opens it: listens for hooks. */
-export async function openGitPush(parts: Parts): Promise<GitPush> {
+export async function openGitPush(parts: Dependencies): Promise<GitPush> {
   const pushes = await openPushes(parts);
   return {
     fetch(request) {
@@ -35,7 +35,7 @@ export async function openGitPush(parts: Parts): Promise<GitPush> {
   };
 }
 
-async function answer(parts: Parts, request: Request, name: string, path: string): Promise<Response> {
+async function answer(parts: Dependencies, request: Request, name: string, path: string): Promise<Response> {
   try {
     const service = new URL(request.url).searchParams.get('service');
     const writes = path === '/git-receive-pack' || service === 'git-receive-pack';
@@ -69,7 +69,7 @@ function askForToken(): Response {
 }
 
 /** Git sends what its user typed as Basic; a token is the password, or the name where there is no password. */
-async function actorOfGit({ sql }: Parts, request: Request): Promise<Actor | null> {
+async function actorOfGit({ sql }: Dependencies, request: Request): Promise<Actor | null> {
   const [, scheme, given] = /^(Basic|Bearer) +(\S{1,1024})$/i.exec(request.headers.get('authorization') ?? '') ?? [];
   if (given === undefined) return null;
   if (scheme!.toLowerCase() === 'bearer') return actorOfToken(sql, given);
@@ -78,7 +78,7 @@ async function actorOfGit({ sql }: Parts, request: Request): Promise<Actor | nul
 }
 
 /** The project's own repository; a first push makes both. @throws {ApiError} */
-async function repositoryOf(parts: Parts, actor: Actor, name: string, writes: boolean): Promise<string> {
+async function repositoryOf(parts: Dependencies, actor: Actor, name: string, writes: boolean): Promise<string> {
   const { sql } = parts;
   if (!isProjectName(name))
     throw new ApiError('bad_request', { reason: `"${name.slice(0, 60)}" cannot be the name of a project` });
@@ -124,7 +124,7 @@ async function repositoryOf(parts: Parts, actor: Actor, name: string, writes: bo
 }
 
 /** In the one organization in which the actor may. @throws {ApiError} */
-async function firstProject(parts: Parts, access: Access, actor: Actor, name: string): Promise<string> {
+async function firstProject(parts: Dependencies, access: Access, actor: Actor, name: string): Promise<string> {
   const organizations = Object.keys(actor.memberships).filter((id) => {
     try {
       access.organization('project:create', id);

@@ -4,23 +4,9 @@ import { join } from 'node:path';
 import type { KeptBytes } from '#core/storage-left.ts';
 import { repositoriesFolder } from '#git/builtin-repositories.ts';
 import type { Sql } from '#postgres/sql.ts';
-import type { Parts } from '../parts.ts';
+import type { StorageKind } from '../records/storage.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { folderBytes } from './folders.ts';
-
-/** What projects keep. `workflows`: timers too; `logs`: lines, invocations, traces and logs of builds. */
-export const storageKinds = [
-  'files',
-  'databases',
-  'state',
-  'queues',
-  'workflows',
-  'logs',
-  'artifacts',
-  'repositories',
-  'caches',
-  'sandboxes',
-] as const;
-export type StorageKind = (typeof storageKinds)[number];
 
 /** Bytes of a kind by project. */
 interface Counted {
@@ -31,7 +17,7 @@ interface Counted {
   readonly bytes: ReadonlyMap<string, number>;
 }
 
-type CountParts = Pick<Parts, 'sql' | 'folder' | 'privatePort' | 'storage' | 'log'>;
+type CountParts = Pick<Dependencies, 'sql' | 'folder' | 'privatePort' | 'storage' | 'log'>;
 
 const ASK_MS = 10 * 60_000;
 /** What a row takes beside its texts. */

@@ -1,7 +1,7 @@
 // Counts what organizations keep, again and again, and says what is left; in between it says so anew when a project or
 // a plan is changed. Started by main.ts.
 import type { Sql, Transaction } from '#postgres/sql.ts';
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { countStorage } from './count.ts';
 import { publishStorageLeft } from './left.ts';
 
@@ -18,7 +18,7 @@ export async function touchStorage(tx: Sql | Transaction): Promise<void> {
 }
 
 /** Counts until the process ends. */
-export async function followStorage(parts: Parts): Promise<void> {
+export async function followStorage(parts: Dependencies): Promise<void> {
   const { stopping, log, onNotify } = parts;
   let isTouched = false;
   let wake = (): void => {};

@@ -3,9 +3,9 @@
 import Type from '#core/typebox/typebox.mjs';
 import { invocationKinds } from '#core/plans.ts';
 import type { Sql } from '#postgres/sql.ts';
-import { ApiError } from '../api/errors.ts';
-import { Timestamp } from '../api/schemas.ts';
-import { decodeCursor, encodeCursor, momentOf } from '../api/page.ts';
+import { ApiError } from '../http/errors.ts';
+import { Timestamp } from '../http/schemas.ts';
+import { decodeCursor, encodeCursor, momentOf } from '../http/page.ts';
 
 const DAY_MS = 86_400_000;
 const LIMIT_MAX = 1000;

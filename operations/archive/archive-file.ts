@@ -2,7 +2,7 @@
 // last. It is written under another name and renamed when it is whole; mode 0600.
 import { open, mkdir, rename, rm, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
-import { BLOCK_BYTES, padding, parseTarHeader, tarHeader } from '#deployments/archive/tar-header.ts';
+import { BLOCK_BYTES, padding, parseTarHeader, tarHeader } from '#core/archive/tar-header.ts';
 import { BackupError } from './backup-error.ts';
 import { BLOB_BYTES_MAX, damaged, MANIFEST_BYTES_MAX, parseHeader, type BackupHeader } from './manifest.ts';
 import type { BackupSink, BackupSource } from './store.ts';

@@ -3,11 +3,11 @@
 // reader of the environment in the broker.
 import { limitsFrom } from '#core/limits.ts';
 import { openLog } from '#core/log/log.ts';
-import { openArtifact } from '#deployments/artifact-source.ts';
+import { openArtifact } from '#artifacts/artifact-source.ts';
 import { tellFigures } from '#core/process/figures.ts';
 import { runProcess } from '#core/process/run-process.ts';
 import { parseHandlerUrls } from '#core/process/handler-addresses.ts';
-import { openRouteFiles } from '#deployments/route-source-files.ts';
+import { openRouteFiles } from '#artifacts/route-source-files.ts';
 import { nextTime } from '#core/schedules/timer-next.ts';
 import { openEventsPostgres } from '../stores/event-stores-postgres.ts';
 import { startBroker } from './broker.ts';

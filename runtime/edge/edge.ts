@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { connect } from 'node:tls';
 import type { Logger } from 'pino';
 import { edgeFolder, type EdgeState, type HostCertificate } from '#core/edge-state.ts';
-import type { RouteSource } from '#deployments/route-source.ts';
+import type { RouteSource } from '#artifacts/route-source.ts';
 import { openAsk } from './ask.ts';
 import { createAuthorityCheck } from './authority-check.ts';
 import { startCaddy, type Caddy, type CaddyLine } from './caddy.ts';

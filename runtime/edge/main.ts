@@ -3,7 +3,7 @@
 import { openLog } from '#core/log/log.ts';
 import { tellFigures } from '#core/process/figures.ts';
 import { runProcess } from '#core/process/run-process.ts';
-import { openRouteFiles } from '#deployments/route-source-files.ts';
+import { openRouteFiles } from '#artifacts/route-source-files.ts';
 import { edgeConfiguration } from './configuration.ts';
 import { startEdge } from './edge.ts';
 

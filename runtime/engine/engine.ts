@@ -3,12 +3,12 @@
 import { availableParallelism } from 'node:os';
 import { createOwnAddresses, type EgressPolicy } from '#core/egress.ts';
 import type { Limits } from '#core/limits.ts';
+import { guardedLookup } from '#core/way-out/host-names.ts';
 import { noAiGateway, type AiAddress, type AiTransport } from './bindings/ai-transport.ts';
 import { EgressMeter } from './bindings/egress-meter.ts';
 import { createCompressionCalls } from './bindings/compression.ts';
 import { createCryptoCalls } from './bindings/crypto.ts';
 import { createFetch } from './bindings/fetch.ts';
-import { guardedLookup } from './bindings/host-names.ts';
 import { OpenFetches } from './bindings/open-fetches.ts';
 import type { SandboxTransport } from './bindings/sandbox-transport.ts';
 import type { OwnHosts } from './bindings/own-hosts.ts';

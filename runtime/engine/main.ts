@@ -1,5 +1,11 @@
 // Root of an engine process: the only reader of the environment in the runtime. Started by supervisor/main.ts.
 import { randomBytes } from 'node:crypto';
+import { exposedNameOf } from '#core/sandbox/exposed-port.ts';
+import { cacheFolder } from '#core/process/cache-folder.ts';
+import { createArtifactSource } from '#artifacts/artifact-source.ts';
+import { openRouteFiles } from '#artifacts/route-source-files.ts';
+import { EXIT_CONFIGURATION } from '#core/process/run-process.ts';
+import { keepPrivate } from '../supervisor/data-folder/private-folders.ts';
 import { createEngine } from './engine.ts';
 import { openEngineStores, type EngineStores } from './process/stores.ts';
 import { openEngineLog, type EngineLog } from './process/log.ts';
@@ -17,10 +23,6 @@ import { operationRoutes } from './process/operation-routes.ts';
 import { RecentLog } from './process/recent-log.ts';
 import { RouteWaits } from './process/route-waits.ts';
 import { failed, failureResponse, type Outcome } from './invocation/outcome.ts';
-import { exposedNameOf } from '#core/sandbox/exposed-port.ts';
-import { cacheFolder } from '#core/process/cache-folder.ts';
-import { createArtifactSource } from '#deployments/artifact-source.ts';
-import { openRouteFiles } from '#deployments/route-source-files.ts';
 import { createClientHeaders } from './http/client-address.ts';
 import { createExposedPorts, type ExposedPorts } from './servers/exposed-ports.ts';
 import { publicOrigin } from './http/public-origin.ts';
@@ -30,16 +32,14 @@ import { createAssetServer } from './assets/assets.ts';
 import { chooseListener } from './http/choose-listener.ts';
 import { answerJson, type InternalRoutes } from './process/internal-server.ts';
 import type { Exchange, Listener, ListenerOptions } from './http/listener.ts';
-import { keepPrivate } from '../supervisor/data-folder/private-folders.ts';
 import { ConfigurationError, engineConfig, type EngineConfig } from './process/configuration.ts';
 import { createAppEvents } from './servers/app-events.ts';
 import { openBindingCalls } from './servers/binding-calls.ts';
-import { preparedByMigrator } from './deployments/database-preparation.ts';
+import { preparedByMigrator } from './serving/database-preparation.ts';
 import { ServerLink } from './servers/server-link.ts';
 import { superviseEngine } from './cluster/supervised.ts';
 import { startSupervisorMessages } from './process/supervisor-messages.ts';
 import { TelemetryRecorder } from './telemetry/recorder.ts';
-import { EXIT_CONFIGURATION } from '#core/process/run-process.ts';
 
 /** Overhead around a file in a request about bindings. */
 const DATA_HEAD_BYTES = 64 * 1024;

@@ -6,7 +6,7 @@ import type { MigratorLimits } from '#core/limits.ts';
 import { branchSlug } from '#core/names.ts';
 import { ofPreview, withoutPreview } from '#core/preview.ts';
 import { copiesDatabases } from '#core/preview-settings.ts';
-import type { OpenArtifact } from '#deployments/artifact-source.ts';
+import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import type { Sql } from '#postgres/sql.ts';
 import { migrateArtifact, type MigratedDatabase, type MigratedDatabases } from '../engine/process/migrations.ts';
 import {

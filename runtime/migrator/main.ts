@@ -7,7 +7,7 @@ import { limitsFrom } from '#core/limits.ts';
 import { openLog } from '#core/log/log.ts';
 import { tellFigures } from '#core/process/figures.ts';
 import { runProcess } from '#core/process/run-process.ts';
-import { createArtifactSource } from '#deployments/artifact-source.ts';
+import { createArtifactSource } from '#artifacts/artifact-source.ts';
 import { openSql } from '#postgres/sql.ts';
 import { createDatabaseClient, databaseAddress } from '../stores/database-service.ts';
 import { startMigrator, type Migrator } from './migrator.ts';

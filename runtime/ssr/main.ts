@@ -13,13 +13,13 @@ import { closeInherited } from '#core/process/inherited-descriptors.ts';
 import { nodeFolders } from '#core/process/confinement/command-line.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
 import { CALLS_PREFIX, readLines, type FromEngine, type ToEngine } from '#core/ssr/protocol.ts';
-import { guardedLookup } from '../engine/bindings/host-names.ts';
+import { guardedLookup } from '#core/way-out/host-names.ts';
+import { EXIT_CONFIGURATION } from '#core/process/run-process.ts';
 import { openCalls } from './calls.ts';
 import { openOwnGroups } from './own-groups.ts';
 import { ServerProcess } from './server-process.ts';
 import { ServerRefused, Servers } from './servers.ts';
 import { openUnpacked } from './unpacked.ts';
-import { EXIT_CONFIGURATION } from '#core/process/run-process.ts';
 
 const CLEAN_MS = 3_600_000;
 const KEEP_MS = 7 * 86_400_000;

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, rename, rm, stat, utimes } from 'node:fs/promi
 import path from 'node:path';
 import type { ServerRules } from '#core/manifest.ts';
 import { isArtifactId } from '#core/names.ts';
-import { unpackServer } from '#deployments/archive/server-archive.ts';
+import { unpackServer } from '#artifacts/archive/server-archive.ts';
 
 /** Options. */
 export interface UnpackedParts {

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { parse } from 'yaml';
 import { makeSecrets } from '#cli/secrets/make-secrets.ts';
-import { root } from '#cli/tasks/processes.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 import { BASE_IMAGE, startDockerEngine, type DockerEngine } from '#test/setup/docker-engine.ts';
 import type { Json } from '#test/setup/whole-platform.ts';
 

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openPostgres } from '#postgres/connection.ts';
 import { openSandboxRole } from '#postgres/sandbox-role.ts';
-import { createPostgresRows } from '#runtime/sandbox/service/rows-postgres.ts';
-import type { SandboxRows } from '#runtime/sandbox/service/rows.ts';
+import { createPostgresRows } from '#sandbox/service/rows-postgres.ts';
+import type { SandboxRows } from '#sandbox/service/rows.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
 import { PER_PROJECT_MAX, testSandboxRows, TIMES } from './sandbox-rows.ts';
 

@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { root } from '#cli/tasks/processes.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 import { eventually, startWholePlatform, type Json, type WholePlatform } from '#test/setup/whole-platform.ts';
 
 /** As `npm install @platform-run/dev` would put it there. */

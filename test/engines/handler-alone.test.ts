@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { hashPreviewPassword } from '#core/preview-access.ts';
-import { changeRoute } from '#deployments/route-records.ts';
+import { changeRoute } from '#artifacts/route-records.ts';
 import { rememberDatabase } from '#runtime/supervisor/services/known-database.ts';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
 

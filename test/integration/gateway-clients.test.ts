@@ -58,7 +58,7 @@ const features: Readonly<Record<string, Feature>> = {
     assert.equal(row!.isStream, true);
     assert.equal(tokens, row!.promptTokens + row!.completionTokens);
   },
-  'thoughts of the model': (client) =>
+  reasoning: (client) =>
     client.reasons
       ? (async () => {
           for (const said of [
@@ -68,19 +68,19 @@ const features: Readonly<Record<string, Feature>> = {
             assert.deepEqual([said.reasoning, said.text], [`The user says: ${prompt}`, prompt]);
         })()
       : null,
-  'tools, in steps': async (client) => {
+  'multi-step tool calls': async (client) => {
     assert.deepEqual(await client.work('mock/tools', prompt), { inputs: [{ city: 'x' }], text: 'The tool says: rain' });
   },
-  'streamed tools, in steps': async (client) => {
+  'streamed multi-step tool calls': async (client) => {
     const worked = await client.workStreamed('mock/tools', prompt);
     assert.deepEqual(worked, { inputs: [{ city: 'x' }], text: 'The tool says: rain' });
   },
-  'answer by a schema': async (client) => {
+  'structured output': async (client) => {
     const properties = { n: { type: 'number', minimum: 4 }, name: { type: 'string' } };
     const schema = { type: 'object', properties, required: ['n', 'name'], additionalProperties: false };
     assert.deepEqual(await client.object('mock/json', schema), { n: 4, name: 'x' });
   },
-  pictures: async (client) => {
+  images: async (client) => {
     await client.text('up/echo', { prompt, picture: PICTURE });
     const [message] = provider.asked.at(-1)!.body['messages'] as { content: { type: string }[] }[];
     const image = message!.content.find(({ type }) => type === 'image_url') as unknown;
@@ -101,7 +101,7 @@ const features: Readonly<Record<string, Feature>> = {
           const names = await models();
           assert.ok(names.includes('mock/echo') && names.includes('up/echo'), names.join());
         })(),
-  'next model when one fails': async (client) => {
+  'fallback models': async (client) => {
     const { text } = await client.text('mock/fail', { prompt, fallbacks: ['up/echo'] });
     assert.equal(text, MODEL_SAYS);
   },
@@ -112,15 +112,15 @@ const features: Readonly<Record<string, Feature>> = {
       assert.match(word, /model_?not_?found/i);
     }
   },
-  'wrong token: refused': async (_, stranger) => {
+  'invalid token: refused': async (_, stranger) => {
     const { word } = await failureOf(stranger, stranger.text('mock/echo', { prompt }));
     assert.match(word, /invalid_api_key|auth/i);
   },
-  'broken stream: an error': async (client) => {
+  'broken stream: error': async (client) => {
     for (const model of ['up/cut/mid', 'up/reset/mid', 'up/err/mid'])
       await failureOf(client, client.stream(model, { prompt }));
   },
-  'abort ends the provider’s work': async (client) => {
+  'abort stops the provider’s work': async (client) => {
     for (const isStream of [false, true]) {
       const before = provider.asked.length;
       const gone = new AbortController();

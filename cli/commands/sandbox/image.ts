@@ -14,8 +14,12 @@ const CALLED = 'platform sandbox image';
 const ENGINES = ['docker', 'podman'] as const;
 /** What is made where nothing is said, and the variable that names it. */
 const IMAGES: Readonly<Record<string, { file: string; tag: string; variable: string }>> = {
-  sandbox: { file: 'Dockerfile.sandbox', tag: 'platform-sandbox', variable: 'SANDBOX_DEFAULT_IMAGE' },
-  build: { file: 'Dockerfile.sandbox-build', tag: 'platform-sandbox-build', variable: 'BUILD_SANDBOX_IMAGE' },
+  sandbox: { file: 'containers/Dockerfile.sandbox', tag: 'platform-sandbox', variable: 'SANDBOX_DEFAULT_IMAGE' },
+  build: {
+    file: 'containers/Dockerfile.sandbox-build',
+    tag: 'platform-sandbox-build',
+    variable: 'BUILD_SANDBOX_IMAGE',
+  },
 };
 const FOLDER = path.join(import.meta.dirname, '../../..');
 /** The Dockerfile alone comes, by standard input. */

@@ -1,9 +1,9 @@
 // `platform secrets sandbox-key`: makes the key of a hosted provider that the sandbox service works with; it is printed
 // this once. The administrator's key comes by the environment: arguments are seen by every user of the machine.
 import { defineCommand } from 'citty';
-import { makeScopedKey } from '#runtime/sandbox/backends/hosted/scoped-key.ts';
-import { ProviderError } from '#runtime/sandbox/backends/hosted/provider.ts';
-import { providerUrl } from '#runtime/sandbox/backends/hosted/settings.ts';
+import { makeScopedKey } from '#sandbox/backends/hosted/scoped-key.ts';
+import { ProviderError } from '#sandbox/backends/hosted/provider.ts';
+import { providerUrl } from '#sandbox/backends/hosted/settings.ts';
 import { wholeNumber } from '../../terminal/arguments.ts';
 import { CliError } from '../../terminal/failure.ts';
 import type { Shell } from '../../terminal/shell.ts';

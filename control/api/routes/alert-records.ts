@@ -2,18 +2,19 @@
 // routes of alerts.ts say who may.
 import Type, { type Static } from '#core/typebox/typebox.mjs';
 import { seal } from '#core/encryption.ts';
+import { urlProblem } from '#core/way-out/post.ts';
+import type { Transaction } from '#postgres/sql.ts';
 import { channelContext, channelKinds, NO_MAIL, type ChannelKind, type ChannelSecret } from '../../alerts/deliver.ts';
 import { writeEvent } from '../../alerts/evaluate.ts';
 import { operatorRuleKinds, projectRuleKinds, type RuleKind } from '../../alerts/measure.ts';
-import { urlProblem } from '../../outbound/post.ts';
-import type { Parts } from '../../parts.ts';
-import type { Transaction } from '#postgres/sql.ts';
-import { newId, newSecret } from '../../records/ids.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
+import { newId } from '../../records/ids.ts';
+import { newSecret } from '../../access/secrets.ts';
 import { momentOfColumn } from '../../records/moment.ts';
-import type { RequestState } from '../middleware.ts';
-import { ApiError } from '../errors.ts';
-import { momentOf, pageOf, readPage, toPage } from '../page.ts';
-import { Id, Label, nullable, Timestamp } from '../schemas.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { momentOf, pageOf, readPage, toPage } from '../../http/page.ts';
+import { Id, Label, nullable, Timestamp } from '../../http/schemas.ts';
 
 /** Whose alerts; nulls: the operator's. */
 export interface AlertOwner {
@@ -23,7 +24,7 @@ export interface AlertOwner {
 
 /** What the routes hand on of a request. */
 interface Asked {
-  readonly env: Parts;
+  readonly env: Dependencies;
   readonly state: RequestState;
 }
 
@@ -301,7 +302,7 @@ interface GivenTarget {
 }
 
 function targetOf(
-  { mailUrl }: Parts,
+  { mailUrl }: Dependencies,
   { kind, url, to, allowPrivate, secret }: GivenTarget,
 ): readonly [shown: string, sealed: ChannelSecret] {
   if (kind === 'mail') {

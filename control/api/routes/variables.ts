@@ -1,9 +1,10 @@
 // Environment variables of a project. The value of a secret is taken and never given back.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
+import type { Transaction } from '#postgres/sql.ts';
 import type { Reached } from '../../access/access.ts';
-import { redeployOnVariables, type ChangedVariables } from '../../deployments/redeploy.ts';
-import type { Parts } from '../../parts.ts';
+import { redeployOnVariables, type ChangedVariables } from '../../releases/redeploy.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
 import { changeProject } from '../../records/projects.ts';
 import {
   changeVariable,
@@ -17,11 +18,10 @@ import {
   type VariableInput,
   type VariableRow,
 } from '../../records/variables.ts';
-import type { Transaction } from '#postgres/sql.ts';
-import type { RequestState } from '../middleware.ts';
-import { ApiError } from '../errors.ts';
-import { needs } from '../needs.ts';
-import { Id, nullable, Timestamp } from '../schemas.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { needs } from '../request/needs.ts';
+import { Id, nullable, Timestamp } from '../../http/schemas.ts';
 
 const IMPORT_MAX = 500;
 const Key = Type.String({ maxLength: 128, pattern: '^[A-Za-z_][A-Za-z0-9_]*$' });
@@ -83,7 +83,7 @@ function checkValue(key: string, value: string, bytesMax: number): void {
 
 /** Changes variables of a project, in one transaction with its rows of the audit log. */
 async function change<Result>(
-  ctx: { readonly env: Parts; readonly state: RequestState },
+  ctx: { readonly env: Dependencies; readonly state: RequestState },
   { projectId, organizationId, actor }: Reached,
   action: string,
   work: (tx: Transaction) => Promise<Changed<Result>>,
@@ -116,7 +116,7 @@ async function checkRoom(tx: Transaction, projectId: string, inputs: readonly Va
       throw new ApiError('limit_reached', { what: 'Variables of a scope', allowed, variable: 'API_VARIABLES_MAX' });
 }
 
-export const variables = platform<Parts, RequestState>()
+export const variables = platform<Dependencies, RequestState>()
   .get(
     '/environment-variables/:projectId',
     {

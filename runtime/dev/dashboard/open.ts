@@ -11,14 +11,14 @@ import { rpcWorkerCode } from '#core/rpc/worker-code.ts';
 import { toWorkerText } from '#core/worker-text.ts';
 import type { SandboxInfo } from '#core/sandbox/operations.ts';
 import { callSandbox, toJson, type SandboxService } from '#resources/sandbox-calls.ts';
+import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import type { ResourceParts } from '../../engine/resources/asked.ts';
+import type { Route } from '../../engine/router/project-routes.ts';
+import type { Exchange } from '../../engine/http/listener.ts';
 import type { Activity } from './activity.ts';
 import type { ShownDeployment } from './api.ts';
 import { createRpcExchange, type RpcCall } from './rpc-exchange.ts';
 import { openDashboard } from './server.ts';
-import type { OpenArtifact } from '#deployments/artifact-source.ts';
-import type { Route } from '../../engine/router/project-routes.ts';
-import type { Exchange } from '../../engine/http/listener.ts';
 
 const SANDBOXES_MAX = 1000;
 const LIST_MS = 30_000;

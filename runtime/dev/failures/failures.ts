@@ -1,11 +1,11 @@
 // Responses of `platform dev` when the project has errors: the errors themselves, only for its author. Made by
 // dev.ts.
 import { errorTable } from '#core/errors.ts';
-import { changesPath, type ChangeStream } from './change-stream.ts';
-import type { Explain } from '../../engine/deployments/deployment.ts';
-import { acceptsPages, failureAnswer, type ShownError, type ShownFailure } from './failure-page.ts';
+import type { Explain } from '../../engine/serving/deployment.ts';
 import type { FailureResponse } from '../../engine/invocation/outcome.ts';
 import type { Exchange } from '../../engine/http/listener.ts';
+import { changesPath, type ChangeStream } from './change-stream.ts';
+import { acceptsPages, failureAnswer, type ShownError, type ShownFailure } from './failure-page.ts';
 
 /** Responses with errors. */
 interface DevFailures {

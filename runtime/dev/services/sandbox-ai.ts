@@ -3,8 +3,8 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { devCaller, type AiCaller } from '#core/ai-caller.ts';
-import { createMemoryAiTokens } from '../../sandbox/service/ai-tokens-memory.ts';
-import type { AiTokens } from '../../sandbox/service/ai-tokens.ts';
+import { createMemoryAiTokens } from '#sandbox/service/ai-tokens-memory.ts';
+import type { AiTokens } from '#sandbox/service/ai-tokens.ts';
 import { answerWith } from '../dashboard/web-answer.ts';
 
 // An import reads all its exports, including the getters that load Node's own HTTP client.

@@ -8,10 +8,10 @@ import path from 'node:path';
 import { createOwnAddresses } from '#core/egress.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { SandboxLimits } from '#core/limits.ts';
-import { guardedLookup } from '../../engine/bindings/host-names.ts';
-import type { SandboxBackend } from '../../sandbox/backend.ts';
-import { createLocalBackend } from '../../sandbox/backends/local/local.ts';
-import { containerMachines, DEFAULT_IMAGE } from '../../sandbox/service/configuration.ts';
+import { guardedLookup } from '#core/way-out/host-names.ts';
+import type { SandboxBackend } from '#sandbox/backends/backend.ts';
+import { createLocalBackend } from '#sandbox/backends/local/local.ts';
+import { containerMachines, DEFAULT_IMAGE } from '#sandbox/service/configuration.ts';
 
 // An import reads all its exports, including the getters that load Node's own HTTP client.
 const { request } = process.getBuiltinModule('node:http');
@@ -37,7 +37,7 @@ export interface DevMachinesParts {
 /** An engine that does not answer in this time counts as missing. */
 const PING_MS = 1000;
 const INSTALLATION_CHARS = 11;
-const DOCKERFILE = path.join(import.meta.dirname, '../../../Dockerfile.sandbox');
+const DOCKERFILE = path.join(import.meta.dirname, '../../../containers/Dockerfile.sandbox');
 
 /** Null: automatic. @throws {Error} with valid values. */
 export function sandboxChoice(environment: Environment): SandboxChoice | null {
@@ -78,7 +78,7 @@ async function openContainers({ folder, limits, environment, aiUrl, log }: DevMa
     FS_PATH: folder,
   });
   const policy = { loopback: false, private: reachesPrivate, isOwn: createOwnAddresses() };
-  const { openContainerBackend } = await import('../../sandbox/backends/container/backend.ts');
+  const { openContainerBackend } = await import('#sandbox/backends/container/backend.ts');
   const backend = await openContainerBackend({
     ...limits,
     installation: `d${createHash('sha256').update(folder).digest('hex').slice(0, INSTALLATION_CHARS)}`,

@@ -3,7 +3,9 @@
 // `_redirects`.
 import type { PlatformError } from '#core/errors.ts';
 import type { AssetEncoding, AssetFile } from '#core/manifest.ts';
-import type { OpenArtifact } from '#deployments/artifact-source.ts';
+import type { OpenArtifact } from '#artifacts/artifact-source.ts';
+import type { AssetReply } from '../bindings/assets.ts';
+import type { Exchange } from '../http/listener.ts';
 import {
   formAnswer,
   headerBlockOf,
@@ -26,8 +28,6 @@ import {
   takesPage,
   type AssetRequest,
 } from './asset-rules.ts';
-import type { AssetReply } from '../bindings/assets.ts';
-import type { Exchange } from '../http/listener.ts';
 
 /** A request with its host, on which rules may depend. */
 export interface HostedRequest extends AssetRequest {

@@ -1,6 +1,6 @@
 // The host's end of one isolate's bridge: collects the input of the next entry, and keeps open streams, sockets and
 // host calls. It knows invocations by number only, and asks its `LinkOwner` about them. Records about invocations are
-// read by deployments/dispatch.ts, all others here.
+// read by serving/dispatch.ts, all others here.
 import type { EventContent } from '#core/event.ts';
 import { GuestCalls } from './guest-calls.ts';
 import { HandleTable } from './handle-table.ts';

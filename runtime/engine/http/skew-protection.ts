@@ -2,7 +2,7 @@
 // page. Determines the deployment for a request and the headers of its response; called by handler.ts for hosts that
 // serve one deployment after another. Only deployments that were live on the same host can be selected.
 import { isDeploymentId } from '#core/names.ts';
-import type { OpenArtifact } from '#deployments/artifact-source.ts';
+import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import { assetDecision, decodedPath, isHashedName, isNavigation, type AssetRequest } from '../assets/asset-rules.ts';
 import type { Other, Route } from '../router/project-routes.ts';
 import { AlteredExchange } from './altered-exchange.ts';

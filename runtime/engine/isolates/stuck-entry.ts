@@ -1,6 +1,6 @@
 // Detects a stuck entry, whose isolate is then abandoned with its thread. It measures the thread's CPU and not wall
 // time, which also passes while the thread waits for a processor on a busy machine. Used by isolate.ts at each check
-// of deployments/upkeep.ts; short entries are not examined.
+// of serving/upkeep.ts; short entries are not examined.
 import { isThreadAsleep } from './thread-state.ts';
 
 /** Interval of the checks. */

@@ -2,10 +2,10 @@
 // are omitted: they may contain secrets.
 import type { Logger } from 'pino';
 import { requestLogFrom } from '#core/log/log-level.ts';
-import type { RequestRecord } from '../deployments/deployment.ts';
+import { openLog, type LogDestination } from '#core/log/log.ts';
+import type { RequestRecord } from '../serving/deployment.ts';
 import type { HandlerParts } from '../handler.ts';
 import { outcomeLabel, outcomeLevel } from '../invocation/outcome.ts';
-import { openLog, type LogDestination } from '#core/log/log.ts';
 
 /** The log of an engine, and the callbacks for its handler. */
 export interface EngineLog extends Pick<HandlerParts, 'onLog' | 'onRequest' | 'onlyFailures'> {

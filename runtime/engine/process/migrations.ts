@@ -1,7 +1,7 @@
 // Applies an artifact's migrations to a project's databases before any route leads to it, for the release of a
 // deployment (`POST /_platform/migrate`). Reports the result by database; stops at the first failure.
-// deployments/database-preparation.ts does it at the first request of a deployment without a release.
-import type { OpenArtifact } from '#deployments/artifact-source.ts';
+// serving/database-preparation.ts does it at the first request of a deployment without a release.
+import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import { isErrorCode, type ErrorCode } from '#core/errors.ts';
 import { ofPreview } from '#core/preview.ts';
 import type { DatabaseOwner } from '../../stores/database-service.ts';

@@ -7,18 +7,18 @@ import type { Manifest } from '#core/manifest.ts';
 import { copiesDatabases } from '#core/preview-settings.ts';
 import type { KeptBytes } from '#core/storage-left.ts';
 import { branchSlug, isArtifactId, isDeploymentId, isProjectName, isResourceName } from '#core/names.ts';
-import type { OpenArtifact } from '#deployments/artifact-source.ts';
+import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import { removeBranch, type BranchStores } from '../bindings/branch-removal.ts';
 import type { Handler } from '../handler.ts';
 import { outcomeLabel } from '../invocation/outcome.ts';
 import type { Route } from '../router/project-routes.ts';
 import type { DatabaseClient } from '../../stores/database-service.ts';
-import { answerJson, type InternalRoutes } from './internal-server.ts';
-import { readBytes } from './request-bytes.ts';
-import { migrateArtifact } from './migrations.ts';
 import { askResource } from '../resources/resources.ts';
 import type { ResourceParts } from '../resources/asked.ts';
 import { dropSnapshot, isSnapshotName, listSnapshots, makeSnapshot, restoreSnapshot } from '../resources/snapshots.ts';
+import { answerJson, type InternalRoutes } from './internal-server.ts';
+import { readBytes } from './request-bytes.ts';
+import { migrateArtifact } from './migrations.ts';
 
 /** Dependencies of the routes. */
 export interface OperationParts {

@@ -4,7 +4,7 @@ import { PlatformError } from '#core/errors.ts';
 import { ofPreview } from '#core/preview.ts';
 import type { ResourceKind, ResourceOperation, ResourceOperations } from '#core/resource-call.ts';
 import type { CacheEntry } from '#core/resource-call/storage.ts';
-import type { OpenArtifact } from '#deployments/artifact-source.ts';
+import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import { createBindingCalls, kindOfCall, type BindingStores } from '../bindings/bindings.ts';
 import type { CacheStore } from '../bindings/cache.ts';
 import type { DatabasePlace } from '../bindings/scope.ts';

@@ -3,7 +3,7 @@
 // are in the other files of this folder.
 import { PlatformError } from '#core/errors.ts';
 import type { ResourceKind, ResourceOperation } from '#core/resource-call.ts';
-import type { OpenArtifact } from '#deployments/artifact-source.ts';
+import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import { toRecord } from '../bindings/arguments.ts';
 import type { Route } from '../router/project-routes.ts';
 import { renamedPlace, type Asked, type Gives, type OperationsOf, type ResourceParts } from './asked.ts';

@@ -1,6 +1,6 @@
 // Exposed ports of sandboxes on the public listener: proxies requests to their hosts to the sandbox service, and its
 // responses to the visitor, as streams with back-pressure. The service decides who may pass and what each side sees
-// (runtime/sandbox/port-visits.ts). Called for hosts without a deployment.
+// (sandbox/routes/port-visits.ts). Called for hosts without a deployment.
 import { Readable } from 'node:stream';
 import { errorTable, isErrorCode, type ErrorCode } from '#core/errors.ts';
 import { exposedNameOf, PORTS_PATH, type PortVisit } from '#core/sandbox/exposed-port.ts';

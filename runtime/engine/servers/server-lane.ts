@@ -8,7 +8,7 @@ import type { ServerSpec } from '#core/ssr/protocol.ts';
 import type { Exchange } from '../http/listener.ts';
 import type { HttpInvocation } from '../invocation/invocation.ts';
 import { failed, isFailureCode, ok, type Outcome } from '../invocation/outcome.ts';
-import type { ServedDeployment } from '../deployments/config.ts';
+import type { ServedDeployment } from '../serving/config.ts';
 import { ProxiedRequest } from './proxied-request.ts';
 import { openProxiedSocket, type ProxiedSocket } from './proxied-socket.ts';
 import { ServerDoor } from './server-door.ts';

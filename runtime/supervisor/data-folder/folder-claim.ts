@@ -6,7 +6,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { readJson, writeWhole } from '#core/process/platform-record.ts';
-import { takeLock } from '#deployments/file-lock.ts';
+import { takeLock } from '#artifacts/file-lock.ts';
 
 /** The platform that uses a folder. */
 interface Holder {

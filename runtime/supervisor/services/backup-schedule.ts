@@ -8,7 +8,7 @@ import { backupRequestFile, backupRuns, endCutOff, writeBackupPlan } from '#core
 import { nodeCommand } from '#core/process/node-command.ts';
 import { parseCronSchedule } from '#core/schedules/cron-schedule.ts';
 import { nextCronTime } from '#core/schedules/cron-next.ts';
-import { takeLock } from '#deployments/file-lock.ts';
+import { takeLock } from '#artifacts/file-lock.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -82,7 +82,7 @@ export function gatewayService(given: {
   const [program, ...before] = nodeCommand();
   const script = join(
     import.meta.dirname,
-    `../../../control/gateway/main${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`,
+    `../../../gateway/main${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`,
   );
   return {
     name: 'gateway',

@@ -44,7 +44,7 @@ export function sandboxService({
   const [program, ...before] = nodeCommand();
   const script = join(
     import.meta.dirname,
-    `../../sandbox/service/main${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`,
+    `../../../sandbox/main${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`,
   );
   return {
     name: 'sandbox',

@@ -8,7 +8,7 @@ import { defaultLimits } from '#core/limits.ts';
 import { deliverAlerts } from '#control/alerts/deliver.ts';
 import { evaluateAlerts, evaluateNext } from '#control/alerts/evaluate.ts';
 import { stepAlert, type AlertState } from '#control/alerts/step.ts';
-import type { Parts } from '#control/parts.ts';
+import type { Dependencies } from '#control/process/dependencies.ts';
 import { newDeploymentId, newId } from '#control/records/ids.ts';
 import { createTelemetryStore } from '#control/telemetry/store.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
@@ -55,7 +55,7 @@ afterEach(async () => {
   await control.sql`DELETE FROM control.alert_event`;
 });
 
-const partsOf = (more: Partial<Parts> = {}): Parts => ({ ...control.parts, ...more });
+const partsOf = (more: Partial<Dependencies> = {}): Dependencies => ({ ...control.parts, ...more });
 /** As if the platform had been started with another AUTH_MAIL_URL. */
 const setMail = (url: string | null): void => void ((control.parts as { mailUrl: string | null }).mailUrl = url);
 const at = (what: string): string => `/projects/${project.id}/${what}`;

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { serveApi } from '#control/process/servers.ts';
 import { createApi } from '#control/api/app.ts';
-import { retire } from '#control/deployments/retention.ts';
+import { retire } from '#control/releases/retention.ts';
 import { defaultLimits } from '#core/limits.ts';
 import { archiveOf, staticArtifact } from '#test/setup/archives.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { createServer, request as httpRequest, type IncomingMessage, type Server } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
-import { createClientAddress } from '#control/api/client-address.ts';
+import { createClientAddress } from '#control/http/client-address.ts';
 import { serveApi } from '#control/process/servers.ts';
 import { behindWeb, webClient } from '#control/process/web-hop.ts';
 import { defaultLimits, type WebLimits } from '#core/limits.ts';

@@ -6,8 +6,8 @@ import { test } from 'node:test';
 import { limitVariables } from '#core/limits.ts';
 import { secretVariables } from '#core/process/secret-variables.ts';
 import { exampleText, settingsText, variableGroups } from '#cli/tasks/env.ts';
-import { root } from '#cli/tasks/processes.ts';
-import { readSources } from '#cli/tasks/sources.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
+import { readSources } from '#cli/tasks/tools/sources.ts';
 
 /** Of the system, or between our own processes. */
 const NOT_FOR_OPERATORS = new Set(

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseHeaders } from '#builder/assets/asset-headers.ts';
-import { formatBuildError, type BuildError } from '#builder/build-error.ts';
+import { formatBuildError, type BuildError } from '#builder/project/build-error.ts';
 
 const parse = (text: string): unknown => parseHeaders({ text, file: 'public/_headers' });
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseRedirects } from '#builder/assets/asset-redirects.ts';
-import type { BuildError } from '#builder/build-error.ts';
+import type { BuildError } from '#builder/project/build-error.ts';
 
 const parse = (text: string): unknown => parseRedirects({ text, file: '_redirects' });
 

@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { build } from '#builder/build.ts';
+import { build } from '#builder/build/build.ts';
 import { takeArtifact } from '#builder/steps/take-artifact.ts';
 import { artifactId, canonicalJson } from '#core/artifact-id.ts';
 import { parseProjectConfig } from '#core/config/project-config.ts';
