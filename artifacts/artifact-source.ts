@@ -120,7 +120,7 @@ function readManifest(root: string, id: string): { manifest: Manifest; size: num
   } catch (error) {
     throw new PlatformError(
       'deployment_unavailable',
-      { deployment: id, reason: 'its artifact is not there' },
+      { deployment: id, reason: 'its artifact is missing' },
       { cause: error },
     );
   }
@@ -128,7 +128,11 @@ function readManifest(root: string, id: string): { manifest: Manifest; size: num
   try {
     manifest = JSON.parse(text) as Manifest;
   } catch (error) {
-    throw new PlatformError('artifact_corrupt', { artifact: id, reason: 'manifest.json is no JSON' }, { cause: error });
+    throw new PlatformError(
+      'artifact_corrupt',
+      { artifact: id, reason: 'manifest.json is not JSON' },
+      { cause: error },
+    );
   }
   if (artifactId(manifest) !== id)
     throw new PlatformError('artifact_corrupt', { artifact: id, reason: 'manifest.json does not match its hash' });

@@ -73,14 +73,14 @@ export function parseRouteRecord(text: string): RouteRecord {
   if (!schema.Check(value)) {
     const [first] = schema.Errors(value);
     // The library's message for an unknown field.
-    const reason = first?.message === 'schema is false' ? 'is no known field' : (first?.message ?? 'is not valid');
+    const reason = first?.message === 'schema is false' ? 'is not a known field' : (first?.message ?? 'is not valid');
     throw new Error(`${first?.instancePath || 'the record'} ${reason}`);
   }
   const record = value as RouteRecord;
-  if (!isProjectName(record.project)) throw new Error(`/project "${record.project}" is no project name`);
+  if (!isProjectName(record.project)) throw new Error(`/project "${record.project}" is not a project name`);
   for (const [id, deployment] of Object.entries(record.deployments)) {
-    if (!isDeploymentId(id) || deployment.id !== id) throw new Error(`/deployments "${id}" is no deployment id`);
-    if (!isArtifactId(deployment.artifact)) throw new Error(`/deployments/${id}/artifact is no artifact id`);
+    if (!isDeploymentId(id) || deployment.id !== id) throw new Error(`/deployments "${id}" is not a deployment id`);
+    if (!isArtifactId(deployment.artifact)) throw new Error(`/deployments/${id}/artifact is not an artifact id`);
   }
   const exists = (id: string, where: string): void => {
     if (!Object.hasOwn(record.deployments, id))

@@ -15,7 +15,7 @@ export type AiReadiness = 'ready' | 'mock' | 'no_auto' | 'no_provider' | 'no_gat
 /** Advice for each state. */
 export const aiAdvice = {
   ready: null,
-  mock: 'Calls of models are answered by the mock provider: the operator sets AI_PROVIDER_<NAME>_KEY for others',
+  mock: 'AI requests are answered by the mock provider: for others, the operator sets AI_PROVIDER_<NAME>_KEY',
   no_auto:
     'Nothing says which models "auto" is: name one as provider/model, or the operator sets AI_AUTO, or an owner of the organization names them on its page AI',
   no_provider:

@@ -76,7 +76,7 @@ export function aiSettingsFrom(environment: Environment): AiSettings {
   const aliases: Record<string, string> = {};
   for (const entry of listOf(get('AI_ALIASES'))) {
     const [name = '', model = ''] = entry.split(/=(.*)/s).map((part) => part.trim());
-    if (!ALIAS.test(name) || name === 'auto') problems.push(`AI_ALIASES: "${name}" is no name for a model`);
+    if (!ALIAS.test(name) || name === 'auto') problems.push(`AI_ALIASES: "${name}" is not a valid model name`);
     else if (!isModel(model)) problems.push(`AI_ALIASES: ${name} must be ${expected}, but is "${model}"`);
     else aliases[name] = model;
   }

@@ -26,7 +26,7 @@ export const DYNAMIC_REDIRECTS_MAX = 100;
 
 /** Why the pattern of a header rule is invalid; null: it is valid. */
 export function headerPatternProblem(text: string): string | null {
-  if (/\s/.test(text)) return 'it holds white space';
+  if (/\s/.test(text)) return 'it contains white space';
   try {
     const parts = splitHostPattern(text);
     if (parts === null) return 'write a path, or https://host/path without query';
@@ -56,7 +56,7 @@ export function isHeaderValue(value: string): boolean {
 export function redirectSourceProblem(from: string): string | null {
   if (/^https?:/.test(from)) return 'The source of a redirect is a path: redirects of whole hosts are not supported';
   if (!from.startsWith('/')) return `The source "${from}" does not begin with /`;
-  if (/[?#]/.test(from)) return `The source "${from}" holds a query or a fragment: only paths are matched`;
+  if (/[?#]/.test(from)) return `The source "${from}" contains a query or a fragment: only paths are matched`;
   return null;
 }
 
@@ -64,9 +64,9 @@ export function redirectSourceProblem(from: string): string | null {
 export function redirectTargetProblem(to: string, from: PathPattern, isRewrite: boolean): string | null {
   const isPath = to.startsWith('/') && !/^\/[/\\]/.test(to);
   if (!isPath && isRewrite) return 'is not a path of this site: the status 200 serves one of its own files';
-  if (isRewrite && /[?#]/.test(to)) return 'holds a query or a fragment, which the status 200 has no use for';
-  if (!isPath && !/^https?:\/\/[^/?#]/.test(to)) return 'is neither a path that begins with one / nor an http(s) URL';
-  if (/[^\x21-\x7e\x80-\u{10ffff}]/u.test(to)) return 'holds a control character';
+  if (isRewrite && /[?#]/.test(to)) return 'contains a query or a fragment, which status 200 does not use';
+  if (!isPath && !/^https?:\/\/[^/?#]/.test(to)) return 'is neither a path with a single leading / nor an http(s) URL';
+  if (/[^\x21-\x7e\x80-\u{10ffff}]/u.test(to)) return 'contains a control character';
   const names = new Set(from.pieces.flatMap((piece) => ('wildcard' in piece ? [piece.wildcard] : [])));
   const path = isPath ? to : to.replace(/^https?:\/\//, '');
   for (const [, name] of path.matchAll(/:([A-Za-z]\w*)/g))

@@ -36,7 +36,10 @@ export function buildExecutor(environment: Readonly<Record<string, string | unde
     );
   const isHosted = get('SANDBOX_PROVIDER') === 'hosted';
   if (!isHosted && get('SANDBOX_NETWORK_ISOLATION') !== 'true')
-    throw wants('SANDBOX_NETWORK_ISOLATION', 'must be true: builds run in sandboxes that reach no network of yours');
+    throw wants(
+      'SANDBOX_NETWORK_ISOLATION',
+      'must be true: builds must run in sandboxes without access to your network',
+    );
   const machine = get('BUILD_SANDBOX_MACHINE_TYPE');
   if (machine !== '' && !isMachineSize(machine))
     throw wants('BUILD_SANDBOX_MACHINE_TYPE', `is "${machine}": it takes ${MACHINE_SIZES.join(', ')}`);

@@ -26,7 +26,7 @@ export const insertOutbox = `WITH given (list) AS (SELECT ?)
 /** @param args ids and messages, alternating. @returns a JSON list of pairs. @throws {SqlRefusal} for anything else. */
 export function outboxList(args: readonly unknown[]): string {
   if (args.length === 0 || args.length % 2 !== 0 || !args.every((value) => typeof value === 'string'))
-    throw new SqlRefusal('SQLITE_MISUSE', 'messages are ids and texts in turn');
+    throw new SqlRefusal('SQLITE_MISUSE', 'messages are ids and texts, alternating');
   // SQLite would convert a lone surrogate differently here than in a list of ids to remove.
   const texts = args.map((text) => text.toWellFormed());
   return JSON.stringify(Array.from({ length: texts.length / 2 }, (_, index) => texts.slice(2 * index, 2 * index + 2)));

@@ -59,7 +59,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new Error(`"${text}" holds a malformed % escape`);
+    throw new Error(`"${text}" contains a malformed % escape`);
   }
 }
 

@@ -83,7 +83,7 @@ function mend(source: string, mended: Mended): string {
   let text = source;
   for (const [was, is] of mended) {
     if (!text.includes(was))
-      throw new Error('postgres/driver.ts mends postgres 3.4.9, and another version is installed: npm ci');
+      throw new Error('postgres/driver.ts patches postgres 3.4.9, but another version is installed: run npm ci');
     text = text.replaceAll(was, is);
   }
   return text;

@@ -79,7 +79,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   if (other !== undefined && other !== `data-${major}`) {
     throw new Error(
       `${folder} holds data of Postgres ${other.slice(5)}, but this version of the platform brings Postgres ${major}. ` +
-        'Start the version that wrote it and make a backup, or move the folder away to begin anew',
+        'Start the version that wrote it and make a backup, or move the folder away to start over',
     );
   }
   const giveUp = new AbortController();
@@ -298,7 +298,8 @@ async function initialize(parts: {
   );
   const code = await exitOf(child);
   rmSync(passwordFile, { force: true });
-  if (code !== 0) throw new Error(`The data of the embedded Postgres cannot be made (initdb: ${code}):\n${endOf(log)}`);
+  if (code !== 0)
+    throw new Error(`The data of the embedded Postgres cannot be created (initdb: ${code}):\n${endOf(log)}`);
   // The owner's database must exist before the first connection: the single-user mode needs no password and no
   // socket.
   const single = run(path.join(parts.bin, 'postgres'), ['--single', '-D', own(unfinished), 'postgres'], {
@@ -310,7 +311,7 @@ async function initialize(parts: {
   });
   const created = await exitOf(single);
   if (created !== 0)
-    throw new Error(`The database of the embedded Postgres cannot be made (${created}):\n${endOf(log)}`);
+    throw new Error(`The database of the embedded Postgres cannot be created (${created}):\n${endOf(log)}`);
   renameSync(unfinished, parts.dataFolder);
 }
 

@@ -17,7 +17,7 @@ export function assetPathProblem(path: string): string | null {
   if (Buffer.byteLength(path) > PATH_BYTES_MAX) return `is longer than ${PATH_BYTES_MAX} bytes`;
   if (path.startsWith('/')) return 'is absolute';
   // A backslash separates folders on other systems.
-  if (/[\p{Cc}\\]/u.test(path)) return 'holds a character that no path may have';
+  if (/[\p{Cc}\\]/u.test(path)) return 'contains a character that is not allowed in a path';
   if (!path.isWellFormed()) return 'is no Unicode text';
   const segments = path.split('/');
   if (segments.length > DEPTH_MAX) return `is deeper than ${DEPTH_MAX} folders`;
@@ -34,12 +34,12 @@ export function artifactPathProblem(path: string): string | null {
   const problem = assetPathProblem(path);
   if (problem !== null) return problem;
   if (ROOT_FILES.has(path) || /^encoded\/[0-9a-f]{64}$/.test(path) || path.startsWith('assets/')) return null;
-  return 'is no part of an artifact';
+  return 'is not a part of an artifact';
 }
 
 /** The same for a folder. */
 export function artifactFolderProblem(path: string): string | null {
   const problem = assetPathProblem(path);
   if (problem !== null) return problem;
-  return path === 'encoded' || path === 'assets' || path.startsWith('assets/') ? null : 'is no part of an artifact';
+  return path === 'encoded' || path === 'assets' || path.startsWith('assets/') ? null : 'is not a part of an artifact';
 }

@@ -182,7 +182,7 @@ export function checkManifest(text: string): CheckedManifest {
   if (!schema.Check(value)) {
     // For a nullable field, the deepest error is the relevant one.
     const first = schema.Errors(value).toSorted((a, b) => b.instancePath.length - a.instancePath.length)[0];
-    const reason = first?.message === 'schema is false' ? 'is no known field' : (first?.message ?? 'is not valid');
+    const reason = first?.message === 'schema is false' ? 'is not a known field' : (first?.message ?? 'is not valid');
     throw wrong(`manifest.json: ${first?.instancePath.slice(0, 200) || 'the manifest'} ${reason}`);
   }
   const manifest: Manifest = value;
@@ -195,7 +195,7 @@ export function checkManifest(text: string): CheckedManifest {
 /** Validates the text of `migrations.json`. @throws {ArchiveError} `artifact_invalid` */
 export function checkMigrations(text: string, { bindings }: Manifest): readonly DatabaseMigrations[] {
   const value = parseJson(text, 'migrations.json');
-  if (!migrationsSchema.Check(value)) throw wrong('migrations.json is no list of databases with their SQL files');
+  if (!migrationsSchema.Check(value)) throw wrong('migrations.json is not a list of databases with their SQL files');
   const migrations = value as DatabaseMigrations[];
   const databases = new Set(Object.values(bindings['db'] ?? {}));
   for (const { resource } of migrations)
@@ -211,7 +211,7 @@ function kindProblem({ kind, worker, assets, server }: Manifest): string | null 
 }
 
 function serverProblem({ start, folder }: ServerRules): string | null {
-  if (/\p{Cc}/u.test(start)) return 'server: its command holds a character that no command may have';
+  if (/\p{Cc}/u.test(start)) return 'server: its command contains a character that is not allowed';
   const problem = folder === '' ? null : assetPathProblem(folder);
   return problem === null ? null : `server: the folder ${shown(folder)} ${problem}`;
 }
@@ -224,12 +224,12 @@ function bindingsProblem({ bindings, queues = {}, cron }: Manifest): string | nu
     for (const [name, resource] of Object.entries(declared)) {
       if (!isBindingName(name)) return `bindings: ${shown(name)} is no binding name`;
       // Used in names of files and tables: no other characters.
-      if (!isResourceName(resource)) return `bindings: ${shown(resource)} is no resource name`;
+      if (!isResourceName(resource)) return `bindings: ${shown(resource)} is not a resource name`;
     }
   }
   for (const [resource, { deadLetter = resource }] of Object.entries(queues))
     if (!isResourceName(resource) || !isResourceName(deadLetter))
-      return `queues: ${shown(resource)} is no resource name`;
+      return `queues: ${shown(resource)} is not a resource name`;
   for (const name of Object.keys(cron)) if (!isBindingName(name)) return `cron: ${shown(name)} is no name`;
   return null;
 }
@@ -266,7 +266,7 @@ function assetsProblem(assets: AssetRules | null): string | null {
       null;
     if (problem !== null) return `a rule of headers: ${problem}`;
     if (!set.every(([, value]) => isHeaderValue(value)))
-      return 'a rule of headers holds a character that headers cannot carry';
+      return 'a rule of headers contains a character that is not allowed in headers';
   }
   for (const { from, to, status } of assets.redirects ?? []) {
     const problem = redirectProblem(from, to, status === 200);

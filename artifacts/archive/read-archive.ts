@@ -57,7 +57,7 @@ export async function readArchive(
       await blocks.read(padding(header.bytes));
       if (header.type === 'longName') nextPath = longName(record);
       else if (header.type === 'pax') nextPath = paxPath(record) ?? nextPath;
-      else if (paxPath(record) !== null) throw invalid('a global record gives a path');
+      else if (paxPath(record) !== null) throw invalid('a global record sets a path');
       continue;
     }
     const given = nextPath ?? header.path;
@@ -153,7 +153,7 @@ async function* unzipped(chunks: AsyncGenerator<Uint8Array>): AsyncGenerator<Uin
     for await (const chunk of gunzip) yield chunk as Uint8Array;
   } catch (error) {
     if (error instanceof ArchiveError) throw error;
-    throw invalid(`its compressed form is broken (${(error as Error).message})`);
+    throw invalid(`its compression is damaged (${(error as Error).message})`);
   } finally {
     gunzip.destroy();
   }
@@ -192,7 +192,7 @@ export class BlockReader {
   /** Reads to the end, where only zeros may be left. */
   async expectZeros(): Promise<void> {
     for (;;) {
-      if (this.#rest.some((byte) => byte !== 0)) throw invalid('something follows after its end');
+      if (this.#rest.some((byte) => byte !== 0)) throw invalid('there is data after its end');
       const { done, value } = await this.#chunks.next();
       if (done === true) return;
       this.#rest = value;
@@ -202,7 +202,7 @@ export class BlockReader {
   async #some(most: number): Promise<Uint8Array> {
     while (this.#rest.length === 0) {
       const { done, value } = await this.#chunks.next();
-      if (done === true) throw invalid('it is cut off');
+      if (done === true) throw invalid('it is truncated');
       this.#rest = value;
     }
     const part = this.#rest.subarray(0, most);

@@ -76,7 +76,7 @@ export async function unpackServer({ file, hash, filesMax }: ServerArchive, fold
     await blocks.read(padding(header.bytes));
   }
   await blocks.expectZeros();
-  if (digest.digest('hex') !== hash) throw invalid('it is not what its manifest says');
+  if (digest.digest('hex') !== hash) throw invalid('it does not match its manifest');
   for (const name of links.keys())
     for (let above = path.posix.dirname(name); above !== '.'; above = path.posix.dirname(above))
       if (links.has(above)) throw invalid(`${shown(name)} lies behind a link`);

@@ -48,7 +48,7 @@ export function parseTarHeader(block: Uint8Array, takesLinks = false): TarHeader
   let sum = 8 * 0x20;
   for (let at = 0; at < BLOCK_BYTES; at++) if (at < 148 || at >= 156) sum += block[at]!;
   if (octal(block, 148, 8) !== sum) throw invalid('a header does not match its checksum');
-  if (latin1(block, 257, 5) !== 'ustar') throw invalid('it is no tar file of the formats ustar, pax or gnu');
+  if (latin1(block, 257, 5) !== 'ustar') throw invalid('it is not a tar file in ustar, pax or gnu format');
   const isGnu = block[262] === 0x20;
   const prefix = isGnu ? '' : text(block, 345, 155);
   const name = text(block, 0, 100);
@@ -80,8 +80,8 @@ export function paxPath(record: Uint8Array, wanted: 'path' | 'linkpath' = 'path'
     const equals = line.indexOf('=');
     if (equals < 1) throw invalid('a pax record is malformed');
     const key = line.slice(0, equals);
-    if (key === 'size') throw invalid('a pax record gives a size of its own');
-    if (key.startsWith('GNU.sparse')) throw invalid('it holds a sparse file');
+    if (key === 'size') throw invalid('a pax record overrides a size');
+    if (key.startsWith('GNU.sparse')) throw invalid('it contains a sparse file');
     if (key === wanted) path = line.slice(equals + 1);
     at = end;
   }
@@ -181,11 +181,11 @@ function isZero(block: Uint8Array): boolean {
 
 /** A number in octal digits, terminated by a space or NUL. */
 function octal(block: Uint8Array, at: number, length: number): number {
-  if ((block[at]! & 0x80) !== 0) throw invalid('a file of 8 GB or more is announced');
+  if ((block[at]! & 0x80) !== 0) throw invalid('it declares a file of 8 GB or more');
   const digits = latin1(block, at, length)
     .replace(/[\0 ]+$/, '')
     .replace(/^ +/, '');
-  if (!/^[0-7]*$/.test(digits)) throw invalid('a header holds a malformed number');
+  if (!/^[0-7]*$/.test(digits)) throw invalid('a header contains a malformed number');
   return Number.parseInt(digits || '0', 8);
 }
 

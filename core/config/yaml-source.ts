@@ -15,7 +15,7 @@ const SYNTAX_ERRORS_MAX = 3;
 /** Errors of the library that need our own wording. */
 const plainMessages: Partial<Record<ErrorCode, string>> = {
   RESOURCE_EXHAUSTION: 'Values are nested too deeply',
-  MULTIPLE_DOCS: 'The file holds more than one YAML document',
+  MULTIPLE_DOCS: 'The file contains more than one YAML document',
 };
 
 /** Position of a problem: a node, an offset in the text, or nothing (the start of the file). */

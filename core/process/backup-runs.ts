@@ -34,7 +34,7 @@ const RUNS_MAX = 50;
 const RUNS = 'backups.json';
 const PLAN = 'backup-schedule.json';
 const REQUEST = 'backup-requested.json';
-const CUT_OFF = 'It was cut off';
+const CUT_OFF = 'It was interrupted';
 
 /** Newest first. */
 export function backupRuns(folder: string): readonly BackupRun[] {

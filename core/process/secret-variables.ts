@@ -17,13 +17,13 @@ export interface SecretVariable {
 /** All secrets that only the platform chooses. */
 export const secretVariables: readonly SecretVariable[] = [
   { name: 'SQLDB_PASSWORD', what: 'Password of Postgres, for the owner of the tables' },
-  { name: 'ENGINE_SQLDB_PASSWORD', what: 'Password of Postgres, for engines: they reach the tables of bindings alone' },
+  { name: 'ENGINE_SQLDB_PASSWORD', what: 'Password of Postgres, for engines: access to the tables of bindings only' },
   {
     name: 'SANDBOX_SQLDB_PASSWORD',
-    what: 'Password of Postgres, for the sandbox service: it reaches the table of sandboxes alone',
+    what: 'Password of Postgres, for the sandbox service: access to the table of sandboxes only',
   },
   { name: 'CACHE_PASSWORD', what: 'Password of Redis' },
-  { name: 'ENGINE_CACHE_PASSWORD', what: 'Password of Redis, for engines: they reach the keys of the cache alone' },
+  { name: 'ENGINE_CACHE_PASSWORD', what: 'Password of Redis, for engines: access to the keys of the cache only' },
   { name: 'AUTH_SECRET', what: 'Signs sessions of the dashboard' },
   { name: 'ENCRYPTION_KEY', what: 'Seals variables of projects in Postgres: keep it with your backups' },
   { name: 'ENGINE_SECRET', what: 'Signs sessions of apps and addresses of files' },

@@ -17,7 +17,7 @@ export function createEventHandlers({ encode, revive, encodeError, linesOf }) {
     const { PLATFORM_APP_URL: app, PLATFORM_APP_TOKEN: token } = vars;
     const route = `/__platform/${event}`;
     if (app === undefined || token === undefined)
-      throw new Error(`Nobody takes POST ${route}: this project's server gets no events here`);
+      throw new Error(`No route handles POST ${route}: this project's server receives no events here`);
     const headers = { 'content-type': type, authorization: `Bearer ${token}` };
     const response = await fetch(`${app}${route}`, {
       method: 'POST',

@@ -106,7 +106,7 @@ function encode(value, found, depth = 0) {
       return { $number: Object.is(value, -0) ? '-0' : String(value) };
     case 'function':
     case 'symbol':
-      throw new TypeError('The result has no JSON form: go on with "next"');
+      throw new TypeError('The result cannot be sent as JSON: continue with "next"');
     case 'object':
       break;
     default:
@@ -134,7 +134,7 @@ function encode(value, found, depth = 0) {
   const fields = Object.keys(value).filter((name) => typeof value[name] !== 'function');
   const isFile = typeof value.writeHttpMetadata === 'function';
   if (isFile && 'body' in value) fields.push('body');
-  if (fields.length === 0) throw new TypeError('The result has no JSON form: go on with "next"');
+  if (fields.length === 0) throw new TypeError('The result cannot be sent as JSON: continue with "next"');
   const encoded = Object.fromEntries(fields.map((name) => [name, inside(value[name])]));
   return isFile && found.raw ? { $file: encoded } : encoded;
 }
@@ -142,7 +142,7 @@ function encode(value, found, depth = 0) {
 function encodeObject(value, names, inside, depth) {
   const kept = names.filter((name) => typeof value[name] !== 'function');
   if (kept.length === 0 && names.length > 0 && depth === 0)
-    throw new TypeError('The result has no JSON form: go on with "next"');
+    throw new TypeError('The result cannot be sent as JSON: continue with "next"');
   // A page of files has its list under two names.
   const isTwice = Array.isArray(value.objects) && value.objects === value.keys;
   const entries = kept.filter((name) => !isTwice || name !== 'keys').map((name) => [name, inside(value[name])]);
@@ -274,7 +274,7 @@ function answerTransaction({ binding }, request, env, context) {
         .then(({ result }) => tell({ id, result: encode(result, noBody()) }))
         .catch((error) => tell({ id, error: encodeError(error) }));
     }
-    throw new Error('The transaction was left');
+    throw new Error('The transaction was abandoned');
   });
   context.waitUntil(
     ended

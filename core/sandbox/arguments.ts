@@ -212,7 +212,7 @@ export interface CheckoutArguments {
 export function toCheckoutArguments({ url, branch, depth, targetDir }: Fields): CheckoutArguments {
   const target = URL.parse(toText(url, 'The address of the repository', 2048));
   if (target === null || !/^(?:https?|file):$/.test(target.protocol))
-    throw invalid('The address of the repository must be an URL that starts with https://');
+    throw invalid('The address of the repository must be a URL that starts with https://');
   const { username, password } = target;
   target.username = '';
   target.password = '';
@@ -231,7 +231,7 @@ export function toCheckoutArguments({ url, branch, depth, targetDir }: Fields): 
 function toBranch(value: unknown): string {
   const branch = toText(value, 'The branch', 255);
   // A leading hyphen would make it an option of git.
-  if (!/^[^-\s~^:?*[\\][^\s~^:?*[\\]*$/.test(branch)) throw invalid('The branch is not a name that git takes');
+  if (!/^[^-\s~^:?*[\\][^\s~^:?*[\\]*$/.test(branch)) throw invalid('The branch is not a name that git accepts');
   return branch;
 }
 

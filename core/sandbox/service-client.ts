@@ -145,7 +145,7 @@ export function openSandboxClient({ url, token }: SandboxServiceAddress): Sandbo
       const path = `${within(of)}?${new URLSearchParams(page).toString()}`;
       const answer = await jsonOf(await ask(path, {}, Buffer.alloc(0), options, 'GET'), options.signal);
       const { items, cursor } = (answer ?? {}) as { items?: unknown; cursor?: unknown };
-      if (!Array.isArray(items)) throw odd('it says no list');
+      if (!Array.isArray(items)) throw odd('it does not return a list');
       return {
         items: items.map(toInfo).filter((item) => item !== null),
         cursor: typeof cursor === 'string' ? cursor : null,
@@ -201,7 +201,7 @@ async function jsonOf(answer: IncomingMessage, signal: AbortSignal | undefined):
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof PlatformError) throw error;
-    throw error instanceof SyntaxError ? odd('it says no JSON') : cutOff(error);
+    throw error instanceof SyntaxError ? odd('it does not return JSON') : cutOff(error);
   }
 }
 
@@ -260,6 +260,6 @@ function cutOff(error: unknown): PlatformError {
 
 function odd(what: string): PlatformError {
   return new PlatformError('sandbox_unavailable', {
-    reason: `the sandbox service does not answer as it should: ${what}`,
+    reason: `unexpected response of the sandbox service: ${what}`,
   });
 }

@@ -97,5 +97,5 @@ export function exitIn(frame: TerminalFrame): TerminalExit | null {
 }
 
 function odd(): PlatformError {
-  return new PlatformError('invalid_argument', { reason: 'What passes over a terminal is no frame of one' });
+  return new PlatformError('invalid_argument', { reason: 'A terminal received a malformed frame' });
 }

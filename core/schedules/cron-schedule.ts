@@ -108,7 +108,7 @@ function addRange(part: string, field: Field, values: Set<number>): string | und
   const wrong = `${quoted(part)} is not a ${field.name}`;
   const [range = '', stepText, ...more] = part.split('/');
   const step = stepText === undefined ? 1 : /^\d{1,4}$/.test(stepText) ? Number(stepText) : 0;
-  if (step === 0 || more.length > 0) return `${wrong}: after "/" stands a whole number of at least 1`;
+  if (step === 0 || more.length > 0) return `${wrong}: after "/" comes a whole number of at least 1`;
   let from = field.least;
   let to = field.name === 'weekday' ? 6 : field.most;
   if (range === '?' && !field.name.includes('day')) return `${wrong}: "?" is for the two day fields`;

@@ -52,7 +52,7 @@ export function startProxy(open: (target: string) => Duplex): Server {
 async function pass(asked: IncomingMessage, answer: ServerResponse, open: (target: string) => Duplex): Promise<void> {
   const url = URL.parse(asked.url ?? '');
   try {
-    if (url?.protocol !== 'http:') throw new Error('EINVAL This is a proxy: it takes absolute http: URLs');
+    if (url?.protocol !== 'http:') throw new Error('EINVAL This is a proxy: it accepts absolute http: URLs');
     const outside = await reach(`${url.hostname}:${url.port || 80}`, open);
     const { 'proxy-connection': _hop, 'proxy-authorization': _own, ...headers } = asked.headers;
     const path = url.pathname + url.search;

@@ -98,7 +98,7 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
       const waited = async (): Promise<boolean> =>
         isWaitedFor(await readWorkspace(env.PLATFORM_AGENT_STATE, message.userId), id);
       serveRelay(env, id, messenger, waited).then(letGo, (error: unknown) => {
-        console.error('The messenger of a message gets nothing more:', error);
+        console.error('The messenger of a message receives nothing more:', error);
         letGo();
       });
       return handle;
@@ -120,7 +120,7 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
           throw new TypeError(
             messenger === undefined
               ? `No answer could reach the platform "${platform}": give handleMessage a messenger, or ${whatToWrite(platform)}`
-              : `The messenger of handleMessage works while a request is answered, and here is none: ${whatToWrite(platform)}`,
+              : `The messenger of handleMessage only works during a request: ${whatToWrite(platform)}`,
           );
         return (await receive(env, message, false))!;
       },

@@ -101,7 +101,7 @@ export async function serveRelay(
       for (const one of heard) {
         const why = await handOver(files, id, messenger, one, sent);
         if (isAwaited(one.method)) done[one.id] = why;
-        else if (why !== null) console.warn(`The agent goes on after an error: ${why}`);
+        else if (why !== null) console.warn(`The agent continues after an error: ${why}`);
       }
       await changeRelay(state, id, (relay) =>
         relay === null ? [undefined, null] : [{ ...relay, taken: [], done: { ...relay.done, ...done } }, null],

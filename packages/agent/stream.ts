@@ -43,7 +43,7 @@ export async function readAnswer(
     try {
       chunk = JSON.parse(text) as Chunk;
     } catch {
-      throw new Error('The stream of the model holds something that is no JSON');
+      throw new Error('The stream of the model contains invalid JSON');
     }
     if (chunk.error !== undefined) throw new Error(chunk.error.message ?? 'The model failed');
     message.model ??= chunk.model;
@@ -72,7 +72,8 @@ function placeOf(calls: readonly Record<string, unknown>[], { id, function: call
 /** Calls arrive in pieces: pieces with the same index belong together, and the text of the arguments is appended. */
 function addCall(calls: Record<string, unknown>[], piece: ToolCallPiece): void {
   const at = piece.index ?? placeOf(calls, piece);
-  if (!Number.isInteger(at) || at < 0 || at > 1000) throw new Error('The stream of the model counts its calls wrongly');
+  if (!Number.isInteger(at) || at < 0 || at > 1000)
+    throw new Error('The stream of the model numbers its calls incorrectly');
   const { index: _, function: given, ...rest } = piece;
   const before = calls[at];
   if (before === undefined) {

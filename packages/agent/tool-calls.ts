@@ -51,7 +51,7 @@ export async function argumentsOf(
   try {
     args = call.function.arguments.trim() === '' ? {} : JSON.parse(call.function.arguments);
   } catch {
-    throw new ToolError('Invalid arguments: they are no JSON');
+    throw new ToolError('Invalid arguments: not JSON');
   }
   args = revealAll(args, memory);
   if (tool.name === 'memory_set' && Object.hasOwn(pendingSecrets, key))

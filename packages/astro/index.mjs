@@ -50,7 +50,7 @@ export default function platform() {
             // Documented in README.md instead: every build would print it, with images and without.
             sharpImageService: {
               support: 'limited',
-              message: 'Of pages on demand, images are served as they are.',
+              message: 'Images of on-demand pages are served unchanged.',
               suppress: 'all',
             },
           },

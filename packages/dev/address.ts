@@ -24,6 +24,6 @@ export function findAddress(): Address {
     if (path.dirname(folder) === folder) break;
   }
   throw new Error(
-    'There is no platform here: start `platform dev` in the folder of the project, or set PLATFORM_MOCK_SERVER_URL and PLATFORM_MOCK_SERVER_TOKEN',
+    'No platform found: start `platform dev` in the folder of the project, or set PLATFORM_MOCK_SERVER_URL and PLATFORM_MOCK_SERVER_TOKEN',
   );
 }

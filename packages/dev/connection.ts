@@ -226,7 +226,7 @@ class TransactionCalls implements OpenTransaction {
       return Promise.reject(
         toError({
           name: 'Error',
-          message: `D1_ERROR: the transaction is over: ${this.#ending}: SQLITE_ABORT`,
+          message: `D1_ERROR: the transaction has ended: ${this.#ending}: SQLITE_ABORT`,
           code: 'SQLITE_ABORT',
         }),
       );
@@ -253,7 +253,7 @@ class TransactionCalls implements OpenTransaction {
   }
 
   async #listen(response: IncomingMessage): Promise<void> {
-    let failure: Error = new Error('The connection to the platform ended within a transaction, which was taken back');
+    let failure: Error = new Error('The connection to the platform ended within a transaction, which was rolled back');
     try {
       response.setEncoding('utf8');
       for await (const line of linesOf(response as AsyncIterable<string>)) {

@@ -48,7 +48,7 @@ export function createSandboxes(connection: Connection, name: string): object {
     if (last.method.startsWith('exec') && options !== null && typeof options === 'object') {
       const { signal: given, onOutput, ...rest } = options as Options;
       if (onOutput !== undefined)
-        throw new TypeError('onOutput is not there in Node: execStream gives output as it is written');
+        throw new TypeError('onOutput is not available in Node: execStream streams output as it is written');
       signal = given as AbortSignal | undefined;
       args[1] = rest;
     }

@@ -23,7 +23,7 @@ const RAW_BYTES_MIN = 4096;
 
 /** Encodes a value as JSON. @param raw null: all bytes are part of the JSON. */
 export function encode(value: unknown, raw: RawBody | null, depth = 0): unknown {
-  if (depth > DEPTH_MAX) throw new TypeError('A value is nested too deeply, or holds itself');
+  if (depth > DEPTH_MAX) throw new TypeError('A value is nested too deeply, or contains itself');
   switch (typeof value) {
     case 'undefined':
       return { $undefined: true };

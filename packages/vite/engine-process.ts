@@ -84,7 +84,7 @@ export function startEngine(start: EngineStart, onLine: (line: string) => void):
     deploy(message) {
       const asked = defer<void>();
       if (child.exitCode !== null || child.signalCode !== null)
-        asked.reject(new Error('The engine of the platform is gone'));
+        asked.reject(new Error('The engine of the platform has exited'));
       else {
         waiting.set(message.number, asked);
         send(message);

@@ -60,7 +60,7 @@ export function platform(options: PlatformOptions = {}): Plugin[] {
     new WorkerDevEnvironment(name, config, {
       changed: () => dev?.changed(),
       async fetch(request) {
-        if (dev === null) throw new Error('The dev server does not listen yet');
+        if (dev === null) throw new Error('The dev server is not listening yet');
         return dev.fetch(request);
       },
     });
@@ -105,10 +105,10 @@ export function platform(options: PlatformOptions = {}): Plugin[] {
     configResolved(config) {
       resolved = config;
       if (config.plugins.filter(({ name }) => name === PLUGIN_NAME).length > 1)
-        throw new Error('platform() is in the configuration of Vite twice: take one of them away');
+        throw new Error('platform() is in the Vite configuration twice: remove one of them');
       if (config.plugins.some(({ name }) => name.startsWith('nitro:')))
         throw new Error(
-          'nitro() and platform() are in the configuration of Vite, and each makes the worker: take nitro() away',
+          'nitro() and platform() are both in the Vite configuration, and each builds the worker: remove nitro()',
         );
     },
     resolveId: {

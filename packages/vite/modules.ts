@@ -62,7 +62,7 @@ export function createModuleSet(environment: DevEnvironment, entry: string | nul
     const bare = url.startsWith('/@id/') ? url.slice('/@id/'.length).replace('__x00__', '\0') : url;
     const node = await environment.moduleGraph.ensureEntryFromUrl(bare);
     const result = await environment.transformRequest(bare);
-    if (result === null) throw new Error(`Vite gives no code for ${url}`);
+    if (result === null) throw new Error(`Vite returned no code for ${url}`);
     const imports = result.deps ?? [];
     const laterImports = result.dynamicDeps ?? [];
     return {

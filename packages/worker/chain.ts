@@ -73,7 +73,7 @@ function runMiddleware(
 function answerOf(result: unknown, ctx: HandlerContext): Maybe<Response> {
   if (result instanceof Response) return result;
   if (result instanceof Reply) return toResponse(result, ctx, null);
-  throw new TypeError('Middleware returned no answer: it ends with `return next()` or an answer of its own');
+  throw new TypeError('Middleware returned no response: it must return next() or a response of its own');
 }
 
 /** The response to an error: from `onError`, else from the error itself. */

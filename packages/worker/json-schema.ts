@@ -432,7 +432,7 @@ function oneCheck(checks: readonly Check[]): Check {
     const fitting = checks.filter((check) => fits(check, value));
     if (fitting.length === 1) return fitting[0]!(value, issues);
     if (fitting.length === 0) return any(value, issues);
-    report(issues, 'fits more than one of the forms that are allowed');
+    report(issues, 'matches more than one of the allowed schemas');
     return value;
   };
 }

@@ -100,7 +100,7 @@ function fromResponse(response: Response, answers: Answers | null): Response | P
     try {
       value = await response.json();
     } catch {
-      throw new AnswerError('the Response says it is JSON and is not');
+      throw new AnswerError('the Response is declared as JSON, but is not');
     }
     const checked = await checkAnswer(checker, value);
     const headers = new Headers(response.headers);

@@ -43,7 +43,7 @@ await runProcess(log, async () => {
     manifestOf: (artifact) => openArtifact(folder, artifact).manifest,
     now: Date.now,
     onTrouble: (project, error) =>
-      log.error({ project, reason: error.message }, 'The schedules and queues of a project could not be taken over'),
+      log.error({ project, reason: error.message }, 'The schedules and queues of a project could not be updated'),
   });
   const update = (): void => void recipients.update(routes.routes);
   update();

@@ -74,7 +74,8 @@ export async function startCaddy(parts: CaddyParts): Promise<Caddy> {
     // Its output may arrive after its exit.
     child.once('close', (code, signal) => {
       clearTimeout(late);
-      if (!isReady) reject(new Error(`Caddy ended at its start (${signal ?? `exit code ${code}`}): ${advised(last)}`));
+      if (!isReady)
+        reject(new Error(`Caddy exited during startup (${signal ?? `exit code ${code}`}): ${advised(last)}`));
     });
     void untilAnswers(parts.adminSocket, child).then(() => {
       clearTimeout(late);
@@ -114,7 +115,7 @@ function parseLine(text: string): CaddyLine {
 /** Caddy's message, with instructions for known problems. */
 function advised(text: string): string {
   if (/permission denied/.test(text))
-    return `${text}. Ports below 1024 want a right: setcap cap_net_bind_service=+ep on the program, or EDGE_HTTP_PORT and EDGE_HTTPS_PORT with others mapped onto them`;
+    return `${text}. Ports below 1024 require a capability: setcap cap_net_bind_service=+ep on the program, or EDGE_HTTP_PORT and EDGE_HTTPS_PORT with others mapped onto them`;
   if (/address already in use/.test(text))
     return `${text}. Stop what listens there, or set EDGE_HTTP_PORT and EDGE_HTTPS_PORT`;
   return text;

@@ -77,11 +77,12 @@ export function edgeConfiguration(environment: Environment): EdgeConfiguration {
   if (url !== '' && URL.parse(url)?.protocol !== 'https:')
     problems.push(`ACME_URL is "${url}": it takes the https address of an ACME directory`);
   const email = get('ACME_EMAIL');
-  if (email !== '' && !/^[^\s@]+@[^\s@]+$/.test(email)) problems.push(`ACME_EMAIL is "${email}", which is no address`);
+  if (email !== '' && !/^[^\s@]+@[^\s@]+$/.test(email))
+    problems.push(`ACME_EMAIL is "${email}", which is not an email address`);
   const rootFile = get('ACME_CA_FILE');
   if (rootFile !== '' && !existsSync(rootFile)) problems.push(`ACME_CA_FILE: there is no file ${rootFile}`);
   const ratio = get('EDGE_RENEWAL_RATIO') === '' ? USUAL_RENEWAL : Number(get('EDGE_RENEWAL_RATIO'));
-  if (!(ratio > 0 && ratio < 1)) problems.push('EDGE_RENEWAL_RATIO is a part of 1, such as 0.33');
+  if (!(ratio > 0 && ratio < 1)) problems.push('EDGE_RENEWAL_RATIO must be between 0 and 1, such as 0.33');
   const folder = get('FS_PATH');
   if (folder === '') problems.push('FS_PATH is not set: name the data folder');
   const domains = get('HANDLER_DOMAIN') === '' ? ['localhost'] : list('HANDLER_DOMAIN');

@@ -80,7 +80,7 @@ export async function startEdge(config: EdgeConfiguration, routes: RouteSource, 
   /** Null: a certificate may be issued. */
   async function refusal(host: string): Promise<string | null> {
     const kind = hosts.kindOf(host);
-    if (kind === null) return 'nobody has this host';
+    if (kind === null) return 'the host is not known';
     const failure = failures.of(host);
     if (failure !== null && failure.until > Date.now()) return `it failed before: ${failure.problem}`;
     const problem = await checkAuthority();

@@ -26,7 +26,7 @@ async function start(): Promise<() => Promise<void>> {
   const address = databaseAddress(process.env);
   if (address === null) throw new Error('DB_URL is not set: name the database service, such as tcp://internal:80');
   if (get('MIGRATOR_WORK_DIR') !== '')
-    log.warn('MIGRATOR_WORK_DIR has no effect: an artifact brings its migrations, nothing is checked out');
+    log.warn('MIGRATOR_WORK_DIR has no effect: migrations are in the artifact, nothing is checked out');
   const sql = openSql({
     url: databaseUrl,
     name: 'platform migrator',

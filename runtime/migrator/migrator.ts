@@ -40,7 +40,7 @@ export async function startMigrator(options: MigratorOptions): Promise<Migrator>
       await attemptRun({ ...options, stopping: stopping.signal }, run);
     } catch (error) {
       // The new holder of the lease continues.
-      if (error instanceof RunLeaseLost) log.warn(fields, 'Migrations left: their lease is lost');
+      if (error instanceof RunLeaseLost) log.warn(fields, 'Migrations abandoned: their lease was lost');
       else log.error({ ...fields, err: error }, 'Migrations interrupted');
     }
   }

@@ -19,10 +19,10 @@ export async function openCalls(
   const server = http.createServer({ requestTimeout: 0 }, (request, response) => {
     const isForGateway = /^\/ai(?:[/?]|$)/.test(request.url ?? '');
     if (!isForGateway && !timingSafeEqual(digest(request.headers.authorization ?? ''), wanted))
-      return refuse(response, 401, 'Calls want the token PLATFORM_MOCK_SERVER_TOKEN');
+      return refuse(response, 401, 'Calls require the token PLATFORM_MOCK_SERVER_TOKEN');
     const [socketPath] = engines();
     if (socketPath === undefined || socketPath === '')
-      return refuse(response, 503, 'No engine takes calls at the moment');
+      return refuse(response, 503, 'No engine is available for calls at the moment');
     pass(request, response, socketPath, isForGateway, key);
   });
   server.on('clientError', (_error, socket) => socket.destroy());

@@ -25,7 +25,7 @@ const CLEAN_MS = 3_600_000;
 const KEEP_MS = 7 * 86_400_000;
 const IDLE_LOOK_MS = 1000;
 const RUNS_PREFIX = 'ssr-';
-const IN_CONTAINERS = 'In a container it takes cap_add and security_opt of containers/servers.yaml';
+const IN_CONTAINERS = 'In a container, use cap_add and security_opt of containers/servers.yaml';
 
 const log = openLog('ssr', process.env);
 

@@ -113,7 +113,7 @@ export class Servers {
     const entry = this.#entries.get(key);
     if (entry?.process?.socket !== socket || entry.isStopping) return;
     entry.isLost = true;
-    entry.process.kill('it answered no connection');
+    entry.process.kill('it accepted no connection');
   }
 
   /** Stops servers that have been idle long enough; called at intervals. */

@@ -30,7 +30,7 @@ export async function openUnpacked({ folder, archiveOf, filesMax, keepMs }: Unpa
   const running = new Map<string, Promise<string>>();
 
   async function unpack(artifact: string, { hash }: ServerRules): Promise<string> {
-    if (!isArtifactId(artifact) || !isArtifactId(hash)) throw new Error('its id is no hash');
+    if (!isArtifactId(artifact) || !isArtifactId(hash)) throw new Error('its id is not a hash');
     const target = path.join(folder, hash);
     if ((await stat(target).catch(() => null)) !== null) {
       await utimes(target, new Date(), new Date());

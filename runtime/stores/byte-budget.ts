@@ -56,7 +56,7 @@ export class ByteBudget {
     };
     return {
       take(bytes) {
-        if (!members.has(member)) return Promise.reject(new Error('The upload is over'));
+        if (!members.has(member)) return Promise.reject(new Error('The upload has ended'));
         if (mayHold(member, bytes)) {
           member.held += bytes;
           return Promise.resolve();
@@ -71,7 +71,7 @@ export class ByteBudget {
       },
       close: () => {
         if (!members.delete(member)) return;
-        member.waiting?.go(new Error('The upload is over'));
+        member.waiting?.go(new Error('The upload has ended'));
         if (members.size === 0) this.#namespaces.delete(namespace);
         resume();
       },

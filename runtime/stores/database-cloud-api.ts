@@ -135,7 +135,7 @@ export function createDatabaseCloudApi(settings: DatabaseCloudSettings): Databas
     const { Hostname, hostname } = (value['database'] ?? {}) as { Hostname?: unknown; hostname?: unknown };
     const host = Hostname ?? hostname;
     if (typeof host !== 'string' || host === '') {
-      throw new PlatformError('database_unavailable', { reason: 'the database cloud names no address' });
+      throw new PlatformError('database_unavailable', { reason: 'the database cloud returned no address' });
     }
     return `${new URL(apiUrl).protocol}//${host}`;
   }
@@ -147,7 +147,7 @@ export function createDatabaseCloudApi(settings: DatabaseCloudSettings): Databas
     if (!isGroupMissing) return made;
     const grouped = await ask('POST', '/groups', { name: group, location });
     if (grouped.status >= 400 && grouped.status !== 409)
-      throw refused('the making of its group', grouped.status, grouped.value);
+      throw refused('the creation of its group', grouped.status, grouped.value);
     return ask('POST', '/databases', body);
   }
 
@@ -155,11 +155,11 @@ export function createDatabaseCloudApi(settings: DatabaseCloudSettings): Databas
     const name = cloudName(prefix, place);
     const found = await ask('GET', `/databases/${name}`);
     if (found.status === 200) return toAddress(found.value);
-    if (found.status !== 404) throw refused('a look at a database', found.status, found.value);
+    if (found.status !== 404) throw refused('the lookup of a database', found.status, found.value);
     const made = await make(name);
     // Another engine created it first.
     if (made.status === 409) return toAddress((await ask('GET', `/databases/${name}`)).value);
-    if (made.status >= 400) throw refused('the making of a database', made.status, made.value);
+    if (made.status >= 400) throw refused('the creation of a database', made.status, made.value);
     return toAddress(made.value);
   }
 
@@ -178,7 +178,7 @@ export function createDatabaseCloudApi(settings: DatabaseCloudSettings): Databas
       const made = await make(cloudName(prefix, place), seed);
       if (made.status === 409)
         throw new PlatformError('conflict', { reason: 'There is a database of that name already' });
-      if (made.status >= 400) throw refused('the making of a database', made.status, made.value);
+      if (made.status >= 400) throw refused('the creation of a database', made.status, made.value);
       return toAddress(made.value);
     },
     async remove(place) {

@@ -91,7 +91,7 @@ export function createDatabaseCloudStreams(
     if (stream === undefined || stream.name !== cloudName(settings.prefix, place)) {
       throw new SqlRefusal(
         'SQLITE_ABORT',
-        `the transaction is over: ${over.get(transaction) ?? 'it is not known here'}`,
+        `the transaction has ended: ${over.get(transaction) ?? 'it is unknown here'}`,
       );
     }
     const answer = stream.tail.then(() => post(stream.address, stream.baton, requests));

@@ -209,7 +209,7 @@ export function createDatabaseCloud(
     const { length } = await owned(place, transaction, insertOutbox, list, limits.outboxMax);
     if (length === 0) {
       const most = `DB_OUTBOX_MAX (${limits.outboxMax})`;
-      throw new SqlRefusal('SQLITE_FULL', `more than ${most} messages wait to be taken over by their queues`);
+      throw new SqlRefusal('SQLITE_FULL', `more than ${most} messages wait to be moved to their queues`);
     }
     streams.addSends(transaction, length);
     return '{}';
@@ -232,7 +232,7 @@ export function createDatabaseCloud(
       redirect: 'error',
     }).catch(() => null);
     if (response?.ok !== true)
-      throw new PlatformError('database_unavailable', { reason: 'the database cloud gives no dump' });
+      throw new PlatformError('database_unavailable', { reason: 'the database cloud supports no dump' });
     const bytes = new Uint8Array(await response.arrayBuffer());
     if (bytes.length > limits.dumpBytesMax) throw tooBig('the database', 'DB_MAX_DUMP_BYTES', limits.dumpBytesMax);
     return bytes;

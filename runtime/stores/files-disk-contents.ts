@@ -255,7 +255,7 @@ class DiskBody extends Readable implements FileBody {
   }
 
   #filled(slice: Slice, count: number): number {
-    if (count === 0) throw new Error('A stored file is shorter than it was');
+    if (count === 0) throw new Error('A stored file was truncated');
     slice.at += count;
     slice.left -= count;
     if (slice.left === 0 && this.#slices[0] === slice) {

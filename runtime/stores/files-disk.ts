@@ -327,7 +327,7 @@ export function openFilesDisk(
         const bytes = resolveRange(range, row.size);
         if (bytes === null)
           throw new PlatformError('invalid_argument', {
-            reason: `The range begins behind the end of the file (${row.size} bytes)`,
+            reason: `The range begins after the end of the file (${row.size} bytes)`,
           });
         if (!holds(onlyIf, head)) return { head, range: bytes, body: null };
         try {

@@ -51,7 +51,7 @@ export function openFilesS3(options: S3Options): FileStore & {
   const keyOf = ({ namespace, resource }: FilePlace, key: string): string => {
     if (key.split('/').some((segment) => segment === '.' || segment === '..'))
       throw new PlatformError('invalid_argument', {
-        reason: 'This storage takes no keys with the segments "." and ".."',
+        reason: 'This storage does not support keys with the segments "." and ".."',
       });
     return `${root}${namespace}/${resource}/${key}`;
   };
@@ -100,7 +100,7 @@ export function openFilesS3(options: S3Options): FileStore & {
     await response.body?.cancel();
     const md5 = createHash('md5').update(body).digest('hex');
     if (/^[0-9a-f]{32}$/.test(etag) && etag !== md5)
-      throw unavailable(`it keeps other bytes than were sent (${etag}, not ${md5})`);
+      throw unavailable(`it stored different bytes than were sent (${etag}, not ${md5})`);
     return etag;
   }
 
@@ -224,7 +224,7 @@ export function openFilesS3(options: S3Options): FileStore & {
       }
       if (response.status === 416) {
         await response.body?.cancel();
-        throw new PlatformError('invalid_argument', { reason: 'The range begins behind the end of the file' });
+        throw new PlatformError('invalid_argument', { reason: 'The range begins after the end of the file' });
       }
       if (!response.ok) throw await refused(response);
       const size = Number(
@@ -374,7 +374,7 @@ function decoded(key: string): string {
   try {
     return decodeURIComponent(key.replaceAll('+', ' '));
   } catch (error) {
-    throw unavailable('its list holds a key that is not encoded', error);
+    throw unavailable('its list contains a key that is not encoded', error);
   }
 }
 

@@ -70,7 +70,7 @@ export function toHrana(value: StoredValue): HranaValue {
     case 'number':
       if (Number.isNaN(value)) return { type: 'null' };
       if (!Number.isFinite(value))
-        throw new SqlRefusal('SQLITE_MISMATCH', 'the database cloud takes no infinite numbers');
+        throw new SqlRefusal('SQLITE_MISMATCH', 'the database cloud does not support infinite numbers');
       return { type: 'float', value };
     case 'bigint':
       return { type: 'integer', value: String(value) };

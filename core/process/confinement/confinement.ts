@@ -59,12 +59,12 @@ interface ProbeOptions {
  */
 export async function confinementOf(options: ProbeOptions): Promise<Confinement> {
   const { ways = ['uid', 'namespaces', 'groups'], environment = process.env } = options;
-  if (process.platform !== 'linux') return { kind: 'none', reason: 'Builds can be confined on Linux only' };
+  if (process.platform !== 'linux') return { kind: 'none', reason: 'Builds can only be confined on Linux' };
   const reasons: string[] = [];
   const isRoot = process.getuid?.() === 0;
   const fences = ways.includes('namespaces') ? await fencesHere(environment) : [];
   if (!isRoot && ways.includes('uid'))
-    reasons.push('The platform does not run as root, so that builds cannot have a user id of their own');
+    reasons.push('The platform does not run as root, so builds cannot use separate user ids');
   const firstUid = ways.includes('uid') && isRoot ? await usableUid(options.workFolders, environment, reasons) : null;
   const filter = await usableFilter();
   const withoutGroups = !ways.includes('groups');
@@ -79,7 +79,7 @@ export async function confinementOf(options: ProbeOptions): Promise<Confinement>
     }
     if (problem === null) return { ...spaces, reason: reason() };
     if (options.mayShareNetwork === true && (await probe({ ...spaces, sharesNetwork: true }, options)) === null) {
-      reasons.push(`No network of their own can be made: ${problem}`);
+      reasons.push(`No separate network can be created: ${problem}`);
       return { ...spaces, sharesNetwork: true, reason: reason() };
     }
     problems.push(problem);
@@ -91,7 +91,7 @@ export async function confinementOf(options: ProbeOptions): Promise<Confinement>
     const user: Confinement = { kind: 'user', reason: null, firstUid, withoutGroups, ...filter };
     const problem = await probe(user, options);
     if (problem === null) return { ...user, reason: reason() };
-    reasons.push(`User ids of their own (from ${firstUid}) do not work: ${problem}`);
+    reasons.push(`Separate user ids (from ${firstUid}) do not work: ${problem}`);
   }
   return { kind: 'none', reason: reason(), withoutGroups };
 }
@@ -100,7 +100,7 @@ export async function confinementOf(options: ProbeOptions): Promise<Confinement>
 export function describeConfinement({ kind, reason, firstUid }: Confinement): string {
   const what = {
     namespaces: `Builds run in namespaces${firstUid == null ? '' : `, under user ids of their own from ${firstUid}`}`,
-    user: `Builds run under user ids of their own from ${firstUid}, without namespaces`,
+    user: `Builds run under separate user ids from ${firstUid}, without namespaces`,
     none: "Builds are not confined: only the first admin's organization can build",
   }[kind];
   return reason === null ? what : `${what}. ${reason}`;

@@ -16,5 +16,5 @@ function partText(part: unknown): string {
   if (typeof inner['text'] === 'string') return inner['text'];
   // Images and audio in base64 are of no use to the model.
   const what = [type, mimeType ?? inner['mimeType'], uri ?? inner['uri']].filter((word) => typeof word === 'string');
-  return `[${what.join(' ') || 'something that is no text'}]`;
+  return `[${what.join(' ') || 'content that is not text'}]`;
 }

@@ -41,5 +41,5 @@ export async function optional(
 
 /** Logs an error after which the run continues. */
 export function warn(error: unknown): void {
-  console.warn(`The agent goes on after an error: ${error instanceof Error ? error.message : String(error)}`);
+  console.warn(`The agent continues after an error: ${error instanceof Error ? error.message : String(error)}`);
 }

@@ -34,7 +34,7 @@ export const memoryTools: readonly ReadyTool[] = [
   }),
   builtIn({
     name: 'memory_get',
-    description: 'The value of a memory, that of a secret one too.',
+    description: 'Returns the value of a memory, including secret ones.',
     parameters: { type: 'object', properties: { key }, required: ['key'] },
     async execute({ key: name }, ctx) {
       const { memory } = await ctx.read();

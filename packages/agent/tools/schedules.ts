@@ -204,7 +204,7 @@ function timing(given: When, before: ScheduledTask | null): Omit<ScheduledTask, 
   else if (delaySeconds !== undefined) scheduledTime = Date.now() + Math.round(delaySeconds * 1000);
   else if (before === null && recurring) scheduledTime = Date.now() + (expression === undefined ? intervalMs! : 0);
   if (scheduledTime === undefined) throw new ToolError('Say when: runAt or delaySeconds');
-  if (Number.isNaN(scheduledTime)) throw new ToolError('runAt must be a date and time as ISO 8601 has it');
+  if (Number.isNaN(scheduledTime)) throw new ToolError('runAt must be an ISO 8601 date and time');
   if (runAt !== undefined && scheduledTime < Date.now()) throw new ToolError('runAt is in the past');
   if (!recurring) return { scheduledTime, recurring };
   const zone = timezone ?? before?.timezone;

@@ -24,7 +24,7 @@ export async function importByRequests(
   if (isSqliteFile(bytes) || replace)
     throw new SqlRefusal(
       'SQLITE_MISUSE',
-      'a managed database cloud takes SQL alone, and replaces nothing: use its own tools',
+      'a managed database cloud only imports SQL, and replaces nothing: use its own tools',
     );
   const statements = tablesFirst(
     splitStatements(textIn(bytes), limits.execStatementsMax)

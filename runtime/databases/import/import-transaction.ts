@@ -127,7 +127,10 @@ export class ImportTransaction {
     const { verb, name, on } = words;
     const key = name.toLowerCase();
     if (verb === 'ROLLBACK')
-      throw new SqlRefusal('SQLITE_ERROR', 'the file ends in a ROLLBACK: its export failed, and the file is not whole');
+      throw new SqlRefusal(
+        'SQLITE_ERROR',
+        'the file ends in a ROLLBACK: its export failed, and the file is incomplete',
+      );
     if (verb === 'SAVEPOINT' || verb === 'RELEASE')
       throw new SqlRefusal('SQLITE_AUTH', 'not authorized: the file is one transaction, and has no savepoints');
     if (key.startsWith(ownTablePrefix) || on.toLowerCase().startsWith(ownTablePrefix)) this.#takeOwn(statement, words);
@@ -152,7 +155,8 @@ export class ImportTransaction {
   /** The rows of `VALUES ...` at the end of an INSERT. */
   #valuesOf({ sql }: StatementText, { restAt }: StatementWords): unknown[][] {
     const at = /\bVALUES\b/i.exec(sql.slice(restAt))?.index;
-    if (at === undefined) throw new SqlRefusal('SQLITE_ERROR', 'rows of this table are taken from VALUES (...) alone');
+    if (at === undefined)
+      throw new SqlRefusal('SQLITE_ERROR', 'rows of this table are only imported from VALUES (...)');
     const values = { sql: sql.slice(restAt + at), parameters: 0, line: 1 };
     const { json } = this.#watch(false, () => this.#connection.run(this.#connection.compile(values), []));
     return (JSON.parse(`{${json}}`) as { r: unknown[][] }).r;
@@ -197,7 +201,7 @@ export class ImportTransaction {
       const isVirtual = type === 'table' && typeof name === 'string' && typeof sql === 'string';
       const made = isVirtual ? wordsOf(sql) : null;
       if (made === null || made.verb !== 'CREATE VIRTUAL TABLE' || made.name !== name)
-        throw new SqlRefusal('SQLITE_AUTH', 'not authorized: of the schema only rows of virtual tables are taken');
+        throw new SqlRefusal('SQLITE_AUTH', 'not authorized: only rows of virtual tables are imported from the schema');
       this.#makeVirtual({ sql: sql as string, parameters: 0, line: 1 }, made.name);
     }
   }

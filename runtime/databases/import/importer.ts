@@ -82,8 +82,7 @@ const watch: Watch = (isLong, run) => {
 
 async function run(): Promise<void> {
   mkdirSync(path.dirname(options.path), { recursive: true, mode: 0o700 });
-  if (isDamaged(options.path))
-    throw new SqlRefusal('SQLITE_CORRUPT', 'the database is damaged, and waits for a backup to be restored');
+  if (isDamaged(options.path)) throw new SqlRefusal('SQLITE_CORRUPT', 'the database is damaged: restore a backup');
   const connection = new Connection({ ...options, isBulk: true });
   try {
     if (options.file !== null) await tell({ type: 'done', ...(await take(connection, options.file)) });
@@ -99,7 +98,7 @@ function settle(connection: Connection): void {
   try {
     connection.own('PRAGMA wal_checkpoint(TRUNCATE)');
   } catch (error) {
-    process.stderr.write(`databases: the log of an import stays as it is: ${(error as Error).message}\n`);
+    process.stderr.write(`databases: the log of an import was not truncated: ${(error as Error).message}\n`);
   }
 }
 
@@ -113,10 +112,7 @@ async function take(connection: Connection, file: string): Promise<Imported> {
   const transaction = new ImportTransaction(connection, watch);
   if (options.replace) transaction.empty();
   else if (isFile && !transaction.isEmpty)
-    throw new SqlRefusal(
-      'SQLITE_MISUSE',
-      'the database is not empty: a SQLite file takes the place of all that is there',
-    );
+    throw new SqlRefusal('SQLITE_MISUSE', 'the database is not empty: importing a SQLite file replaces all of it');
   let toldAt = 0;
   const progress = async (done: number, total: number): Promise<void> => {
     connection.bytesMax = space.isLow ? 0 : bytes + storage.left(options.namespace);
@@ -134,7 +130,7 @@ async function take(connection: Connection, file: string): Promise<Imported> {
   await tell({ type: 'committing' });
   const imported = transaction.commit();
   if (inodeOf(options.path) !== before)
-    throw new SqlRefusal('SQLITE_ABORT', 'the database was replaced or removed while the import ran: import again');
+    throw new SqlRefusal('SQLITE_ABORT', 'the database was replaced or removed during the import: import again');
   return imported;
 }
 

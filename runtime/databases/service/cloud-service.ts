@@ -65,7 +65,7 @@ export async function startCloudService({
         again: false,
         begun: null,
       } satisfies Verdict);
-    if (!isDatabaseName(name)) throw new SqlRefusal('SQLITE_CANTOPEN', 'this is no name of a database');
+    if (!isDatabaseName(name)) throw new SqlRefusal('SQLITE_CANTOPEN', 'this is not a database name');
     const [namespace, resource] = name.split('/') as [string, string];
     const place = { namespace, resource };
     if (op < ops.migrate) return databases.run(place, op, transaction, payload);

@@ -86,11 +86,11 @@ export class Imports {
     const [namespace, resource] = name.split('/') as [string, string];
     const running = [...this.#imports].filter(([, { state }]) => state.state === 'running');
     if (running.some(([other]) => other.startsWith(`${namespace}/`)))
-      throw new SqlRefusal('SQLITE_BUSY', 'another import of the project runs: one at a time');
+      throw new SqlRefusal('SQLITE_BUSY', 'another import of the project is running: only one at a time');
     if (running.length >= limits.importsMax)
       throw new SqlRefusal(
         'SQLITE_BUSY',
-        `as many imports run as may, DB_IMPORTS_MAX (${limits.importsMax}): try again later`,
+        `too many imports are running, DB_IMPORTS_MAX (${limits.importsMax}): try again later`,
       );
     const options: ImporterOptions = {
       path: path.join(directory, namespace, `${resource}.sqlite`),
@@ -179,7 +179,7 @@ export class Imports {
   #settle(options: ImporterOptions): void {
     const child = this.#fork({ ...options, file: null });
     this.#settling.add(child);
-    child.on('error', (error) => this.#parts.report(`the log of an import was not cut: ${error.message}`));
+    child.on('error', (error) => this.#parts.report(`the log of an import was not truncated: ${error.message}`));
     child.on('close', () => this.#settling.delete(child));
   }
 

@@ -165,13 +165,13 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
 
   const answer = async (op: number, name: string, args: Record<string, unknown>): Promise<unknown> => {
     if (op === ops.route) {
-      if (!isDatabaseName(name)) throw new RangeError('this is no name of a database');
+      if (!isDatabaseName(name)) throw new RangeError('this is not a database name');
       const shard = shardOf(name);
       shard.onOverrun = onEnd;
       return await shard.address();
     }
     if (op === ops.import) {
-      if (!isDatabaseName(name)) throw new RangeError('this is no name of a database');
+      if (!isDatabaseName(name)) throw new RangeError('this is not a database name');
       return imports.ask(name, args);
     }
     if (op === ops.kept) return keptBytes(directory);

@@ -54,7 +54,7 @@ export class OpenFiles {
   /** Passes a job to its database. */
   take(name: string, job: Job): void {
     try {
-      if (!this.#parts.isName(name)) throw new SqlRefusal('SQLITE_CANTOPEN', 'this is no name of a database');
+      if (!this.#parts.isName(name)) throw new SqlRefusal('SQLITE_CANTOPEN', 'this is not a database name');
       if (job.op === ops.restore || job.op === ops.remove) this.#replace(name, job);
       // The caller may not know that the database was removed, and must not create an empty one.
       else if (job.op === ops.pending && !this.#isThere(name)) job.answer(kinds.json, noMessages);

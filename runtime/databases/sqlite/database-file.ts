@@ -316,8 +316,8 @@ export class DatabaseFile {
   #connectionOf(transaction: number, owner: object): Connection {
     if (this.#transaction?.id === transaction && this.#transaction.owner === owner && this.#second !== null)
       return this.#second;
-    const why = this.#ended.get(transaction) ?? 'it is not known here';
-    throw new SqlRefusal('SQLITE_ABORT', `the transaction is over: ${why}`);
+    const why = this.#ended.get(transaction) ?? 'it is unknown here';
+    throw new SqlRefusal('SQLITE_ABORT', `the transaction has ended: ${why}`);
   }
 
   #begin(owner: object): string {

@@ -29,7 +29,7 @@ export function putIntoOutbox(connection: Connection, args: readonly unknown[], 
   if (length === 0) {
     throw new SqlRefusal(
       'SQLITE_FULL',
-      `more than DB_OUTBOX_MAX (${outboxMax}) messages wait to be taken over by their queues`,
+      `more than DB_OUTBOX_MAX (${outboxMax}) messages wait to be moved to their queues`,
     );
   }
   return length;

@@ -8,7 +8,7 @@ import type { Noted } from './activity.ts';
 // An import reads all its exports, including the getters that load Node's own HTTP client.
 const { request: sendRequest } = process.getBuiltinModule('node:http');
 
-/** Bytes that a listener has not received, above which it is cut off and reconnects. */
+/** Bytes that a listener has not received, above which it is truncated and reconnects. */
 const BEHIND_BYTES_MAX = 4 * 1024 * 1024;
 const PING_MS = 15_000;
 /** A record number, or empty. */
@@ -57,7 +57,7 @@ function requestOf({ params, parts }: Asked): Noted & { type: 'request' } {
   const seq = Number(params['seq']);
   const found = parts.activity.since(seq - 1)[0];
   if (found === undefined || found.seq !== seq || found.type !== 'request')
-    throw notFound('There is no such request any more');
+    throw notFound('The request is no longer recorded');
   return found;
 }
 
@@ -84,8 +84,8 @@ async function replay(asked: Asked): Promise<object> {
   const { method, path, seq } = requestOf(asked);
   const recorded = asked.parts.activity.recorded(seq);
   if (recorded === null)
-    throw invalid('Its headers and its body are not kept over a restart of dev: send it as a new one');
-  if (recorded.body === null) throw invalid('Its body was longer than what is remembered: send it as a new one');
+    throw invalid('Its headers and body are not kept over a restart of dev: send it as a new request');
+  if (recorded.body === null) throw invalid('Its body was too long to be recorded: send it as a new request');
   const { hostname, port } = new URL(asked.parts.url());
   const headers = recorded.requestHeaders.filter(([name]) => !NOT_SENT.test(name)).flat();
   const host = recorded.requestHeaders.find(([name]) => name === 'host')?.[1] ?? `${hostname}:${port}`;

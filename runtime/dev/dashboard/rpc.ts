@@ -14,7 +14,7 @@ const statementMethods: readonly unknown[] = ['all', 'first', 'run', 'raw'];
  */
 function authorize({ parts, request }: Asked): void {
   if (!isLoopback(request.socket.remoteAddress ?? ''))
-    throw new PlatformError('dashboard_forbidden', { reason: 'bindings are for programs of this machine' });
+    throw new PlatformError('dashboard_forbidden', { reason: 'bindings are only for programs of this machine' });
   if (!parts.isAuthorized(request.headers.authorization)) throw new PlatformError('mock_server_unauthorized');
 }
 

@@ -50,16 +50,15 @@ export function createDevFailures(host: string, changes: ChangeStream): DevFailu
     explain(exchange, plain, { title, name, message, stack, place }) {
       // Errors of the previous build are outdated; a program still gets the result of its request.
       if (broken.length > 0 && acceptsPages(exchange.header('accept'))) {
-        const note =
-          'The build before this one answered, and failed too. The page loads itself again when the project is saved.';
+        const note = 'The previous build answered, and failed too. The page reloads when the project is saved.';
         return show(exchange, plain, { title: errorTable.build_failed.message, errors: broken, note });
       }
       const error = { name, message, ...place, ...(stack !== null && { stack }) };
-      const note = 'In production visitors learn nothing of this. The page loads itself again when the code changes.';
+      const note = 'In production, visitors do not see these details. The page reloads when the code changes.';
       return show(exchange, plain, { title, errors: [error], note });
     },
     answerUnbuilt(exchange) {
-      const note = 'The page loads itself again when the project is saved.';
+      const note = 'The page reloads when the project is saved.';
       const { status, headerBlock, body } = show(exchange, unbuilt, {
         title: errorTable.build_failed.message,
         errors: broken,

@@ -38,7 +38,9 @@ export async function openSandboxAi(
     const given = /^Bearer (\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
     const isOurs = given !== undefined && tokens.isGood(given);
     if (!isOurs || !/^\/ai(?:\/|$)/.test(path)) {
-      const message = isOurs ? 'Sandboxes reach /ai here, and nothing else' : 'This is no token of a sandbox that runs';
+      const message = isOurs
+        ? 'Sandboxes reach /ai here, and nothing else'
+        : 'This is not the token of a running sandbox';
       const text = JSON.stringify({ error: { message, type: 'sandbox', param: null, code: null } });
       response.writeHead(isOurs ? 404 : 401, { 'content-type': 'application/json', connection: 'close' }).end(text);
       return;
@@ -46,7 +48,7 @@ export async function openSandboxAi(
     answerWith((asked) => ask(asked, caller), request, response).catch((error: unknown) => {
       if (!response.headersSent) response.writeHead(502);
       response.destroy();
-      log('warn', `a sandbox had no answer of the AI gateway: ${(error as Error).message}`);
+      log('warn', `a sandbox got no response from the AI gateway: ${(error as Error).message}`);
     });
   });
   server.maxConnections = CONNECTIONS_MAX;

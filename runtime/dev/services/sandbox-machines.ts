@@ -101,7 +101,7 @@ async function openContainers({ folder, limits, environment, aiUrl, log }: DevMa
   };
   // Left running by a killed dev.
   await stopAll();
-  log('info', `sandboxes are containers of the engine at ${socketPath}`);
+  log('info', `sandboxes run as containers of the engine at ${socketPath}`);
   return {
     ...backend,
     // Containers end with dev; their files are kept.

@@ -113,7 +113,7 @@ export function createStateCalls(
       const record = { value: text, metadata: found?.metadata ?? null, expiresAt: found?.expiresAt ?? null };
       if (await store.put(place, key, record, now(), found?.version ?? null)) return { parts: [text] };
     }
-    throw new PlatformError('conflict', { reason: 'Others change the value all the time' });
+    throw new PlatformError('conflict', { reason: 'Too many concurrent changes of this value' });
   }
 
   const parse = (call: HostCall): { place: StatePlace; args: Readonly<Record<string, unknown>> } => {
@@ -216,7 +216,7 @@ function toExpiry({ expiresAt, expiresInMs }: Readonly<Record<string, unknown>>,
   const at =
     expiresAt === undefined ? now + toWhole(expiresInMs, 'expirationTtl', { least: 1, most: 2 ** 52 }) : expiresAt;
   if (typeof at !== 'number' || !Number.isSafeInteger(at)) throw invalid('expiration must be whole seconds since 1970');
-  if (at <= now) throw invalid('expiration lies in the past');
+  if (at <= now) throw invalid('expiration is in the past');
   return at;
 }
 

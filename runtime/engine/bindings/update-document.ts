@@ -61,7 +61,7 @@ function isOperator(name: string): name is Operator {
 export function applyUpdate(before: unknown, update: UpdateDocument): unknown {
   const root = before === undefined ? {} : before;
   if (root === null || typeof root !== 'object')
-    throw invalid('The value is no JSON object, so it has no fields to update');
+    throw invalid('The value is not a JSON object, so it has no fields to update');
   for (const { operator, path, value } of update) {
     const parent = parentOf(root as Fields, path, operator !== '$unset' && operator !== '$pop');
     if (parent === null) continue;

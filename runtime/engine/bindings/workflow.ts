@@ -250,7 +250,7 @@ export function createWorkflowCalls(
 function toTime(value: unknown, most: number): number {
   if (typeof value !== 'number' || !Number.isFinite(value)) throw invalid('The time must be milliseconds since 1970');
   if (value > most)
-    throw invalid(`The time lies too far ahead: at most ${new Date(Math.min(most, DATE_MAX)).toISOString()}`);
+    throw invalid(`The time is too far ahead: at most ${new Date(Math.min(most, DATE_MAX)).toISOString()}`);
   return Math.max(0, Math.floor(value));
 }
 

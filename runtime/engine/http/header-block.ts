@@ -134,7 +134,7 @@ function responseHead(block: string): ResponseHead {
   };
 }
 
-const NO_LENGTH = 'content-length, which is no number';
+const NO_LENGTH = 'content-length, which is not a number';
 
 /** A block without its content-length, if that was the reason for refusal; null otherwise. */
 export function withoutInvalidLength(block: string, refused: unknown): string | null {

@@ -144,7 +144,7 @@ export class InsideExchange implements Exchange {
     body.once('close', () => {
       if (this.#unsent !== null) this.#unsent.bytes = 0;
       if (this.#given instanceof Readable) this.#given.destroy();
-      this.abort(new Error('The answer is not read'));
+      this.abort(new Error('The response is not read'));
     });
     this.#body = body;
     this.#resolve({ status, headers: [...pairs, ...declared, ...id], body });

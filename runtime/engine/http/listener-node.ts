@@ -292,7 +292,7 @@ function accept(
   if (request.httpVersionMajor !== 1) problem = 'the HTTP version is not 1.1 or 1.0';
   if (hosts !== 1) problem = hosts === 0 ? 'the Host header is missing' : 'there are several Host headers';
   const host = hostHeader === null ? null : hostFrom(hostHeader);
-  if (host === null && problem === '') problem = 'the Host header is no host name';
+  if (host === null && problem === '') problem = 'the Host header is not a host name';
 
   const exchange = new NodeExchange(
     state,

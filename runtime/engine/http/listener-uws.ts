@@ -192,7 +192,7 @@ function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequ
   if (CONTROL_CHARACTER.test(target)) problem = 'the request target has control characters';
   const host = hostHeader === null ? null : hostFrom(hostHeader);
   if (host === null && problem === '')
-    problem = hostHeader === null ? 'the Host header is missing' : 'the Host header is no host name';
+    problem = hostHeader === null ? 'the Host header is missing' : 'the Host header is not a host name';
 
   const exchange = new UwsExchange(
     state,

@@ -71,7 +71,7 @@ export function createSignedFiles(
       refuse(
         exchange,
         416,
-        `The range begins behind the end of the file (${size} bytes)`,
+        `The range begins after the end of the file (${size} bytes)`,
         `content-range\0bytes */${size}\0`,
       );
       return;

@@ -138,7 +138,7 @@ export class LostThreads {
       return this.#blame(`code that could not be ended burned ${seconds} s of CPU in threads that are lost`);
     if (count >= THREADS_MAX) return this.#blame(`${count} threads are lost, which burned ${seconds} s of CPU`);
     if (this.#slowed === null) return null;
-    return { reason: 'a thread that was lost came back, and runs behind all others', blamed: this.#slowed };
+    return { reason: 'a lost thread returned, and runs at the lowest priority', blamed: this.#slowed };
   }
 
   close(): void {

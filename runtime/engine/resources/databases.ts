@@ -90,7 +90,7 @@ export const databaseOperations: OperationsOf<'db'> = {
       `${OWN_STATEMENT}SELECT ${quoted(column)} FROM ${quoted(table.name)} WHERE ${where}`,
       key,
     );
-    if (r.length === 0) throw new PlatformError('dashboard_not_found', { reason: 'There is no such row any more' });
+    if (r.length === 0) throw new PlatformError('dashboard_not_found', { reason: 'The row no longer exists' });
     return { value: r[0]![0] };
   },
   async 'db.query'(asked) {
@@ -197,7 +197,7 @@ function refused(error: unknown): never {
 /** Only databases that are not copies themselves can be copied. */
 function production(asked: Asked): { databases: Databases; namespace: string; resource: string } {
   if (asked.route.preview !== null)
-    throw invalid('Copies are made of production: the database of a preview is one already');
+    throw invalid('Only production can be copied: the database of a preview is already a copy');
   const { resource } = bindingOf(asked, 'db');
   return { databases: opened(asked.parts.databases, 'db'), namespace: namespaceOf(asked), resource };
 }
@@ -229,7 +229,7 @@ async function makeCopy(
   const name = `${prefix}-${moment}`;
   const made = await makeSnapshot(databases, namespace, name, [resource], most, keep);
   const [first] = made.databases;
-  if (first === undefined) throw invalid('The database is empty: nobody has opened it yet');
+  if (first === undefined) throw invalid('The database is empty: it was never opened');
   return { copy: { name, bytes: first.bytes, madeAt }, dropped: made.dropped };
 }
 
@@ -356,8 +356,7 @@ function toText(value: unknown, what: string): string {
 /** @throws {PlatformError} for a path outside the folder, or one that exists. */
 function newFileIn(folder: string, value: unknown): string {
   const file = toText(value, 'file');
-  if (!isIn(folder, file) || existsSync(file))
-    throw invalid('file must be a path in the data folder where nothing is yet');
+  if (!isIn(folder, file) || existsSync(file)) throw invalid('file must be an unused path in the data folder');
   return file;
 }
 

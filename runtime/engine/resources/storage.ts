@@ -133,7 +133,7 @@ export const cacheOperations: OperationsOf<'cache'> = {
     const { resource } = bindingOf(asked, 'cache');
     const { cache } = asked.parts;
     // Shared caches store hashed keys, or keys among those of other projects.
-    if (!('list' in cache)) throw new PlatformError('not_supported', { what: 'A list of what this cache keeps' });
+    if (!('list' in cache)) throw new PlatformError('not_supported', { what: 'Listing this cache' });
     const limit = toWhole(asked.args['limit'], 'limit', { least: 1, most: 1000, otherwise: 100 });
     // Key format of bindings/cache-values.ts.
     const entries = cache.list(apartNamespace(asked), `value [${JSON.stringify(resource)},`, limit);

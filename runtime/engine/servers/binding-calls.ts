@@ -33,7 +33,7 @@ export async function openBindingCalls({ path, bodyBytesMax, call }: BindingCall
       },
       heads,
     );
-    response.once('close', () => exchange.abort(new Error('The caller is gone')));
+    response.once('close', () => exchange.abort(new Error('The caller disconnected')));
     answer(exchange, response).catch(() => response.destroy());
     if (typeof key !== 'string' || !call(key, exchange))
       exchange.send(404, 'content-type\0application/json\0', UNKNOWN);

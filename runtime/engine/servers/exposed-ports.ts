@@ -104,7 +104,7 @@ function bodyOf(exchange: Exchange, gone: AbortSignal): Readable | null {
   const body = new Readable({ read: () => exchange.resumeBody() });
   // Until it is read, and after its reader has left.
   body.on('error', () => {});
-  gone.addEventListener('abort', () => body.destroy(new Error('the visitor is gone')));
+  gone.addEventListener('abort', () => body.destroy(new Error('the visitor disconnected')));
   exchange.readBody({
     chunk: (bytes) => body.destroyed || body.push(bytes),
     end: () => void (body.destroyed || body.push(null)),
@@ -126,11 +126,7 @@ function pass(exchange: Exchange, { headers, body }: FetchedResponse): void {
     else exchange.begin(head.status, block);
   } catch {
     body.destroy();
-    return refusePort(
-      exchange,
-      'port_unreachable',
-      'The server in the sandbox answers with headers that none may have',
-    );
+    return refusePort(exchange, 'port_unreachable', 'The server in the sandbox responded with forbidden headers');
   }
   if (isBodiless) return void body.destroy();
   const onAbort = (): void => void body.destroy();

@@ -129,7 +129,7 @@ export async function openProxiedSocket(
     outer = exchange.upgrade(block, ofVisitor);
     if (outer === null) {
       inner.terminate();
-      over(() => events.failed(new Error('it answered 101 to what is no WebSocket handshake')));
+      over(() => events.failed(new Error('it answered 101 to a request that is not a WebSocket handshake')));
       return;
     }
     toServer = wireOf(inner, toVisitor, exchange.memory ?? null);

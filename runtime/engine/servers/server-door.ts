@@ -23,7 +23,7 @@ export class ServerDoor {
     this.#descriptor = openSync(socket, O_PATH | constants.O_NOFOLLOW);
     if (!fstatSync(this.#descriptor).isSocket()) {
       closeSync(this.#descriptor);
-      throw new Error('its socket is another file');
+      throw new Error('its socket was replaced by another file');
     }
     this.path = `/proc/self/fd/${this.#descriptor}`;
     const { Agent } = process.getBuiltinModule('node:http');

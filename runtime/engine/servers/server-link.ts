@@ -108,7 +108,7 @@ export class ServerLink {
     connection.on('error', () => {});
     connection.once('close', () => {
       this.#connection = null;
-      for (const { reject } of this.#asked.values()) reject(unavailable('the process that runs servers ended'));
+      for (const { reject } of this.#asked.values()) reject(unavailable('the server process exited'));
       this.#asked.clear();
       for (const listener of this.#listeners.values()) listener.ended('');
     });

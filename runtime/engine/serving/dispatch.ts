@@ -161,7 +161,7 @@ export class Dispatch {
         case toHost.fault:
           throw reader.field() === 'memory'
             ? new PlatformError('memory_limit_exceeded')
-            : new PlatformError('isolate_replaced', { reason: 'the worker broke what its answers are made with' });
+            : new PlatformError('isolate_replaced', { reason: 'the worker broke a global that responses need' });
         case toHost.call:
           this.#link.call(reader);
           continue; // its parts were read from the record

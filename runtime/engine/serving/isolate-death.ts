@@ -30,7 +30,7 @@ export function endOfEvent(outcome: Outcome): Outcome {
  */
 export function deathOf(reason: DeathReason, error: unknown, limitMb: number): Death {
   if (reason === 'stuck') {
-    const message = 'Isolate replaced: its code could not be ended';
+    const message = 'Isolate replaced: its code could not be terminated';
     return { outcome: failed('isolate_replaced', { reason: 'its code could not be ended' }), message, countsAs: null };
   }
   const known = error instanceof PlatformError ? error : null;

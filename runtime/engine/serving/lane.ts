@@ -128,7 +128,7 @@ export class Lane implements Tenant, ServingLane {
     this.#retired.delete(serving);
     if (this.#serving === serving) this.#serving = null;
     // It died because of requests that came while it started.
-    if (this.#serving === null) this.#tellStarted(failed('isolate_replaced', { reason: 'it ended while it started' }));
+    if (this.#serving === null) this.#tellStarted(failed('isolate_replaced', { reason: 'it ended during its start' }));
     if (this.#serving === null && this.#retired.size === 0) this.#parts.pool.release(this);
   }
 

@@ -140,7 +140,7 @@ export class Responses {
         return;
       }
       const wire = exchange.upgrade(headerBlock, socket);
-      if (wire === null) throw new Error('status 101 answers a WebSocket handshake only, and the request was none');
+      if (wire === null) throw new Error('status 101 is only for WebSocket handshakes');
       invocation.phase = 'answered';
       if (exchange.refusedCookies !== '') this.#warnOfCookies(invocation);
       exchange.onAbort = null;

@@ -16,7 +16,7 @@ type Failed = Outcome & { kind: 'failed' };
 const BODY_GONE: Failure = {
   code: 'invocation_ended',
   name: 'TypeError',
-  message: 'The request body can no longer be read: its response is out',
+  message: 'The request body can no longer be read: its response has been sent',
 };
 
 const CLIENT_GONE: Failure = {

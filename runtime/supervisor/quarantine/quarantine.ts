@@ -38,7 +38,7 @@ export interface Deed {
   readonly burntMs: number;
 }
 
-const ended: Deed = { reason: 'its code ended the engine it ran in', burntMs: 0 };
+const ended: Deed = { reason: 'its code crashed its engine', burntMs: 0 };
 
 interface Restricted {
   readonly since: number;
@@ -65,7 +65,7 @@ export class Quarantine {
     this.#ledger = ledger;
     for (const deployment of ledger.keys()) {
       if (isDangerous(ledger, deployment))
-        this.#restrict(deployment, ledger.get(deployment)!.lastAt, now, 'ended engines before the last start');
+        this.#restrict(deployment, ledger.get(deployment)!.lastAt, now, 'crashed engines before the last start');
     }
   }
 
@@ -93,7 +93,7 @@ export class Quarantine {
         deployment,
         at,
         at + Math.min(pause, this.#policy.backoffMsMax),
-        blamed === null ? 'was running at several deaths of engines' : reason,
+        blamed === null ? 'was running when several engines died' : reason,
       );
     }
     return struck;

@@ -21,8 +21,8 @@ const WATCH_MS = 1000;
 
 /** Why a deployment that costs threads is quarantined, in words. */
 const lossReasons = {
-  heap: 'its heap overflowed inside V8, and a thread was lost with it',
-  endless: 'its code could not be ended, and a thread was lost with it',
+  heap: 'its heap overflowed inside V8, which cost a thread',
+  endless: 'its code could not be terminated, which cost a thread',
 };
 
 interface EngineWatchParts {

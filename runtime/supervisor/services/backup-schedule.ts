@@ -31,7 +31,7 @@ export interface BackupSchedule {
 export function startBackupSchedule(environment: Environment, folder: string): BackupSchedule {
   const text = environment['BACKUP_CRON']?.trim() ?? '';
   const parsed = text === '' ? null : parseCronSchedule(text);
-  if (parsed !== null && 'problem' in parsed) throw new Error(`BACKUP_CRON is no schedule: ${parsed.problem}`);
+  if (parsed !== null && 'problem' in parsed) throw new Error(`BACKUP_CRON is not a schedule: ${parsed.problem}`);
   const schedule = parsed?.schedule ?? null;
   const target = environment['BACKUP_TARGET']?.trim() || `${join(folder, 'backups')}/`;
   const env = Object.fromEntries(Object.entries(environment).filter(([name]) => kept.test(name)));

@@ -34,7 +34,7 @@ export async function openCacheUser(url: string): Promise<string> {
     await client.sendCommand(['ACL', 'SETUSER', user, 'reset', 'on', `>${password}`, ...rights]);
   } catch (error) {
     throw new Error(
-      'The user of CACHE_URL may not make one for engines (ACL SETUSER). Make one yourself that reaches the keys cache:* only, ' +
+      'The user of CACHE_URL may not create one for engines (ACL SETUSER). Create one yourself with access to the keys cache:* only, ' +
         'and set ENGINE_CACHE_URL',
       { cause: error },
     );

@@ -36,7 +36,7 @@ export async function startServices(parts: Parts): Promise<boolean> {
         await services.stop();
         throw error;
       }
-      log.error({ reason: (error as Error).message }, 'Serving without the database, which is tried again');
+      log.error({ reason: (error as Error).message }, 'Serving without the database, retrying to connect');
     }
     if (!isServing) parts.serve();
     isServing = true;

@@ -132,7 +132,7 @@ async function talk<Env extends AgentEnv>(
   for (let pause = LOOK_MS_LEAST; ; pause = Math.min(pause * 2, LOOK_MS_MOST)) {
     const answer = answerTo(messageId, await readWorkspace(agent.env.PLATFORM_AGENT_STATE, userId));
     if (answer.is === 'said') return answer;
-    if (answer.is === 'unknown') throw new ToolError(`There is no answer to the message ${messageId}`);
+    if (answer.is === 'unknown') throw new ToolError(`There is no reply to the message ${messageId}`);
     const later = `Call ${GET_ANSWER} with messageId "${messageId}" later.`;
     if (answer.approval !== null)
       return { text: `The user has to approve a call of ${answer.approval} first. ${later}`, isError: false };

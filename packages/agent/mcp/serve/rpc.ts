@@ -33,7 +33,7 @@ export async function answerRpc(request: Request, served: Served): Promise<Respo
   try {
     message = JSON.parse(text);
   } catch {
-    return refuse(400, PARSE_ERROR, 'The body is no JSON');
+    return refuse(400, PARSE_ERROR, 'The body is not JSON');
   }
   if (!isJson(message) || message['jsonrpc'] !== '2.0')
     return refuse(400, INVALID_REQUEST, 'The body must be one message of JSON-RPC 2.0');
@@ -62,7 +62,7 @@ async function answerStateless(request: Request, asked: Asked, version: unknown,
     return refuse(
       400,
       NO_VERSION,
-      'This version of the protocol is not served',
+      'This version of the protocol is not supported',
       id,
       {},
       { supported: [STATELESS], requested: version },
@@ -99,7 +99,7 @@ async function answerOlder(request: Request, asked: Asked, served: Served): Prom
     return refuse(
       400,
       NO_VERSION,
-      'This version of the protocol is not served',
+      'This version of the protocol is not supported',
       id,
       {},
       { supported: [STATELESS, ...WITH_SESSION], requested: version },

@@ -34,7 +34,7 @@ const headerFields: Readonly<Record<string, string>> = {
 const notHere: Readonly<Record<string, string>> = {
   ssecKey: 'encryption at rest is up to the storage',
   storageClass: 'there is one class, Standard',
-  cacheExpiry: 'say it in cacheControl, as max-age',
+  cacheExpiry: 'use max-age in cacheControl',
 };
 
 const digestNames = ['md5', 'sha1', 'sha256', 'sha384', 'sha512'];

@@ -34,7 +34,7 @@ export default function createQueue(parts: LazyParts): BindingModule {
       case null:
       case 'json': {
         if (body === undefined || typeof body === 'function' || typeof body === 'symbol')
-          throw new TypeError('A message must have a JSON form');
+          throw new TypeError('A message must be JSON');
         const text = toJson(body) ?? 'null';
         // A body that resembles an encoded value has to be encoded as well.
         return text.includes('$structured') ? stored(fromJson(text)) : text;

@@ -131,7 +131,7 @@ export default function createState({ callHost, fromJson, Response, TextDecoder,
 
     async setJSON(key: unknown, value: unknown, options?: PutOptions): Promise<void> {
       const text = JSON.stringify(value) as string | undefined;
-      if (text === undefined) throw new TypeError('The value has no JSON form');
+      if (text === undefined) throw new TypeError('The value cannot be converted to JSON');
       await this.#put(key, text, options);
     }
 

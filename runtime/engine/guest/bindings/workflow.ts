@@ -77,7 +77,7 @@ export default function createWorkflow({ callHost, invalidArgument, useModule }:
     async create(options?: { id?: string; params?: unknown; retention?: unknown } | null): Promise<object> {
       if (options?.retention != null)
         throw invalidArgument(
-          'create does not take retention here: WORKFLOW_RETENTION_MS of the platform sets how long runs are kept',
+          'create does not support retention here: WORKFLOW_RETENTION_MS of the platform sets how long runs are kept',
         );
       const { executionId } = await this.trigger(options?.params, options?.id === undefined ? {} : { id: options.id });
       return this.#instance(executionId);
@@ -110,8 +110,11 @@ export default function createWorkflow({ callHost, invalidArgument, useModule }:
         restart: async (options?: { from?: { name?: string; count?: number; type?: string } } | null) => {
           const { name, count = 1, type = 'do' } = options?.from ?? {};
           if (count !== 1)
-            throw invalidArgument('restart does not take from.count here: it goes on from the first step of a name');
-          if (type !== 'do') throw invalidArgument(`restart goes on from a step of type do here, not ${String(type)}`);
+            throw invalidArgument(
+              'restart does not support from.count here: it continues from the first step of a name',
+            );
+          if (type !== 'do')
+            throw invalidArgument(`restart continues from a step of type do here, not ${String(type)}`);
           await this.restart(id, name === undefined ? {} : { fromStep: name });
         },
         sendEvent: (event: { type: string; payload?: unknown }) => this.sendEvent(id, event),

@@ -301,7 +301,7 @@ function toError(failure: { name: string; message: string } | undefined): Error 
 function toOptions(given: unknown): StepOptions {
   const { retries, timeoutMs, timeout, backoff, sensitive } = (given ?? {}) as Record<string, unknown>;
   if (sensitive !== undefined)
-    throw new TypeError('A step does not take sensitive here: what it returns is kept in the history of its run');
+    throw new TypeError('A step does not support sensitive here: its result is kept in the history of its run');
   const other =
     typeof retries === 'object' && retries !== null
       ? (retries as { limit?: number; delay?: unknown; backoff?: string })

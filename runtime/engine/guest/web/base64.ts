@@ -16,6 +16,6 @@ export function btoa(data: string): string {
   requireArguments(arguments.length, 1, 'btoa');
   const text = host.btoa(toDomString(data));
   if (text === undefined)
-    throw new DOMException('The string to encode holds a character above U+00FF', 'InvalidCharacterError');
+    throw new DOMException('The string to encode contains a character above U+00FF', 'InvalidCharacterError');
   return text;
 }

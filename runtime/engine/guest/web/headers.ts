@@ -52,7 +52,7 @@ function normalValue(value: unknown): string {
   if (first <= 32 || last <= 32) text = text.replace(edgeSpace, '');
   if (beyondText.test(text)) {
     toByteString(text);
-    if (/[\0\r\n]/.test(text)) throw new TypeError('A header value holds a line break or a NUL');
+    if (/[\0\r\n]/.test(text)) throw new TypeError('A header value contains a line break or a NUL');
   }
   return text;
 }
@@ -72,7 +72,7 @@ function pieceOf(name: string, value: unknown): string {
 
 /** Control characters are legal in the Headers class but in no HTTP message, and they delimit the bridge's records. */
 function refuseControls(value: string): void {
-  if (beyondText.test(value)) throw new TypeError('A header value holds a control character, which cannot be sent');
+  if (beyondText.test(value)) throw new TypeError('A header value contains a control character, which cannot be sent');
 }
 
 function parseBlock(block: string): string[] {
@@ -281,7 +281,7 @@ export function headersFromBlock(block: string, guard: HeadersGuard): Headers {
 /**
  * The block `name\0value\0...` of headers.
  *
- * @throws {TypeError} when a value holds a control character.
+ * @throws {TypeError} when a value contains a control character.
  */
 export function headersToBlock(headers: Headers): string {
   return blockOf(headers);

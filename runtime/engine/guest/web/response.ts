@@ -108,7 +108,7 @@ export class Response {
     }
     if (statusText !== undefined && statusText !== '') {
       const text = toByteString(statusText);
-      if (!reasonPhrase.test(text)) throw new TypeError('The status text holds a control character');
+      if (!reasonPhrase.test(text)) throw new TypeError('The status text contains a control character');
       this.#statusText = text;
     }
     if (webSocket !== undefined && webSocket !== null) {
@@ -147,7 +147,7 @@ export class Response {
   static json(data: unknown, init: unknown = undefined): Response {
     requireArguments(arguments.length, 1, 'Response.json');
     const text = JSON.stringify(data) as string | undefined;
-    if (text === undefined) throw new TypeError('The value has no JSON form');
+    if (text === undefined) throw new TypeError('The value cannot be converted to JSON');
     const response = new Response(internal);
     response.#content = text.isWellFormed() ? text : text.toWellFormed();
     if (init === undefined || init === null) response.#block = 'content-type\0application/json\0';

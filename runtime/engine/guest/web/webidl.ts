@@ -27,7 +27,7 @@ const beyondByte = /[^\0-\xff]/;
 /** ByteString: every code unit must fit a byte. */
 export function toByteString(value: unknown): string {
   const text = typeof value === 'string' ? value : `${value as string}`;
-  if (beyondByte.test(text)) throw new TypeError('The string holds a character above U+00FF');
+  if (beyondByte.test(text)) throw new TypeError('The string contains a character above U+00FF');
   return text;
 }
 

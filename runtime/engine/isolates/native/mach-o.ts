@@ -33,7 +33,7 @@ export function isSigned(binary: Buffer): boolean {
 
 /** Processor (`0x0100000c`: arm64). @throws {Error} for any other kind of file. */
 export function processorOf(binary: Buffer): number {
-  if (binary.length < HEADER_BYTES || binary.readUInt32LE(0) !== MAGIC) throw new Error('This is no Mach-O binary');
+  if (binary.length < HEADER_BYTES || binary.readUInt32LE(0) !== MAGIC) throw new Error('This is not a Mach-O binary');
   return binary.readUInt32LE(4);
 }
 

@@ -79,7 +79,7 @@ test('middleware that answers nothing, or goes on twice, is a failure with a log
     assert.equal((await call(app, 'GET /nothing')).status, 500);
     assert.equal((await call(app, 'GET /twice')).status, 500);
   });
-  assert.match(lines.join('\n'), /Middleware returned no answer[^]*called next\(\) twice/);
+  assert.match(lines.join('\n'), /Middleware returned no response[^]*called next\(\) twice/);
 });
 
 test('cors: simple requests, preflights, lists of origins, failures', async () => {

@@ -37,7 +37,7 @@ export function createEdits(): Edits {
 }
 
 function live<T extends Edits>(edits: T): T {
-  if (!edits.live) throw new TypeError('This part of the document has gone by: use it in its handler only');
+  if (!edits.live) throw new TypeError('This part of the document has passed: only use it in its handler');
   return edits;
 }
 

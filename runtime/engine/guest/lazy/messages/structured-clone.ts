@@ -272,7 +272,10 @@ export function cloneWithTransfer(value: unknown, transfer: readonly unknown[]):
   const listed = new Set<unknown>();
   for (const item of transfer) {
     if (typeof item !== 'object' || item === null || listed.has(item))
-      throw new DOMException('The transfer list holds something twice, or no object', 'DataCloneError');
+      throw new DOMException(
+        'The transfer list contains a duplicate, or a value that is not an object',
+        'DataCloneError',
+      );
     listed.add(item);
     if (hasSlot(item, getBufferLength)) {
       const buffer = item as ArrayBuffer;

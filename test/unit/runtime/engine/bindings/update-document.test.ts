@@ -43,7 +43,7 @@ test('a document or a field that cannot be is refused with its name', () => {
   refuses({ a: 'x' }, { $push: { a: 1 } }, '$push.a: the field is no array');
   refuses({ a: 'x' }, { $set: { 'a.b': 1 } }, '"a" of the path a.b is no object');
   refuses([1], { $set: { length: 5 } }, '$set.length: "length" is no index of an array');
-  refuses(3, { $set: { a: 1 } }, 'The value is no JSON object, so it has no fields to update');
+  refuses(3, { $set: { a: 1 } }, 'The value is not a JSON object, so it has no fields to update');
   refuses({}, { $set: { '': 1 } }, '$set has the field "", which is no path');
 });
 
