@@ -30,7 +30,7 @@ const loadedByName = /^builder\/(?:node|shims)\/|\/guest\/(?:lazy|bindings|event
 
 const isTest = (file: string): boolean => /^(?:test|bench)\//.test(file);
 const isNative = (file: string): boolean => /\.(?:cc|h)$/.test(file);
-/** A library in one file (docs/decisions/110-typebox-in-one-file.md). */
+/** A library in one file. */
 const isBundled = (file: string): boolean => file === 'core/typebox/typebox.mjs';
 const isSource = (file: string): boolean => isOwnModule(file) || isNative(file);
 

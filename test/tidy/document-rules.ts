@@ -10,7 +10,7 @@ export type Exists = (file: string) => boolean;
 
 /** Documents for people who change the code: every file name in them is one of ours. */
 const developerDocument =
-  /^(?:ARCHITECTURE|CONTRIBUTING|README|SECURITY)\.md$|^docs\/(?:decisions\/|glossary|add-a-)|^(?!packages|examples|test)[a-z]+\/.*README\.md$/;
+  /^(?:ARCHITECTURE|CONTRIBUTING|README|SECURITY)\.md$|^docs\/(?:decisions\/|glossary|add-a-)|^[a-z]+\/README\.md$|^(?!packages|examples|test)[a-z]+\/.*README\.md$/;
 /** Folders whose names no project of a user has. */
 const ownFolder =
   /^(?:core|packages|artifacts|runtime|gateway|sandbox|postgres|builder|control|cli|dashboard|docs|examples|bench|test)\/(?!\*)/;

@@ -1,4 +1,4 @@
-// Who may import whom (in short: ARCHITECTURE.md), as a table and functions over sources. No I/O.
+// Who may import whom (in short: ARCHITECTURE.md, by map-rules.ts), as a table and functions over sources. No I/O.
 import path from 'node:path';
 import { builtinModules } from 'node:module';
 import { importCycles, resolveOwn } from '#cli/tasks/tools/import-graph.ts';
@@ -6,7 +6,8 @@ import { readImports, type ImportSpecifier } from '#cli/tasks/tools/imports.ts';
 import { isOwnModule, type Sources } from '#cli/tasks/tools/sources.ts';
 import { lineAt, type Finding } from './findings.ts';
 
-interface Zone {
+/** Files that may import the same. */
+export interface Zone {
   /** Path prefix; the longest one that fits decides. */
   readonly prefix: string;
   /** Prefixes its files may import besides the zone itself. */
@@ -55,7 +56,8 @@ const cliPart = (name: string, may: readonly string[] = [], mayTypes: readonly s
   mayTypes,
 });
 
-const zones: readonly Zone[] = [
+/** Who may import whom. */
+export const zones: readonly Zone[] = [
   { prefix: 'core/', may: [] },
   { prefix: 'packages/', may: [] },
   { prefix: 'artifacts/', may: ['core/'] },

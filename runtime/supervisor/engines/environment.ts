@@ -34,7 +34,7 @@ export const engineProcessSettings = {
   // Node's thread pool: the share of workers (work/host-work.ts), and as much again for files and DNS.
   UV_THREADPOOL_SIZE: '8',
   // glibc gives each thread its own arena, up to eight per core: buffers of a worker that runs on different threads
-  // would never reuse recently freed memory (docs/decisions/112-few-arenas.md).
+  // would never reuse recently freed memory. Half of the cores was only measured on two cores.
   MALLOC_ARENA_MAX: String(Math.max(1, Math.floor(availableParallelism() / 2))),
 } as const;
 
