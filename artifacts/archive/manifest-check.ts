@@ -290,7 +290,7 @@ function parseJson(text: string, name: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw wrong(`${name} is no JSON`);
+    throw wrong(`${name} is not JSON`);
   }
 }
 
