@@ -100,5 +100,5 @@ export function parseRouteRecord(text: string): RouteRecord {
 function checkHosts(where: string, hosts: readonly string[]): void {
   for (const host of hosts)
     if (!/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/.test(host))
-      throw new Error(`${where} "${host}" is no host name in lower case`);
+      throw new Error(`${where} "${host}" is not a lowercase host name`);
 }

@@ -18,7 +18,7 @@ export function assetPathProblem(path: string): string | null {
   if (path.startsWith('/')) return 'is absolute';
   // A backslash separates folders on other systems.
   if (/[\p{Cc}\\]/u.test(path)) return 'contains a character that is not allowed in a path';
-  if (!path.isWellFormed()) return 'is no Unicode text';
+  if (!path.isWellFormed()) return 'is not valid Unicode';
   const segments = path.split('/');
   if (segments.length > DEPTH_MAX) return `is deeper than ${DEPTH_MAX} folders`;
   for (const segment of segments) {

@@ -220,9 +220,9 @@ const kinds: ReadonlySet<string> = new Set([...bindingKinds, 'auth']);
 
 function bindingsProblem({ bindings, queues = {}, cron }: Manifest): string | null {
   for (const [kind, declared] of Object.entries(bindings)) {
-    if (!kinds.has(kind)) return `bindings: ${shown(kind)} is no kind of bindings`;
+    if (!kinds.has(kind)) return `bindings: ${shown(kind)} is not a kind of bindings`;
     for (const [name, resource] of Object.entries(declared)) {
-      if (!isBindingName(name)) return `bindings: ${shown(name)} is no binding name`;
+      if (!isBindingName(name)) return `bindings: ${shown(name)} is not a binding name`;
       // Used in names of files and tables: no other characters.
       if (!isResourceName(resource)) return `bindings: ${shown(resource)} is not a resource name`;
     }
@@ -230,7 +230,7 @@ function bindingsProblem({ bindings, queues = {}, cron }: Manifest): string | nu
   for (const [resource, { deadLetter = resource }] of Object.entries(queues))
     if (!isResourceName(resource) || !isResourceName(deadLetter))
       return `queues: ${shown(resource)} is not a resource name`;
-  for (const name of Object.keys(cron)) if (!isBindingName(name)) return `cron: ${shown(name)} is no name`;
+  for (const name of Object.keys(cron)) if (!isBindingName(name)) return `cron: ${shown(name)} is not a binding name`;
   return null;
 }
 
@@ -238,7 +238,7 @@ function cronProblem({ cron }: Manifest): string | null {
   for (const [name, { schedule, timezone }] of Object.entries(cron)) {
     const parsed = parseCronSchedule(schedule);
     if ('problem' in parsed) return `cron ${name}: ${parsed.problem}`;
-    if (!isTimezone(timezone)) return `cron ${name}: ${shown(timezone)} is no time zone`;
+    if (!isTimezone(timezone)) return `cron ${name}: ${shown(timezone)} is not a time zone`;
   }
   return null;
 }

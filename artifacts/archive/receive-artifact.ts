@@ -93,7 +93,7 @@ async function writeWhole(file: string, content: AsyncIterable<Uint8Array>): Pro
     await writeNew(file, content, { mode: 0o644, flush: true });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') throw invalid(`${shown(path.basename(file))} differs from another file by its case alone`);
+    if (code === 'EEXIST') throw invalid(`${shown(path.basename(file))} differs from another file only in case`);
     throw error;
   }
 }

@@ -39,7 +39,7 @@ export function lead(target: string, stream: Duplex, way: WayOut): void {
   const refusal = way.refusalOf?.(name, port) ?? null;
   if (refusal !== null) return refuse('EACCES', refusal);
   const isKnown = way.isKnown?.(name, port) === true;
-  const forbidden = `${way.who} may not reach ${name}: it is no public address`;
+  const forbidden = `${way.who} may not reach ${name}: it is not a public address`;
   if (!isKnown && isIP(name) !== 0 && !mayConnect(name, way.policy)) return refuse('EACCES', forbidden);
   const proxy = way.proxyOf?.(name, port) ?? null;
   let isOpen = false;

@@ -150,7 +150,7 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
       const payload = event.payload as Partial<TaskPayload> | null;
       const { userId, chatId, platform, description } = payload ?? {};
       if ([userId, chatId, platform, description].some((value) => typeof value !== 'string')) {
-        console.warn(`The timer ${event.id} carries no task of the agent; it is left alone`);
+        console.warn(`The timer ${event.id} is not a task of the agent; it is ignored`);
         return;
       }
       const message = { userId, chatId, platform, text: `[Scheduled task]: ${description}` } as IncomingMessage;

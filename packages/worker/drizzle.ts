@@ -33,7 +33,7 @@ export function withOrm<Schema extends Record<string, unknown>, Env = unknown>(
   return (ctx) => {
     const database = (ctx.env as Record<string, object | undefined> | null | undefined)?.[binding];
     if (typeof (database as { prepare?: unknown } | undefined)?.prepare !== 'function')
-      throw new TypeError(`withOrm: ${binding} is no db binding of this worker`);
+      throw new TypeError(`withOrm: ${binding} is not a db binding of this worker`);
     let state = made.get(database!);
     if (state === undefined) made.set(database!, (state = { db: open(database!, schema) }));
     return state;

@@ -133,7 +133,7 @@ function fromValue(
 function checkAnswer(checker: Checker | null, value: unknown): unknown {
   if (checker === null) {
     if (value === undefined || value === null) return undefined;
-    throw new AnswerError('a body is returned where none is declared');
+    throw new AnswerError('a body is returned, but none is declared');
   }
   const checked = checker.checkAnswer(value);
   return isThenable(checked) ? (checked as Promise<Checked>).then(valueOf) : valueOf(checked as Checked);

@@ -42,7 +42,8 @@ const noValues: readonly string[] = [];
  */
 export function readPattern(pattern: string): Segment[][] {
   if (!pattern.startsWith('/')) throw new TypeError(`The path ${pattern} does not begin with /`);
-  if (/[?#]/.test(pattern.replace(/\?$/, ''))) throw new TypeError(`The path ${pattern} holds a query or a fragment`);
+  if (/[?#]/.test(pattern.replace(/\?$/, '')))
+    throw new TypeError(`The path ${pattern} contains a query or a fragment`);
   const parts = pattern.slice(1).split('/');
   const segments: Segment[] = [];
   const names = new Set<string>();
@@ -50,20 +51,21 @@ export function readPattern(pattern: string): Segment[][] {
   for (const [at, part] of parts.entries()) {
     const last = at === parts.length - 1;
     if (part === '*') {
-      if (!last) throw new TypeError(`The path ${pattern} goes on after *`);
+      if (!last) throw new TypeError(`The path ${pattern} continues after *`);
       segments.push({ kind: 'wildcard' });
     } else if (part.startsWith(':')) {
       const optional = part.endsWith('?');
       const name = part.slice(1, optional ? -1 : undefined);
       if (!/^[A-Za-z_][\w-]*$/.test(name) || name === '__proto__')
-        throw new TypeError(`The path ${pattern} holds ${part}, which is no parameter`);
+        throw new TypeError(`The path ${pattern} contains ${part}, which is not a parameter`);
       if (names.has(name)) throw new TypeError(`The path ${pattern} names ${name} twice`);
-      if (optional && !last) throw new TypeError(`The path ${pattern} goes on after ${part}`);
+      if (optional && !last) throw new TypeError(`The path ${pattern} continues after ${part}`);
       names.add(name);
       if (optional) shorter = [...segments];
       segments.push({ kind: 'parameter', name });
     } else {
-      if (/[:*?]/.test(part)) throw new TypeError(`The path ${pattern} holds ${part}: a parameter is a whole segment`);
+      if (/[:*?]/.test(part))
+        throw new TypeError(`The path ${pattern} contains ${part}: a parameter is a whole segment`);
       segments.push({ kind: 'static', text: decode(part) ?? part });
     }
   }

@@ -365,7 +365,7 @@ function toPage(document: XmlElement, below: string, cursor: string | null): Fil
   const last = [files.at(-1)?.key ?? '', ...prefixes.slice(-1).map((folded) => `${folded}\u{10ffff}`)]
     .toSorted(byBytes)
     .at(-1) as string;
-  if (byBytes(last, cursor ?? '') <= 0) throw unavailable('its list does not go on where the page before ended');
+  if (byBytes(last, cursor ?? '') <= 0) throw unavailable('its list does not continue where the previous page ended');
   return { files, prefixes, cursor: last };
 }
 

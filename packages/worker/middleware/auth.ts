@@ -71,7 +71,9 @@ export function auth<User = AuthUser, const Required extends boolean = true, Env
     }
     const signIn = (ctx.env as Record<string, AuthBinding | undefined> | null | undefined)?.[binding];
     if (typeof signIn?.getSession !== 'function')
-      throw new TypeError(`auth: ${binding} is no auth binding of this worker; declare it, or give verify or bearer`);
+      throw new TypeError(
+        `auth: ${binding} is not an auth binding of this worker; declare it, or give verify or bearer`,
+      );
     const found = await signIn.getSession(ctx.req);
     return found === null ? null : { user: found.user, session: found };
   };

@@ -122,6 +122,6 @@ function storeOf(store: RateLimitOptions['store'], env: unknown, memory: RateLim
   if (typeof store === 'object') return 'count' in store ? store : bindingStore(store);
   const binding = (env as Record<string, unknown> | null | undefined)?.[store] as CountingBinding | undefined;
   if (typeof binding?.update !== 'function')
-    throw new TypeError(`rateLimit: ${store} is no state binding of this worker`);
+    throw new TypeError(`rateLimit: ${store} is not a state binding of this worker`);
   return bindingStore(binding);
 }

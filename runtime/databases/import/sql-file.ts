@@ -36,7 +36,7 @@ export async function* textOf(file: string): AsyncGenerator<ReadSoFar & { readon
       } catch {
         throw new SqlRefusal(
           'SQLITE_ERROR',
-          `the file is no text of UTF-8 (between bytes ${bytes} and ${bytes + bytesRead})`,
+          `the file is not UTF-8 text (between bytes ${bytes} and ${bytes + bytesRead})`,
         );
       }
       bytes += bytesRead;

@@ -35,7 +35,7 @@ export function explained(error: unknown): SqlRefusal {
   if (isCorruption(error)) return new SqlRefusal('SQLITE_CORRUPT', `the file is damaged: ${(error as Error).message}`);
   const refusal = toRefusal(error);
   if (!/same text encoding/.test(refusal.message)) return refusal;
-  return new SqlRefusal(refusal.code, 'the file holds its text as UTF-16: import what `sqlite3 <file> .dump` writes');
+  return new SqlRefusal(refusal.code, 'the text of the file is UTF-16: import the output of `sqlite3 <file> .dump`');
 }
 
 /** A table of the file. */

@@ -33,7 +33,7 @@ export function parseUpdate(document: unknown): UpdateDocument {
     for (const [field, value] of Object.entries(fields)) {
       const path = field.split('.');
       if (path.some((step) => step === '' || step === '__proto__') || path.length > DEPTH_MAX)
-        throw invalid(`${operator} has the field "${field.slice(0, 100)}", which is no path`);
+        throw invalid(`${operator} has the field "${field.slice(0, 100)}", which is not a path`);
       if (operator === '$inc' && (typeof value !== 'number' || !Number.isFinite(value)))
         throw invalid(`$inc.${field} must be a finite number`);
       if (operator === '$pop' && value !== 1 && value !== -1)
@@ -68,7 +68,7 @@ export function applyUpdate(before: unknown, update: UpdateDocument): unknown {
     const field = path.at(-1) as string;
     const name = path.join('.');
     if (Array.isArray(parent)) {
-      if (!/^\d{1,6}$/.test(field)) throw invalid(`${operator}.${name}: "${field}" is no index of an array`);
+      if (!/^\d{1,6}$/.test(field)) throw invalid(`${operator}.${name}: "${field}" is not an index of an array`);
       if (operator !== '$unset' && operator !== '$pop') fill(parent, field, name);
     }
     const current = Object.hasOwn(parent, field) ? parent[field] : undefined;
@@ -81,17 +81,18 @@ export function applyUpdate(before: unknown, update: UpdateDocument): unknown {
         else delete parent[field];
         break;
       case '$inc':
-        if (current !== undefined && typeof current !== 'number') throw invalid(`$inc.${name}: the field is no number`);
+        if (current !== undefined && typeof current !== 'number')
+          throw invalid(`$inc.${name}: the field is not a number`);
         parent[field] = sumOf(current ?? 0, value as number, name);
         break;
       case '$push':
-        if (current !== undefined && !Array.isArray(current)) throw invalid(`$push.${name}: the field is no array`);
+        if (current !== undefined && !Array.isArray(current)) throw invalid(`$push.${name}: the field is not an array`);
         if (current === undefined) parent[field] = [copied(value)];
         else current.push(copied(value));
         break;
       case '$pop':
         if (current === undefined) break;
-        if (!Array.isArray(current)) throw invalid(`$pop.${name}: the field is no array`);
+        if (!Array.isArray(current)) throw invalid(`$pop.${name}: the field is not an array`);
         if (value === 1) current.pop();
         else current.shift();
         break;
@@ -130,12 +131,13 @@ function parentOf(root: Fields, path: readonly string[], create: boolean): Field
     if (next === undefined) {
       if (!create) return null;
       if (Array.isArray(at)) {
-        if (!/^\d{1,6}$/.test(step)) throw invalid(`"${step}" of the path ${path.join('.')} is no index of an array`);
+        if (!/^\d{1,6}$/.test(step))
+          throw invalid(`"${step}" of the path ${path.join('.')} is not an index of an array`);
         fill(at, step, path.join('.'));
       }
       at = at[step] = {};
     } else if (next === null || typeof next !== 'object') {
-      throw invalid(`"${step}" of the path ${path.join('.')} is no object`);
+      throw invalid(`"${step}" of the path ${path.join('.')} is not an object`);
     } else at = next as Fields;
   }
   return at;

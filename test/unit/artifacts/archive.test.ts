@@ -216,9 +216,9 @@ test('a manifest is checked completely', async () => {
   );
   await wrong((m) => (m['bindings'] = { db: { DB: 'main~~other' } }), /"main~~other" is not a resource name/);
   await wrong((m) => (m['bindings'] = { db: { DB: '../x' } }), /is not a resource name/);
-  await wrong((m) => (m['bindings'] = { shell: { X: 'x' } }), /"shell" is no kind of bindings/);
+  await wrong((m) => (m['bindings'] = { shell: { X: 'x' } }), /"shell" is not a kind of bindings/);
   await wrong((m) => (m['cron'] = { C: { schedule: '* *', timezone: 'UTC' } }), /has 5 or 6 fields/);
-  await wrong((m) => (m['cron'] = { C: { schedule: '* * * * *', timezone: 'Mars' } }), /is no time zone/);
+  await wrong((m) => (m['cron'] = { C: { schedule: '* * * * *', timezone: 'Mars' } }), /is not a time zone/);
   await wrong((m) => (m['version'] = 2), /version/);
   await wrong((m) => (m['more'] = true), /is not a known field|more/);
   await wrong((m) => (m['worker'] = { hash: file.hash, bytes: 1, mapHash: null }), /a static project has no worker/);

@@ -39,7 +39,7 @@ export function servedTools<Env extends AgentEnv>(
   const asksNobody = written.filter(({ approval = false }) => approval === false).map(({ name }) => name);
   for (const name of names ?? [])
     if (!asksNobody.includes(name))
-      throw new TypeError(`mcpServer.tools: ${name} is no tool of yours without approval`);
+      throw new TypeError(`mcpServer.tools: ${name} is not one of your tools without approval`);
   for (const { name } of written)
     if (own.some((tool) => tool.name === name)) throw new TypeError(`mcpServer has a tool ${name} of its own`);
   return tools.filter(({ name }) => (names ?? asksNobody).includes(name));

@@ -11,7 +11,7 @@ const blobs = new SafeMap<string, Blob>();
 export function createBlobUrl(blob: unknown): string {
   if (!isBlob(blob)) throw new TypeError('URL.createObjectURL needs a Blob');
   if (blobs.size >= BLOB_URLS_MAX)
-    throw new TypeError(`An isolate holds at most ${BLOB_URLS_MAX} blob URLs: revoke those that are done with`);
+    throw new TypeError(`An isolate can have at most ${BLOB_URLS_MAX} blob URLs: revoke unused ones`);
   const url = `blob:null/${useModule('crypto').crypto.randomUUID()}`;
   blobs.set(url, blob);
   return url;

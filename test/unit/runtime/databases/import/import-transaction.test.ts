@@ -181,7 +181,7 @@ test('text of PowerShell is read, bytes that are no text are named', async (t) =
   const long = `-- ${'é€𝄞'.repeat(100_000)}\n${text}`;
   assert.ok((await read(Buffer.from(long))) === long, 'a character that is cut by the end of a piece is whole');
   await assert.rejects(read(Buffer.from([0x2d, 0x2d, 0xff, 0x0a])), {
-    message: 'the file is no text of UTF-8 (between bytes 0 and 4)',
+    message: 'the file is not UTF-8 text (between bytes 0 and 4)',
   });
 });
 
