@@ -1,6 +1,6 @@
-// All limits: default, variable, description. One schema in sections (core/limits/), and the only reader of the
-// environment. A test keeps docs/limits.md in sync. Pure.
-import { KB, MB, readBounds, variablesOf, type Bound, type Environment, type Values } from './limits/bound.ts';
+// All limits: default, description, and a variable if an installation has a reason to choose another value. One schema
+// in sections (core/limits/), and the only reader of the environment. A test keeps docs/limits.md in sync. Pure.
+import { KB, MB, readBounds, type Bound, type Bounds, type Environment, type Values } from './limits/bound.ts';
 import { buildBounds } from './limits/build.ts';
 import { controlBounds } from './limits/control.ts';
 import { databaseBounds } from './limits/database.ts';
@@ -17,60 +17,66 @@ import { telemetryBounds } from './limits/telemetry.ts';
 import { parseInteger } from './parse-integer.ts';
 import { invocationKinds, plans, type InvocationKind, type Plan } from './plans.ts';
 
+/** All sections except the limits of engines, which {@link Limits} has at its top level. */
+const sections = {
+  build: buildBounds,
+  control: controlBounds,
+  database: databaseBounds,
+  delivery: deliveryBounds,
+  edge: edgeBounds,
+  gateway: gatewayBounds,
+  sandbox: sandboxBounds,
+  migrator: migratorBounds,
+  ssr: ssrBounds,
+  storage: storageBounds,
+  web: webBounds,
+  telemetry: telemetryBounds,
+} satisfies Readonly<Record<string, Bounds>>;
+
+type Sections = { readonly [Name in keyof typeof sections]: Values<(typeof sections)[Name]> };
+
 /** Limits of the management API. */
-export type ControlLimits = Values<typeof controlBounds>;
+export type ControlLimits = Sections['control'];
 
 /** Limits of builds from Git, enforced by the builder's process. */
-export type BuildLimits = Values<typeof buildBounds>;
+export type BuildLimits = Sections['build'];
 
 /** Limits of project databases, enforced by the database service and the cloud store. */
-export type DatabaseLimits = Values<typeof databaseBounds>;
+export type DatabaseLimits = Sections['database'];
 
 /** Limits of queues, timers, schedules and workflows, enforced by bindings and the broker. */
-export type DeliveryLimits = Values<typeof deliveryBounds>;
+export type DeliveryLimits = Sections['delivery'];
 
 /** Limits of the edge, which gets certificates. */
-export type EdgeLimits = Values<typeof edgeBounds>;
+export type EdgeLimits = Sections['edge'];
 
 /** Limits of the AI gateway. */
-export type GatewayLimits = Values<typeof gatewayBounds>;
+export type GatewayLimits = Sections['gateway'];
 
 /** Limits of sandboxes, enforced by the process that runs them. */
-export type SandboxLimits = Values<typeof sandboxBounds>;
+export type SandboxLimits = Sections['sandbox'];
 
 /** Limits of the process that applies migrations. */
-export type MigratorLimits = Values<typeof migratorBounds>;
+export type MigratorLimits = Sections['migrator'];
 
 /** Limits of server processes of ssr projects, enforced by the process that runs them. */
-export type SsrLimits = Values<typeof ssrBounds>;
+export type SsrLimits = Sections['ssr'];
 
 /** Limits of organizations' storage, counted by the control plane. */
-export type StorageLimits = Values<typeof storageBounds>;
+export type StorageLimits = Sections['storage'];
 
 /** Limits of the process that serves the dashboard and the documentation. */
-export type WebLimits = Values<typeof webBounds>;
+export type WebLimits = Sections['web'];
 
 /** Limits of log lines, invocations and traces, enforced by engines, the supervisor and the control plane. */
-export type TelemetryLimits = Values<typeof telemetryBounds>;
+export type TelemetryLimits = Sections['telemetry'];
 
 /** CPU milliseconds an invocation may use, by kind and plan; 0 means no limit. */
 export type CpuLimits = Readonly<Record<InvocationKind, Readonly<Record<Plan, number>>>>;
 
 /** Bytes, milliseconds and counts, as the names say. */
-export interface Limits extends Values<typeof engineBounds> {
+export interface Limits extends Values<typeof engineBounds>, Sections {
   readonly cpu: CpuLimits;
-  readonly build: BuildLimits;
-  readonly control: ControlLimits;
-  readonly database: DatabaseLimits;
-  readonly delivery: DeliveryLimits;
-  readonly edge: EdgeLimits;
-  readonly gateway: GatewayLimits;
-  readonly sandbox: SandboxLimits;
-  readonly migrator: MigratorLimits;
-  readonly ssr: SsrLimits;
-  readonly storage: StorageLimits;
-  readonly web: WebLimits;
-  readonly telemetry: TelemetryLimits;
 }
 
 const CPU: CpuLimits = {
@@ -106,63 +112,32 @@ export function limitsFrom(environment: Environment): Limits {
   return {
     ...readBounds(engineBounds, environment),
     cpu: Object.fromEntries(invocationKinds.map(ofKind)) as unknown as CpuLimits,
-    build: readBounds(buildBounds, environment),
-    control: readBounds(controlBounds, environment),
-    database: readBounds(databaseBounds, environment),
-    delivery: readBounds(deliveryBounds, environment),
-    edge: readBounds(edgeBounds, environment),
-    gateway: readBounds(gatewayBounds, environment),
-    sandbox: readBounds(sandboxBounds, environment),
-    migrator: readBounds(migratorBounds, environment),
-    ssr: readBounds(ssrBounds, environment),
-    storage: readBounds(storageBounds, environment),
-    web: readBounds(webBounds, environment),
-    telemetry: readBounds(telemetryBounds, environment),
+    ...(Object.fromEntries(
+      Object.entries(sections).map(([name, bounds]) => [name, readBounds(bounds, environment)]),
+    ) as unknown as Sections),
   };
 }
 
 export const defaultLimits: Limits = limitsFrom({});
 
-/** All variables that override a limit. */
-export const limitVariables: readonly string[] = [
-  ...[
-    engineBounds,
-    buildBounds,
-    controlBounds,
-    databaseBounds,
-    deliveryBounds,
-    edgeBounds,
-    gatewayBounds,
-    sandboxBounds,
-    migratorBounds,
-    ssrBounds,
-    storageBounds,
-    webBounds,
-    telemetryBounds,
-  ].flatMap(variablesOf),
-  ...invocationKinds.flatMap((kind) => plans.map((plan) => cpuLimitVariable(kind, plan))),
-];
+/** For each limit except CPU: its variable (null: not overridable), default, description and name. */
+export const boundRows: readonly (readonly [variable: string | null, value: number, what: string, name: string])[] = [
+  engineBounds,
+  ...Object.values(sections),
+].flatMap((bounds) =>
+  Object.entries<Bound>(bounds).map(([name, [variable, value, what]]) => [variable, value, what, name] as const),
+);
 
 /** For each overridable limit: its variable, default and description. */
-export const limitRows: readonly (readonly [variable: string, value: number, what: string])[] = [
-  engineBounds,
-  buildBounds,
-  controlBounds,
-  databaseBounds,
-  deliveryBounds,
-  edgeBounds,
-  gatewayBounds,
-  sandboxBounds,
-  migratorBounds,
-  ssrBounds,
-  storageBounds,
-  webBounds,
-  telemetryBounds,
-].flatMap((section) =>
-  Object.values<Bound>(section).flatMap(([variable, value, what]) =>
-    variable === null ? [] : [[variable, value, what] as const],
-  ),
+export const limitRows = boundRows.flatMap(([variable, value, what]) =>
+  variable === null ? [] : [[variable, value, what] as const],
 );
+
+/** All variables that override a limit. */
+export const limitVariables: readonly string[] = [
+  ...limitRows.map(([variable]) => variable),
+  ...invocationKinds.flatMap((kind) => plans.map((plan) => cpuLimitVariable(kind, plan))),
+];
 
 /** Fixed limits: of formats, and of APIs compatible with other platforms. */
 export const fixedLimits = {

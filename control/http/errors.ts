@@ -16,7 +16,7 @@ export const apiErrors = {
   not_found: [404, 'There is no such thing, or it is not yours'],
   method_not_allowed: [405, 'This path does not take {method}'],
   conflict: [409, '{reason}'],
-  limit_reached: [409, '{what}: at most {allowed} ({variable})'],
+  limit_reached: [409, '{what}: at most {allowed}'],
   storage_full: [
     409,
     'The organization stores {kept} bytes, {why}: delete data that is not needed (the page Usage lists what takes most), or ask the operator for a larger plan. Deletions count within minutes',

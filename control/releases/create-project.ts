@@ -26,7 +26,7 @@ export async function createProject(parts: Dependencies, given: NewProject, audi
   const allowed = parts.limits.projectsMax;
   const projectId = await parts.sql.begin(async (tx) => {
     if ((await countProjects(tx, organizationId)) >= allowed)
-      throw new ApiError('limit_reached', { what: 'Projects', allowed, variable: 'API_PROJECTS_MAX' });
+      throw new ApiError('limit_reached', { what: 'Projects', allowed: `${allowed} (API_PROJECTS_MAX)` });
     const isReserved = await isNameReserved(tx, parts.folder, organizationId, name);
     const id = isReserved ? null : await addProject(tx, given);
     if (id === null) throw new ApiError('conflict', { reason: `The name ${name} is taken` });

@@ -132,7 +132,7 @@ export async function readWithin<Result>(sql: Sql, ms: number, read: (sql: Sql) 
   } catch (error) {
     if ((error as { code?: unknown }).code === '57014')
       throw new ApiError('bad_request', {
-        reason: `The search takes longer than ${ms} ms (LOG_SCAN_MS): narrow query.from and query.to`,
+        reason: `The search takes longer than ${ms} ms: narrow query.from and query.to`,
       });
     throw error;
   }

@@ -5,7 +5,10 @@ export const KB = 1024;
 export const MB = 1024 * KB;
 export const DAY_MS = 86_400_000;
 
-/** Its variable (null: not overridable), default, description as in docs/limits.md, and minimum (1). */
+/**
+ * Its variable (null: no installation has a reason to override it), default, description as in docs/limits.md, and
+ * minimum (1).
+ */
 export type Bound = readonly [variable: string | null, value: number, what: string, least?: 0];
 
 /** Limits of one section by name. Units are in the names. */
@@ -24,8 +27,4 @@ export function readBounds<Section extends Bounds>(section: Section, environment
     return [name, text === undefined || text === '' ? value : parseInteger(variable as string, text, { least })];
   });
   return Object.fromEntries(values) as Values<Section>;
-}
-
-export function variablesOf(section: Bounds): string[] {
-  return Object.values(section).flatMap(([variable]) => (variable === null ? [] : [variable]));
 }

@@ -29,11 +29,11 @@ export const buildBounds = {
   sourceBytesMax: ['BUILD_SOURCE_BYTES_MAX', 1024 * MB, "Total size of a commit's files"],
   sourceFilesMax: ['BUILD_SOURCE_FILES_MAX', 200_000, "Number of a commit's files"],
   logBytesMax: [
-    'BUILD_LOG_BYTES_MAX',
+    null,
     8 * MB,
-    "Log output of a build; the rest is discarded, except the platform's own lines",
+    'What one build writes to its log; the rest is read and dropped, the lines of the platform are not',
   ],
-  logLineCharsMax: ['BUILD_LOG_LINE_CHARS_MAX', 8 * KB, 'Length of a line in a build log; longer lines are truncated'],
+  logLineCharsMax: [null, 8 * KB, 'One line of a build log; it is cut there'],
   logsBytesMax: [
     'BUILD_LOGS_BYTES_MAX',
     1024 * MB,

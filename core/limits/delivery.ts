@@ -2,12 +2,12 @@
 import { DAY_MS, KB, MB, type Bounds } from './bound.ts';
 
 export const deliveryBounds = {
-  messageBytesMax: ['QUEUE_MESSAGE_BYTES_MAX', 128 * KB, "JSON size of a message or of a timer's payload"],
-  batchMessagesMax: ['QUEUE_BATCH_MESSAGES_MAX', 100, 'Messages per `sendBatch`'],
-  batchBytesMax: ['QUEUE_BATCH_BYTES_MAX', MB, 'JSON size of all messages in a `sendBatch`'],
-  delayMsMax: ['QUEUE_DELAY_MS_MAX', DAY_MS, 'Longest delay of a message'],
+  messageBytesMax: [null, 128 * KB, "JSON of one message or of a timer's payload"],
+  batchMessagesMax: [null, 100, 'Messages of one `sendBatch`'],
+  batchBytesMax: [null, MB, 'JSON of all messages of one `sendBatch`'],
+  delayMsMax: [null, DAY_MS, 'Longest delay of a message'],
   retentionMs: ['QUEUE_RETENTION_MS', 4 * DAY_MS, 'How long a message is stored and its dedupe id remembered'],
-  deliveryMessagesMax: ['QUEUE_DELIVERY_MESSAGES_MAX', 10, 'Messages per delivery'],
+  deliveryMessagesMax: [null, 10, 'Messages of one delivery'],
   retries: [
     'DELIVERY_RETRIES',
     3,
@@ -27,9 +27,9 @@ export const deliveryBounds = {
   ],
   inFlightMax: ['BROKER_IN_FLIGHT_MAX', 200, 'Concurrent events per broker and kind; a project gets at most half'],
   inFlightBytesMax: [
-    'BROKER_IN_FLIGHT_BYTES_MAX',
+    null,
     256 * MB,
-    'JSON size of the workflow runs in progress on a broker, including step results',
+    'JSON of the runs of workflows that one broker has under way, with the results of their steps',
   ],
   pollMs: ['BROKER_POLL_MS', 1000, 'Interval at which a broker polls for due work, in case a notification was lost'],
   outboxSweepMs: [
@@ -38,21 +38,17 @@ export const deliveryBounds = {
     'Interval at which outboxes of databases are checked for messages left by a dead process',
   ],
   timersMax: ['TIMERS_PER_RESOURCE_MAX', 100_000, 'Timers per resource'],
-  intervalMsLeast: ['TIMER_INTERVAL_MS_LEAST', 1000, 'Shortest interval of a timer'],
-  workflowValueBytesMax: [
-    'WORKFLOW_VALUE_BYTES_MAX',
-    MB,
-    "JSON size of a value: a run's input or output, a step's result, or an event",
-  ],
-  workflowStepsMax: ['WORKFLOW_STEPS_MAX', 1024, 'Steps per run'],
+  intervalMsLeast: [null, 1000, 'Shortest interval of a timer'],
+  workflowValueBytesMax: [null, MB, "JSON of a run's input, of its output, of a step's result, of an event"],
+  workflowStepsMax: [null, 1024, 'Steps of one run'],
   workflowHistoryBytesMax: [
-    'WORKFLOW_HISTORY_BYTES_MAX',
+    null,
     8 * MB,
-    'JSON size of all step results of a run, including events. They are sent with each attempt. A step that exceeds the limit is refused, and the run fails with an error that says so',
+    'JSON of the results of all steps of a run, those of events included: they come with each attempt at it. A step beyond it is refused, and its run fails with this in the error',
   ],
-  workflowEventsMax: ['WORKFLOW_EVENTS_MAX', 100, 'Events per run that no step waits for yet'],
-  workflowLogLinesMax: ['WORKFLOW_LOG_LINES_MAX', 1000, 'Log lines per run'],
-  workflowLogBytesMax: ['WORKFLOW_LOG_BYTES_MAX', 16 * KB, "JSON size of a run's log line"],
-  sleepMsMax: ['WORKFLOW_SLEEP_MS_MAX', 365 * DAY_MS, 'Longest sleep of a run, and latest time of a timer'],
+  workflowEventsMax: [null, 100, 'Events of one run that nothing waits for yet'],
+  workflowLogLinesMax: [null, 1000, 'Log lines of one run'],
+  workflowLogBytesMax: [null, 16 * KB, 'JSON of one log line of a run'],
+  sleepMsMax: [null, 365 * DAY_MS, 'Longest sleep of a run, and furthest time of a timer'],
   workflowRetentionMs: ['WORKFLOW_RETENTION_MS', 30 * DAY_MS, 'How long a finished run is stored'],
 } satisfies Bounds;

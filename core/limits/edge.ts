@@ -10,17 +10,9 @@ export const edgeBounds = {
     'New certificates per week for hosts below `HANDLER_DOMAIN`; 0: none, as when the certificate is a file',
     0,
   ],
-  asksPerSecond: [
-    'EDGE_ASKS_PER_SECOND',
-    50,
-    'Hosts per second for which Caddy can request certificates; more get none',
-  ],
-  authorityMsMax: [
-    'EDGE_AUTHORITY_MS_MAX',
-    3000,
-    'Timeout of the check that the certificate authority responds; if it fails, no certificate is requested',
-  ],
+  asksPerSecond: [null, 50, 'Names that Caddy asks about in a second; those above it get none'],
+  authorityMsMax: [null, 3000, 'For an answer of the authority, without which no certificate is asked for'],
   retryMs: ['EDGE_RETRY_MS', MINUTE_MS, 'Pause after a failed certificate request for a host; doubles each time'],
   retryMsMax: ['EDGE_RETRY_MS_MAX', 60 * MINUTE_MS, 'Longest pause after failed certificate requests'],
-  hostsRemembered: ['EDGE_HOSTS_REMEMBERED', 10_000, 'Hosts whose failed certificate requests are remembered'],
+  hostsRemembered: [null, 10_000, 'Hosts of which failures are remembered'],
 } satisfies Bounds;

@@ -8,8 +8,8 @@ export const engineBounds = {
   idleMs: [null, 5000, 'Idle keep-alive connection'],
   bundleBytesMax: [null, 64 * MB, 'Bundle of a worker'],
   // Requests
-  urlBytesMax: ['REQUEST_URL_BYTES_MAX', 16 * KB, 'Length of a request URL (status 414)'],
-  headerBytesMax: ['REQUEST_HEADER_BYTES_MAX', 128 * KB, 'Size of the request headers, names and values (status 431)'],
+  urlBytesMax: [null, 16 * KB, 'Request URL (414)'],
+  headerBytesMax: [null, 128 * KB, 'Request headers, names and values (431)'],
   bodyBytesMax: ['REQUEST_BODY_BYTES_MAX', 100 * MB, 'Size of a request body (status 413)'],
   requestsPerDeploymentMax: [
     'WORKER_CONCURRENCY',
@@ -21,11 +21,7 @@ export const engineBounds = {
     20_000,
     'Client connections per engine; above it, idle connections are closed',
   ],
-  pipelinedMax: [
-    'REQUESTS_PIPELINED_MAX',
-    256,
-    'Pending requests per connection; if a client sends more, the connection is closed after these',
-  ],
+  pipelinedMax: [null, 256, 'Unanswered requests on one connection; one that sends more is closed after them'],
   skewProtectionMs: [
     'SKEW_PROTECTION_MS',
     DAY_MS,
@@ -41,7 +37,7 @@ export const engineBounds = {
   ],
   isolatesMax: ['WORKER_ISOLATES_MAX', 1000, 'Live isolates per engine, at most 3072'],
   startupCpuMs: ['WORKER_STARTUP_CPU_LIMIT_MS', 5000, "CPU of a worker's top level; 0: no limit", 0],
-  startupWallMs: ['WORKER_STARTUP_WALL_LIMIT_MS', 10_000, "Wall time of a worker's top-level `await`"],
+  startupWallMs: [null, 10_000, 'How long a top-level `await` of a worker may take'],
   atomicsWaitMs: [
     'WORKER_ATOMICS_WAIT_MS',
     5000,
@@ -49,40 +45,32 @@ export const engineBounds = {
   ],
   wallMs: ['WORKER_WALL_LIMIT_MS', 300_000, 'Wall time of an HTTP invocation, including `waitUntil`'],
   eventWallMs: ['WORKER_EVENT_WALL_LIMIT_MS', 900_000, 'Wall time of the invocation of an event'],
-  eventIsolateIdleMs: [
-    'WORKER_EVENT_ISOLATE_IDLE_MS',
-    90_000,
-    'Time without events after which an isolate for events is disposed',
-  ],
+  eventIsolateIdleMs: [null, 90_000, 'An isolate for events goes when nothing has come to it for so long'],
   subrequestsMax: ['WORKER_SUBREQUESTS_MAX', 1000, '`fetch` calls per invocation'],
   subrequestsOpenMax: [
-    'WORKER_SUBREQUESTS_OPEN_MAX',
+    null,
     1000,
-    'Concurrent `fetch` calls per isolate, including their response bodies',
+    '`fetch` calls of one isolate under way at a time, the bodies of their responses included',
   ],
-  streamsMax: ['WORKER_STREAMS_MAX', 10_000, 'Open streams into an isolate, except request bodies'],
+  streamsMax: [null, 10_000, 'Open streams into one isolate, other than bodies of requests'],
   logBytesMax: ['WORKER_LOG_BYTES_MAX', 256 * KB, 'Log text stored per invocation'],
   bufferedBytesMax: [
-    'WORKER_BUFFERED_BYTES_MAX',
+    null,
     64 * MB,
-    'Data buffered for an isolate that it has not read yet, and data of its WebSockets that the peers have not read yet',
+    "What waits outside an isolate for it to take it, and outside for its WebSockets' peers to take it",
   ],
-  timersMax: ['WORKER_TIMERS_MAX', 10_000, 'Timers per isolate'],
-  webSocketMessageBytesMax: [
-    'WORKER_WEBSOCKET_MESSAGE_BYTES_MAX',
-    32 * MB,
-    'Size of a WebSocket message in either direction (close code 1009)',
-  ],
+  timersMax: [null, 10_000, 'Timers of one isolate'],
+  webSocketMessageBytesMax: [null, 32 * MB, 'One WebSocket message, either way (1009)'],
   webSocketBufferedBytesMax: [
-    'WORKER_WEBSOCKET_BUFFERED_BYTES_MAX',
+    null,
     16 * MB,
-    'Unread bytes of a WebSocket; above it, the socket is closed (close code 1013)',
+    'Bytes of a WebSocket that its peer has not taken: above it the socket is closed (1013)',
   ],
   webSocketsMax: ['WORKER_WEBSOCKETS_MAX', 10_000, 'Open WebSockets per deployment'],
   webSocketIdleMs: [
-    'WORKER_WEBSOCKET_IDLE_MS',
+    null,
     30_000,
-    'Idle time after which a WebSocket is pinged; without a reply in the same time, it is closed',
+    'A WebSocket that is silent this long is pinged; one that does not answer as long again is cut',
   ],
   artifactBytesMax: ['BUILD_ARTIFACT_MAX_BYTES', 2_147_483_648, 'Size of an artifact: bundle and assets'],
   artifactFilesMax: ['BUILD_ARTIFACT_MAX_FILES', 100_000, 'Number of files in an artifact'],
@@ -98,20 +86,16 @@ export const engineBounds = {
     'Resident memory of an engine; above it, idle isolates are disposed. At most half the memory of the machine or container, divided by its engines',
   ],
   engineRequestsMax: [
-    'ENGINE_REQUESTS_MAX',
+    null,
     10_000,
-    'Running and waiting requests per engine; above it, requests of the busiest deployments are refused',
+    'Requests of all deployments in one engine that run or wait; above it those of the greediest are refused',
   ],
   engineLagMsMax: [
-    'ENGINE_LAG_MS_MAX',
+    null,
     1000,
-    'Event loop delay of an engine; above it, requests of the busiest deployments are refused',
+    'How late the event loop of an engine may be before requests of the greediest deployments are refused',
   ],
-  compiledFormsMemoryBytesMax: [
-    'COMPILED_FORMS_MEMORY_BYTES_MAX',
-    64 * MB,
-    'Compiled code of workers that an engine caches in memory',
-  ],
+  compiledFormsMemoryBytesMax: [null, 64 * MB, "V8's compiled forms of workers that an engine keeps in memory"],
   compiledFormsDiskBytesMax: [
     'COMPILED_FORMS_DISK_BYTES_MAX',
     1024 * MB,
@@ -144,37 +128,21 @@ export const engineBounds = {
     'Requests of a deployment that an engine forwards per minute before it serves them itself; 0: forwards none',
     0,
   ],
-  quarantineEnginesMax: ['QUARANTINE_ENGINES_MAX', 4, 'Quarantine engines at a time'],
-  crashLedgerMs: [
-    'CRASH_LEDGER_MS',
-    DAY_MS,
-    'Time after which the death of an engine no longer counts against a deployment',
-  ],
+  quarantineEnginesMax: [null, 4, 'Quarantine engines at a time'],
+  crashLedgerMs: [null, DAY_MS, 'After which the death of an engine is held against nobody'],
   drainMs: ['DRAIN_MS', 10_000, 'Time that running work gets to finish when an engine is replaced or stopped'],
-  deliveryBytesMax: ['DELIVERY_BYTES_MAX', 32 * MB, 'Size of a delivery to the private port'],
-  deliveriesMax: ['DELIVERIES_MAX', 1000, 'Concurrent deliveries to the private port'],
-  logKeptBytesMax: [
-    'LOG_KEPT_BYTES_MAX',
-    128 * KB,
-    'Most recent log lines per project that an engine keeps for `platform logs`',
-  ],
-  logKeptProjectsMax: [
-    'LOG_KEPT_PROJECTS_MAX',
-    100,
-    'Projects for which an engine keeps log lines; the most recently active ones',
-  ],
+  deliveryBytesMax: [null, 32 * MB, 'One delivery to the private port'],
+  deliveriesMax: [null, 1000, 'Deliveries to the private port at a time'],
+  logKeptBytesMax: [null, 128 * KB, 'Lines of one project that an engine keeps for `platform logs`, the last ones'],
+  logKeptProjectsMax: [null, 100, 'Projects of which an engine keeps any, those that wrote last'],
   metricsDeploymentsMax: ['METRICS_DEPLOYMENTS_MAX', 100, 'Deployments with their own rows in the metrics; 0: none', 0],
   // The dashboard of platform dev
   dashboardBodyBytesMax: [
-    'DASHBOARD_BODY_BYTES_MAX',
+    null,
     32 * MB,
-    'Size of a request body to the mock server of `platform dev`, and of a stream that its `/rpc` returns',
+    'A body to the mock server of `platform dev`, and a stream that its `/rpc` reads to the end',
   ],
-  dashboardRecordsMax: [
-    'DASHBOARD_RECORDS_MAX',
-    1000,
-    'Requests, events and log lines that the dashboard of `platform dev` keeps',
-  ],
+  dashboardRecordsMax: [null, 1000, 'Requests, events and log lines that the dashboard of `platform dev` remembers'],
   // Caches
   cacheBytesMax: [
     'CACHE_MEMORY_BYTES_MAX',
@@ -182,11 +150,7 @@ export const engineBounds = {
     "Size of the Cache API's store in memory, for all projects together",
   ],
   cacheRecordsMax: ['CACHE_RECORDS_MAX', 100_000, 'Cache records in Postgres'],
-  cacheEntryBytesMax: [
-    'CACHE_ENTRY_BYTES_MAX',
-    8 * MB,
-    'Size of a response in the Cache API, or of a value in `cache`; larger ones are not stored',
-  ],
+  cacheEntryBytesMax: [null, 8 * MB, 'One response in the Cache API, one text of `cache`; larger ones are not kept'],
   // Storage of projects
   diskFreeBytesMin: [
     'DISK_FREE_BYTES_MIN',
@@ -206,8 +170,8 @@ export const engineBounds = {
     "Size of a project's files on this handler's disk, including parts of uploads",
   ],
   uploadBytesHeldMax: [
-    'FILES_UPLOAD_BYTES_HELD_MAX',
+    null,
     256 * MB,
-    "Memory for a project's uploads to S3; above it, all but the oldest uploads wait",
+    'What uploads of one project to S3 hold in memory, before all but the eldest of them wait',
   ],
 } satisfies Bounds;

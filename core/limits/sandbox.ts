@@ -19,22 +19,18 @@ export const sandboxBounds = {
     10_240,
     "Disk of a sandbox, at `/workspace`; 0: no limit, on the container engine's disk",
   ],
-  temporaryMb: ['SANDBOX_TMP_MB', 256, "Size of a sandbox's `/tmp`, which uses its memory"],
+  temporaryMb: [null, 256, 'What a sandbox may have in `/tmp`, which lies in its memory'],
   perProjectMax: [
     'SANDBOX_PER_PROJECT_MAX',
     50,
     'Sandboxes per project, including suspended and stopped ones; sandboxes of builds are counted separately, with the same limit',
   ],
-  callsMax: ['SANDBOX_CALLS_MAX', 200, 'Concurrent sandbox calls per project'],
-  portRequestsMax: [
-    'SANDBOX_PORT_REQUESTS_MAX',
-    100,
-    'Concurrent requests and WebSockets to exposed ports, per project',
-  ],
+  callsMax: [null, 200, 'Calls of the sandboxes of one project at a time'],
+  portRequestsMax: [null, 100, 'Requests and WebSockets to exposed ports of one project at a time'],
   portIdleMs: [
-    'SANDBOX_PORT_IDLE_MS',
+    null,
     300_000,
-    'Time without data after which a request or WebSocket to an exposed port is closed',
+    'A request or WebSocket to an exposed port ends when nothing has passed over it for so long',
   ],
   idleMs: [
     'SANDBOX_IDLE_MS',
@@ -47,11 +43,7 @@ export const sandboxBounds = {
     'Time without a call after which a suspended sandbox is stopped: it keeps its files and loses its processes',
   ],
   answerMs: ['SANDBOX_ANSWER_MS', 30_000, 'How long a sandbox can take to start'],
-  leaseMs: [
-    'SANDBOX_LEASE_MS',
-    30_000,
-    'Time after which another replica of the sandbox service takes over the sandboxes of a dead one',
-  ],
+  leaseMs: [null, 30_000, 'After which another replica of the sandbox service takes over what one that died held'],
   sweepMs: [
     'SANDBOX_SWEEP_MS',
     10_000,

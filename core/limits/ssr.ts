@@ -14,8 +14,8 @@ export const ssrBounds = {
   startMs: ['SSR_START_MS', 30_000, 'How long a server can take to listen'],
   stopMs: ['SSR_STOP_MS', 5000, 'How long a server has to exit after SIGTERM before it is killed'],
   pauseMs: [null, 1000, 'Pause after the first failed start or early death; doubled at each further one'],
-  pauseMsMax: ['SSR_PAUSE_MS_MAX', 60_000, 'Longest pause before a failing server is restarted'],
+  pauseMsMax: [null, 60_000, 'The longest pause before a server that fails is started again'],
   temporaryBytesMax: ['SSR_TMP_MAX_BYTES', 64 * MB, "Size of a server's `/tmp`, which uses its memory"],
-  connectionsMax: ['SSR_CONNECTIONS_MAX', 256, 'Outgoing connections per server process'],
-  logLineCharsMax: ['SSR_LOG_LINE_CHARS_MAX', 8192, "Length of a server's log line; longer lines are truncated"],
+  connectionsMax: [null, 256, 'Connections that one server process has open to elsewhere'],
+  logLineCharsMax: [null, 8192, 'One line that a server writes; it is cut there'],
 } satisfies Bounds;

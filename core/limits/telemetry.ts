@@ -8,11 +8,11 @@ export const telemetryBounds = {
     'Log lines stored per second, for each project and engine, with bursts of twice as many; the last fifth is reserved for warnings and errors',
   ],
   bytesPerSecond: [
-    'LOG_BYTES_PER_SECOND',
+    null,
     1 * MB,
-    'Characters of log lines stored per second, for each project and engine, with bursts of twice as many; the last fifth is reserved for warnings and errors',
+    'Characters of the lines of a project that an engine hands on in a second, twice as many at once; the last fifth is for warnings and errors',
   ],
-  lineCharsMax: ['LOG_LINE_CHARS_MAX', 16 * KB, 'Length of a stored line; longer lines are truncated and marked'],
+  lineCharsMax: [null, 16 * KB, 'One stored line; it is cut there, and says so'],
   invocationsPerSecond: [
     'LOG_INVOCATIONS_PER_SECOND',
     100,
@@ -23,11 +23,11 @@ export const telemetryBounds = {
     10,
     'Sampled traces per second, for each project and engine, with bursts of twice as many',
   ],
-  spansMax: ['TRACE_SPANS_MAX', 200, 'Spans per invocation'],
+  spansMax: [null, 200, 'Spans of one invocation'],
   heldBytesMax: [
-    'LOG_HELD_BYTES_MAX',
+    null,
     32 * MB,
-    'Lines, invocations and spans that the supervisor buffers until the control plane fetches them; the oldest are dropped first. An engine buffers up to a quarter of it',
+    'Lines, invocations and spans that wait in the supervisor for the control plane; the oldest go first. An engine holds a quarter of it',
   ],
   retentionMs: ['LOG_RETENTION_MS', 7 * DAY_MS, 'How long lines and invocations are stored, in whole days'],
   projectBytesMax: [
@@ -40,5 +40,5 @@ export const telemetryBounds = {
     120_000,
     'Time without a request from a control plane after which engines stop recording',
   ],
-  scanMs: ['LOG_SCAN_MS', 10_000, 'Longest duration of a search in stored lines, invocations or traces'],
+  scanMs: [null, 10_000, 'Longest search in stored lines, invocations or traces'],
 } satisfies Bounds;

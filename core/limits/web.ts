@@ -3,6 +3,6 @@
 import type { Bounds } from './bound.ts';
 
 export const webBounds = {
-  passedOnMax: ['WEB_PASSED_ON_MAX', 1024, "Concurrent requests that the dashboard's port forwards to the API"],
-  answerMs: ['WEB_ANSWER_MS', 60_000, "Timeout for the start of the API's response to a forwarded request"],
+  passedOnMax: [null, 1024, "Requests that the dashboard's port passes on to the API at a time"],
+  answerMs: [null, 60_000, 'How long the API may take to begin an answer to one of them'],
 } satisfies Bounds;

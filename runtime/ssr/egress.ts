@@ -86,8 +86,7 @@ export async function openEgress({
 
   async function lead(host: string, port: number, asking: Socket): Promise<void> {
     if (!(Number.isInteger(port) && port > 0 && port < 65_536)) return refuse(asking, 'EINVAL', 'no port');
-    if (open.size >= connectionsMax)
-      return refuse(asking, 'EMFILE', `more than ${connectionsMax} connections (SSR_CONNECTIONS_MAX)`);
+    if (open.size >= connectionsMax) return refuse(asking, 'EMFILE', `more than ${connectionsMax} connections`);
     if (host === AI_HOST) return connectTo({ path: gateway }, host, port, asking);
     let address: string | undefined;
     try {

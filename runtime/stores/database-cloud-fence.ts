@@ -9,8 +9,8 @@ const forbidden = new Set(['ATTACH', 'DETACH', 'VACUUM']);
 const readable =
   /^(?:table_list|table_x?info|index_(?:list|x?info)|foreign_key_(?:list|check)|quick_check|integrity_check|user_version|defer_foreign_keys|foreign_keys|optimize|page_count|freelist_count|schema_version|encoding|page_size)$/i;
 
-export function tooBig(what: string, variable: string, limit: number): SqlRefusal {
-  return new SqlRefusal('SQLITE_TOOBIG', `${what} exceeds ${variable} (${limit})`);
+export function tooBig(what: string, allowed: string): SqlRefusal {
+  return new SqlRefusal('SQLITE_TOOBIG', `${what} exceeds ${allowed}`);
 }
 
 /**

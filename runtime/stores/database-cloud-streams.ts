@@ -74,7 +74,7 @@ export function createDatabaseCloudStreams(
         reason: `the database cloud answered with status ${response.status}`,
       });
     if (text.length > 4 * limits.resultBytesMax)
-      throw tooBig('the result', 'DB_MAX_RESULT_BYTES', limits.resultBytesMax);
+      throw tooBig('the result', `DB_MAX_RESULT_BYTES (${limits.resultBytesMax})`);
     return JSON.parse(text) as HranaAnswer;
   }
 

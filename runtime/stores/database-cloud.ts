@@ -69,7 +69,7 @@ export function createDatabaseCloud(
     if (Buffer.byteLength(sql) > limits.statementBytesMax) {
       throw new SqlRefusal(
         'SQLITE_TOOBIG',
-        `statement too long: ${Buffer.byteLength(sql)} bytes exceeds DB_MAX_SQL_LENGTH_BYTES (${limits.statementBytesMax})`,
+        `statement too long: ${Buffer.byteLength(sql)} bytes, at most ${limits.statementBytesMax} are allowed`,
       );
     }
     if (!Array.isArray(values)) throw new SqlRefusal('SQLITE_MISUSE', 'the values of a statement must be a list');
@@ -153,8 +153,7 @@ export function createDatabaseCloud(
 
   async function exec(place: DatabasePlace, transaction: number, text: unknown): Promise<string> {
     if (typeof text !== 'string') throw new SqlRefusal('SQLITE_MISUSE', 'SQL must be text');
-    if (Buffer.byteLength(text) > limits.execBytesMax)
-      throw tooBig('the SQL text', 'DB_MAX_EXEC_BYTES', limits.execBytesMax);
+    if (Buffer.byteLength(text) > limits.execBytesMax) throw tooBig('the SQL text', `${limits.execBytesMax} bytes`);
     const startedAt = performance.now();
     const statements = splitStatements(text, limits.execStatementsMax);
     const fail = (index: number, { code, message }: SqlRefusal): never => {
@@ -208,8 +207,8 @@ export function createDatabaseCloud(
     await owned(place, transaction, createOutbox);
     const { length } = await owned(place, transaction, insertOutbox, list, limits.outboxMax);
     if (length === 0) {
-      const most = `DB_OUTBOX_MAX (${limits.outboxMax})`;
-      throw new SqlRefusal('SQLITE_FULL', `more than ${most} messages wait to be moved to their queues`);
+      const message = `more than ${limits.outboxMax} messages wait to be moved to their queues`;
+      throw new SqlRefusal('SQLITE_FULL', message);
     }
     streams.addSends(transaction, length);
     return '{}';
@@ -234,7 +233,7 @@ export function createDatabaseCloud(
     if (response?.ok !== true)
       throw new PlatformError('database_unavailable', { reason: 'the database cloud supports no dump' });
     const bytes = new Uint8Array(await response.arrayBuffer());
-    if (bytes.length > limits.dumpBytesMax) throw tooBig('the database', 'DB_MAX_DUMP_BYTES', limits.dumpBytesMax);
+    if (bytes.length > limits.dumpBytesMax) throw tooBig('the database', `${limits.dumpBytesMax} bytes`);
     return bytes;
   }
 
@@ -262,7 +261,7 @@ export function createDatabaseCloud(
       }
       case ops.batch: {
         if (args.length > limits.batchStatementsMax)
-          throw tooBig('the batch', 'DB_MAX_BATCH_STATEMENTS', limits.batchStatementsMax);
+          throw tooBig('the batch', `${limits.batchStatementsMax} statements`);
         const statements = args.map((statement) => {
           if (!Array.isArray(statement))
             throw new SqlRefusal('SQLITE_MISUSE', 'a statement must be SQL text and values');
@@ -296,7 +295,7 @@ export function createDatabaseCloud(
     async run(place, op, transaction, payload) {
       try {
         if (Buffer.byteLength(payload) > limits.requestBytesMax)
-          throw tooBig('the request', 'DB_MAX_REQUEST_BYTES', limits.requestBytesMax);
+          throw tooBig('the request', `${limits.requestBytesMax} bytes`);
         return await perform(place, op, transaction, parsed(payload));
       } catch (error) {
         if (error instanceof SqlRefusal) return error.toJson();

@@ -72,7 +72,7 @@ export class DatabaseLink {
   /** Sends a request, or resends one that another connection lost. */
   send(request: Sent): void {
     if (this.#sent.size >= this.#limits.inFlightMax) {
-      const reason = `more than DB_IN_FLIGHT_MAX (${this.#limits.inFlightMax}) requests wait for it`;
+      const reason = `more than ${this.#limits.inFlightMax} requests wait for it`;
       request.reject(new PlatformError('database_unavailable', { reason }));
       return;
     }

@@ -276,7 +276,7 @@ export function createDatabaseClient(
     owner?: StatementOwner,
   ): Promise<string | Uint8Array> {
     if (payload.length * 3 > limits.requestBytesMax && Buffer.byteLength(payload) > limits.requestBytesMax) {
-      const message = `the request exceeds DB_MAX_REQUEST_BYTES (${limits.requestBytesMax})`;
+      const message = `the request exceeds ${limits.requestBytesMax} bytes`;
       return Promise.resolve(new SqlRefusal('SQLITE_TOOBIG', message).toJson());
     }
     // Nothing is started for an invocation without budget; the cost is in the response.

@@ -167,7 +167,7 @@ export function boundTimers(store: TimerStore, storage: StorageBounds): TimerSto
 
 /**
  * Workflows that refuse new runs and events if the organization's storage is full. Running ones may continue to
- * write, within WORKFLOW_HISTORY_BYTES_MAX.
+ * write, within the limit of their history.
  */
 export function boundWorkflows(store: WorkflowStore, storage: StorageBounds): WorkflowStore {
   return {

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { goneSettings } from '#core/gone-variables.ts';
 import { logFormatFrom, logLevelFrom } from '#core/log/log-level.ts';
 import { lastBackup } from '#core/process/backup-runs.ts';
 import { cacheFolder } from '#core/process/cache-folder.ts';
@@ -80,6 +81,7 @@ function openSupervisorLog(): Logger {
 async function start(config: SupervisorConfig): Promise<void> {
   logLevelFrom(process.env);
   logFormatFrom(process.env, false);
+  for (const line of goneSettings(process.env)) log.warn(line);
   const startedAt = new Date().toISOString();
   const { limits, folder } = config;
   const { parts } = config;

@@ -12,7 +12,7 @@ export interface EventStreams {
    * Answers with texts as they come, until they end or the client is gone.
    *
    * @param texts of events; '' says that there is nothing new.
-   * @throws {ApiError} `unavailable` when `API_LOG_FOLLOWERS_MAX` are open.
+   * @throws {ApiError} `unavailable` when as many are open as may.
    */
   answer(
     parts: Dependencies,
@@ -27,11 +27,7 @@ export function createEventStreams(what: string): EventStreams {
   return {
     answer(parts, texts, signal) {
       if (open >= parts.limits.logFollowersMax)
-        throw new ApiError(
-          'unavailable',
-          { reason: `Too many ${what} are followed (API_LOG_FOLLOWERS_MAX)` },
-          { 'retry-after': '5' },
-        );
+        throw new ApiError('unavailable', { reason: `Too many ${what} are followed` }, { 'retry-after': '5' });
       open++;
       const events = kept(texts(AbortSignal.any([signal, parts.stopping])));
       const encoder = new TextEncoder();

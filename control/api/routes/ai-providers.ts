@@ -96,8 +96,7 @@ export const aiProviders = platform<Dependencies, RequestState>()
           const [count] = await tx<{ count: number }[]>`
             SELECT count(*)::int AS count FROM control.ai_provider WHERE organization_id = ${id}`;
           const allowed = limits.aiProvidersMax;
-          if (count!.count >= allowed)
-            throw new ApiError('limit_reached', { what: 'AI providers', allowed, variable: 'API_AI_PROVIDERS_MAX' });
+          if (count!.count >= allowed) throw new ApiError('limit_reached', { what: 'AI providers', allowed });
         }
         const providerId = before ?? newId('aiProvider');
         const sealed = typeof key === 'string' ? seal(keys, key, providerContext(providerId)) : null;

@@ -188,8 +188,7 @@ export async function makeRule({ env, state }: Asked, owner: AlertOwner, body: N
     const [count] = await tx<{ count: number }[]>`
       SELECT count(*)::int AS count FROM control.alert_rule WHERE project_id IS NOT DISTINCT FROM ${projectId}`;
     const allowed = env.limits.alertRulesMax;
-    if (count!.count >= allowed)
-      throw new ApiError('limit_reached', { what: 'Alert rules', allowed, variable: 'API_ALERT_RULES_MAX' });
+    if (count!.count >= allowed) throw new ApiError('limit_reached', { what: 'Alert rules', allowed });
     await checkChannels(tx, owner, channels);
     const [made] = await tx<RuleRow[]>`
       INSERT INTO control.alert_rule (id, project_id, name, kind, threshold, clear_below, window_seconds, evaluations,
@@ -280,8 +279,7 @@ export async function makeChannel({ env, state }: Asked, owner: AlertOwner, body
     const [count] = await tx<{ count: number }[]>`
       SELECT count(*)::int AS count FROM control.alert_channel WHERE project_id IS NOT DISTINCT FROM ${projectId}`;
     const allowed = env.limits.alertChannelsMax;
-    if (count!.count >= allowed)
-      throw new ApiError('limit_reached', { what: 'Alert channels', allowed, variable: 'API_ALERT_CHANNELS_MAX' });
+    if (count!.count >= allowed) throw new ApiError('limit_reached', { what: 'Alert channels', allowed });
     const [made] = await tx<ChannelRow[]>`
       INSERT INTO control.alert_channel (id, project_id, name, kind, target, secret, is_private)
       VALUES (${id}, ${projectId}, ${name}, ${kind}, ${target},

@@ -69,7 +69,7 @@ export const domains = platform<Dependencies, RequestState>()
         if (made === null) throw new ApiError('conflict', { reason: `The project has ${hostname} already` });
         const allowed = limits.domainsMax;
         if ((await countDomains(tx, projectId)) > allowed)
-          throw new ApiError('limit_reached', { what: 'Domains', allowed, variable: 'API_DOMAINS_MAX' });
+          throw new ApiError('limit_reached', { what: 'Domains', allowed: `${allowed} (API_DOMAINS_MAX)` });
         await ctx.state.audit(tx, {
           organizationId,
           projectId,

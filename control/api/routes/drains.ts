@@ -150,8 +150,7 @@ export const drains = platform<Dependencies, RequestState>()
         const [count] = await tx<{ count: number }[]>`
           SELECT count(*)::int AS count FROM control.log_drain WHERE project_id = ${projectId}`;
         const allowed = limits.drainsMax;
-        if (count!.count >= allowed)
-          throw new ApiError('limit_reached', { what: 'Log drains', allowed, variable: 'API_DRAINS_MAX' });
+        if (count!.count >= allowed) throw new ApiError('limit_reached', { what: 'Log drains', allowed });
         const [made] = await tx<Row[]>`
           INSERT INTO control.log_drain (id, project_id, name, kind, target, secret, is_private, level, kinds, branch, cursor)
           VALUES (${id}, ${projectId}, ${name}, ${shown.kind}, ${tx.json(shown)}, ${sealed}, ${allowPrivate},

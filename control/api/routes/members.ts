@@ -154,8 +154,7 @@ export const members = platform<Dependencies, RequestState>()
         if ((await countPlaces(tx, id)) >= allowed)
           throw new ApiError('limit_reached', {
             what: 'Members and invitations',
-            allowed,
-            variable: 'API_MEMBERS_MAX',
+            allowed: `${allowed} (API_MEMBERS_MAX)`,
           });
         const invitation = await addInvitation(tx, {
           id: newId('invitation'),

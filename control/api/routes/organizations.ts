@@ -77,7 +77,7 @@ export const organizations = platform<Dependencies, RequestState>()
       const made = await ctx.env.sql.begin(async (tx) => {
         await tx`SELECT 1 FROM control.account WHERE id = ${accountId} FOR UPDATE`;
         if ((await countOwned(tx, accountId)) >= allowed)
-          throw new ApiError('limit_reached', { what: 'Organizations', allowed, variable: 'API_ORGANIZATIONS_MAX' });
+          throw new ApiError('limit_reached', { what: 'Organizations', allowed: `${allowed} (API_ORGANIZATIONS_MAX)` });
         const id = await addOrganization(tx, { name, slug, accountId });
         if (id === null) throw new ApiError('conflict', { reason: `The slug ${slug} is taken` });
         await ctx.state.audit(tx, {

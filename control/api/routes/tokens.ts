@@ -104,7 +104,7 @@ export const tokens = platform<Dependencies, RequestState>()
       const made = await ctx.env.sql.begin(async (tx) => {
         await tx`SELECT 1 FROM control.account WHERE id = ${accountId} FOR UPDATE`;
         if ((await countTokens(tx, accountId)) >= allowed)
-          throw new ApiError('limit_reached', { what: 'Tokens', allowed, variable: 'API_TOKENS_MAX' });
+          throw new ApiError('limit_reached', { what: 'Tokens', allowed });
         const issued = await addToken(tx, { name, accountId, organizationId, projectId, scope, days, endsWith });
         if (issued === null) throw new ApiError('unauthorized');
         const { id, secret } = issued;

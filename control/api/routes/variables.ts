@@ -76,7 +76,7 @@ function checkValue(key: string, value: string, bytesMax: number): void {
   const bytes = Buffer.byteLength(value);
   if (bytes > bytesMax)
     throw new ApiError('unprocessable', {
-      reason: `${key}: its value has ${bytes} bytes, at most ${bytesMax} are allowed (API_VARIABLE_BYTES_MAX)`,
+      reason: `${key}: its value has ${bytes} bytes, at most ${bytesMax} are allowed`,
     });
   if (value.includes('\0')) throw new ApiError('unprocessable', { reason: `${key}: its value holds U+0000` });
 }
@@ -113,7 +113,7 @@ interface Changed<Result> {
 async function checkRoom(tx: Transaction, projectId: string, inputs: readonly VariableInput[], allowed: number) {
   for (const place of inputs)
     if ((await countVariables(tx, projectId, place)) > allowed)
-      throw new ApiError('limit_reached', { what: 'Variables of a scope', allowed, variable: 'API_VARIABLES_MAX' });
+      throw new ApiError('limit_reached', { what: 'Variables of a scope', allowed: `${allowed} (API_VARIABLES_MAX)` });
 }
 
 export const variables = platform<Dependencies, RequestState>()

@@ -131,8 +131,7 @@ export const webhooks = platform<Dependencies, RequestState>()
         const [count] = await tx<{ count: number }[]>`
           SELECT count(*)::int AS count FROM control.webhook WHERE organization_id = ${organizationId}`;
         const allowed = limits.webhooksMax;
-        if (count!.count >= allowed)
-          throw new ApiError('limit_reached', { what: 'Webhooks', allowed, variable: 'API_WEBHOOKS_MAX' });
+        if (count!.count >= allowed) throw new ApiError('limit_reached', { what: 'Webhooks', allowed });
         if (projectId !== null) {
           const [project] = await tx`
             SELECT 1 FROM control.project

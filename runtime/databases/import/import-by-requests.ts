@@ -73,7 +73,7 @@ async function read(file: string, bytesMax: number): Promise<Buffer> {
     if (size > bytesMax)
       throw new SqlRefusal(
         'SQLITE_TOOBIG',
-        `into a managed database cloud files of up to DB_MAX_EXEC_BYTES (${bytesMax}) are imported: use its own tools`,
+        `into a managed database cloud files of up to ${bytesMax} bytes are imported: use its own tools`,
       );
     const bytes = Buffer.alloc(size);
     await handle.read(bytes, 0, size, 0);

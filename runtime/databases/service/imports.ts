@@ -88,10 +88,7 @@ export class Imports {
     if (running.some(([other]) => other.startsWith(`${namespace}/`)))
       throw new SqlRefusal('SQLITE_BUSY', 'another import of the project is running: only one at a time');
     if (running.length >= limits.importsMax)
-      throw new SqlRefusal(
-        'SQLITE_BUSY',
-        `too many imports are running, DB_IMPORTS_MAX (${limits.importsMax}): try again later`,
-      );
+      throw new SqlRefusal('SQLITE_BUSY', `${limits.importsMax} imports are running, the maximum: try again later`);
     const options: ImporterOptions = {
       path: path.join(directory, namespace, `${resource}.sqlite`),
       file,

@@ -118,7 +118,7 @@ export class OpenFiles {
       file.close();
       return;
     }
-    throw new SqlRefusal('SQLITE_BUSY', `more than DB_OPEN_MAX (${this.#parts.limits.openMax}) databases are in use`);
+    throw new SqlRefusal('SQLITE_BUSY', `more than ${this.#parts.limits.openMax} databases are in use`);
   }
 
   #replace(name: string, job: Job): void {

@@ -156,7 +156,7 @@ export class Connection {
       const bytes = Buffer.byteLength(sql);
       throw new SqlRefusal(
         'SQLITE_TOOBIG',
-        `statement too long: ${bytes} bytes exceeds DB_MAX_SQL_LENGTH_BYTES (${this.#limits.statementBytesMax})`,
+        `statement too long: ${bytes} bytes, at most ${this.#limits.statementBytesMax} are allowed`,
       );
     }
     const prepared = this.compile(oneStatement(sql));

@@ -160,7 +160,7 @@ export class DatabaseFile {
   #wait(job: Job): void {
     const { waitingMax, waitMs } = this.#parts.limits;
     if (this.#waiting.length >= waitingMax) {
-      const message = `more than DB_WAITING_MAX (${waitingMax}) requests wait for a transaction of this database`;
+      const message = `more than ${waitingMax} requests wait for a transaction of this database`;
       job.answer(kinds.json, new SqlRefusal('SQLITE_BUSY', message).toJson());
       return;
     }
@@ -184,7 +184,7 @@ export class DatabaseFile {
     const now = performance.now();
     const late = this.#waiting.filter(({ until }) => until <= now);
     this.#waiting = this.#waiting.filter(({ until }) => until > now);
-    const message = `database is locked: a transaction took longer than DB_WAIT_MS (${this.#parts.limits.waitMs})`;
+    const message = `database is locked: a transaction took longer than ${this.#parts.limits.waitMs} ms`;
     for (const { job } of late) job.answer(kinds.json, new SqlRefusal('SQLITE_BUSY', message).toJson());
     const next = this.#waiting[0];
     if (next !== undefined) this.#waitTimer = setTimeout(() => this.#giveUp(), next.until - now + 1);

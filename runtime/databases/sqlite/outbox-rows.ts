@@ -27,10 +27,7 @@ export function putIntoOutbox(connection: Connection, args: readonly unknown[], 
   connection.own(createOutbox);
   const { length } = connection.own(insertOutbox, list, outboxMax);
   if (length === 0) {
-    throw new SqlRefusal(
-      'SQLITE_FULL',
-      `more than DB_OUTBOX_MAX (${outboxMax}) messages wait to be moved to their queues`,
-    );
+    throw new SqlRefusal('SQLITE_FULL', `more than ${outboxMax} messages wait to be moved to their queues`);
   }
   return length;
 }

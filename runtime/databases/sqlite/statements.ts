@@ -63,7 +63,7 @@ export class Statements {
   batch(connection: Connection, statements: readonly unknown[]): string {
     const { batchStatementsMax, resultBytesMax } = this.#parts.limits;
     if (statements.length > batchStatementsMax) {
-      throw new SqlRefusal('SQLITE_TOOBIG', `the batch exceeds DB_MAX_BATCH_STATEMENTS (${batchStatementsMax})`);
+      throw new SqlRefusal('SQLITE_TOOBIG', `the batch exceeds ${batchStatementsMax} statements`);
     }
     let json = '';
     const all = (): void => {
@@ -91,8 +91,7 @@ export class Statements {
     const { execBytesMax, execStatementsMax } = this.#parts.limits;
     const sql = textOf(text);
     const bytes = Buffer.byteLength(sql);
-    if (bytes > execBytesMax)
-      throw new SqlRefusal('SQLITE_TOOBIG', `the SQL text exceeds DB_MAX_EXEC_BYTES (${execBytesMax})`);
+    if (bytes > execBytesMax) throw new SqlRefusal('SQLITE_TOOBIG', `the SQL text exceeds ${execBytesMax} bytes`);
     const statements = splitStatements(sql, execStatementsMax);
     for (const statement of statements) {
       const statementAt = performance.now();
@@ -113,7 +112,7 @@ export class Statements {
     const { dumpBytesMax } = this.#parts.limits;
     // Read from the file, because an import changes it from another process.
     if (connection.bytes > dumpBytesMax)
-      throw new SqlRefusal('SQLITE_TOOBIG', `the database exceeds DB_MAX_DUMP_BYTES (${dumpBytesMax})`);
+      throw new SqlRefusal('SQLITE_TOOBIG', `the database exceeds ${dumpBytesMax} bytes`);
     return connection.serialize();
   }
 

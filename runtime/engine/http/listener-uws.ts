@@ -22,7 +22,7 @@ export function loadUws(
 ): { uws: UwsModule } | { uws: null; reason: string } {
   // Read once, when the library is loaded; without it the request head is limited to 4 KB. The exact limits are
   // checked below.
-  process.env['UWS_HTTP_MAX_HEADERS_SIZE'] ??= String(defaultLimits.headerBytesMax + 2 * defaultLimits.urlBytesMax);
+  process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(defaultLimits.headerBytesMax + 2 * defaultLimits.urlBytesMax);
   let reason = '';
   for (const base of where === 'installed'
     ? ['../../../package.json']

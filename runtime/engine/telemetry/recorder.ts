@@ -71,7 +71,7 @@ export class TelemetryRecorder {
         const { level, traceId } = line;
         const text =
           length > lineCharsMax
-            ? `${line.text.slice(0, lineCharsMax)} ... (${length - lineCharsMax} more characters, LOG_LINE_CHARS_MAX)`
+            ? `${line.text.slice(0, lineCharsMax)} ... (${length - lineCharsMax} more characters)`
             : line.text;
         const kind = invocation?.kind ?? null;
         const route = invocation === null ? '' : routeOfInvocation(invocation);

@@ -213,7 +213,7 @@ test('more requests than are passed on at a time are refused with 503', async (t
   const second = await fetch(`http://127.0.0.1:${web}/api/x`);
   assert.deepEqual(
     [second.status, ((await second.json()) as { message: string }).message],
-    [503, 'Too many requests at a time (WEB_PASSED_ON_MAX): try again'],
+    [503, 'Too many requests at a time: try again'],
   );
   release();
   assert.equal(await (await first).text(), 'done');

@@ -133,6 +133,14 @@ test('bounds that a variable changes are named with it, and one that is none fai
   assert.equal(of({ API_PROJECTS_MAX: 'many' }).status, 'fail');
 });
 
+test('a variable that is no setting any more is a warning, with the value that holds', () => {
+  const found = checkMachine({ WORKFLOW_STEPS_MAX: '5', QUEUE_DELAY_MS_MAX: '' }, folder);
+  assert.deepEqual(
+    found.filter(({ name, status }) => name === 'limits' && status === 'warn').map(({ message }) => message),
+    ['WORKFLOW_STEPS_MAX is no longer a setting: its value is 1024'],
+  );
+});
+
 test('builds in sandboxes are named, and what keeps a builder from starting', () => {
   const said = (environment: Record<string, string>): string[] =>
     checkBuildExecutor(environment).map(({ status, message }) => `${status} ${message}`);
