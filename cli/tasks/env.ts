@@ -185,10 +185,15 @@ export const variableGroups: readonly Group[] = [
     ],
   },
   {
-    title: 'AI gateway; a provider may have another name, but in containers',
+    title: 'AI gateway; in containers, providers of other names are set in AI_ENV_FILE',
     page: 'ai-gateway',
     isNotForAll: true,
     rows: [
+      [
+        'AI_ENV_FILE',
+        './containers/ai.env',
+        'File of more variables AI_PROVIDER_*, for the container of the gateway alone',
+      ],
       ['AI_PROVIDER_OPENAI_KEY', '', 'Key of OpenAI'],
       ['AI_PROVIDER_OPENAI_URL', 'https://api.openai.com/v1', 'Its base URL, with the version'],
       ['AI_PROVIDER_OPENAI_MODELS', '', 'Models that /ai/models lists, with commas; others work too'],

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { repositoryFolder } from '#git/builtin-repositories.ts';
-import { gitEnvironment } from './repositories.ts';
+import { gitEnvironment } from '../repositories/repositories.ts';
 
 const run = promisify(execFile);
 const TEXT_CHARS_MAX = 500;

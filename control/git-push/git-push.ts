@@ -1,6 +1,7 @@
 // `git push platform main`: smart HTTP for the platform's own repositories, `/git/<project>.git`. Git sends a token as
 // password; the hook of a push gets the build log, which Git shows in the terminal.
 import { isProjectName } from '#core/names.ts';
+import type { Sql, Transaction } from '#postgres/sql.ts';
 import { Access } from '../access/access.ts';
 import { actorOfToken, type Actor } from '../access/actor.ts';
 import { ApiError } from '../http/errors.ts';
@@ -10,9 +11,10 @@ import type { Dependencies } from '../process/dependencies.ts';
 import { writeAudit } from '../records/audit.ts';
 import { newId } from '../records/ids.ts';
 import { refuseFull, refuseOnFullDisk } from '../storage/refuse.ts';
-import { gitHttpBackend } from './http-backend.ts';
+import { readDeletion } from './deletion.ts';
+import { gitHttpBackend, refusedPush } from './http-backend.ts';
 import { openPushes } from './pushes.ts';
-import { ensureRepository } from './repositories.ts';
+import { ensureRepository } from '../repositories/repositories.ts';
 
 const PATTERN = /^\/git\/([^/]{1,64}?)(?:\.git)?(\/info\/refs|\/git-upload-pack|\/git-receive-pack)$/;
 
@@ -43,13 +45,12 @@ async function answer(parts: Dependencies, request: Request, name: string, path:
     const rate = await countActor(parts, actor, parts.clientAddress(request));
     if (rate?.isOver === true) throw tooMany(rate);
     if (actor === null) return askForToken();
-    const repositoryId = await repositoryOf(parts, actor, name, writes);
-    return await gitHttpBackend(request, {
-      dataFolder: parts.folder,
-      repositoryId,
-      path,
-      account: actor.accountId,
-    });
+    const { repositoryId, organizationId } = await repositoryOf(parts, actor, name, writes);
+    const call = { dataFolder: parts.folder, repositoryId, path, account: actor.accountId };
+    const refusal = path === '/git-receive-pack' ? await refusalOf(parts, parts.sql, organizationId) : null;
+    if (refusal === null) return await gitHttpBackend(request, call);
+    const deletion = await readDeletion(request);
+    return deletion === null ? refusedPush(refusal.message) : await gitHttpBackend(request, call, deletion);
   } catch (error) {
     // Git shows a text only where the answer is one.
     if (error instanceof ApiError) return plain(error.status, error.message, error.headers);
@@ -77,8 +78,29 @@ async function actorOfGit({ sql }: Dependencies, request: Request): Promise<Acto
   return actorOfToken(sql, password === '' ? user : password);
 }
 
+/** Why an organization may push nothing but deletions: its storage is full, or the disk is. Null: it may. */
+async function refusalOf(
+  parts: Dependencies,
+  sql: Sql | Transaction,
+  organizationId: string,
+): Promise<ApiError | null> {
+  try {
+    await refuseFull(parts, sql, organizationId);
+    await refuseOnFullDisk(parts);
+    return null;
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+}
+
 /** The project's own repository; a first push makes both. @throws {ApiError} */
-async function repositoryOf(parts: Dependencies, actor: Actor, name: string, writes: boolean): Promise<string> {
+async function repositoryOf(
+  parts: Dependencies,
+  actor: Actor,
+  name: string,
+  writes: boolean,
+): Promise<{ repositoryId: string; organizationId: string }> {
   const { sql } = parts;
   if (!isProjectName(name))
     throw new ApiError('bad_request', { reason: `"${name.slice(0, 60)}" cannot be the name of a project` });
@@ -97,14 +119,13 @@ async function repositoryOf(parts: Dependencies, actor: Actor, name: string, wri
       return made;
     }));
   const { organizationId } = await access.project(permission, projectId);
-  if (writes) {
-    await refuseFull(parts, sql, organizationId);
-    await refuseOnFullDisk(parts);
-  }
   const repository = await sql.begin(async (tx) => {
     const [project] = await tx<{ repository_id: string | null; default_branch: string }[]>`
       SELECT repository_id, default_branch FROM control.project WHERE id = ${projectId} FOR UPDATE`;
     if (project!.repository_id === null) {
+      // It has nothing to delete: a push is refused before anything is sent.
+      const refusal = writes ? await refusalOf(parts, tx, organizationId) : null;
+      if (refusal !== null) throw refusal;
       const id = newId('repository');
       await tx`INSERT INTO control.repository (id, organization_id, source, full_name, url, default_branch)
         VALUES (${id}, ${organizationId}, 'builtin', ${name}, ${`/git/${name}.git`}, ${project!.default_branch})`;
@@ -120,7 +141,7 @@ async function repositoryOf(parts: Dependencies, actor: Actor, name: string, wri
       reason: `${name} is connected to a repository elsewhere: push there, or disconnect it first`,
     });
   await ensureRepository(parts.folder, repository.id, repository.default_branch);
-  return repository.id;
+  return { repositoryId: repository.id, organizationId };
 }
 
 /** In the one organization in which the actor may. @throws {ApiError} */

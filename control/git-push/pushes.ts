@@ -9,8 +9,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { stripVTControlCharacters } from 'node:util';
-import { backoffMs } from '#core/backoff.ts';
-import { repositoriesFolder } from '#git/builtin-repositories.ts';
 import { createDeployment } from '../releases/create-deployment.ts';
 import { deploymentUrls } from '../records/deployment-urls.ts';
 import { removeUnlessProduction } from '../git-host/pushes.ts';
@@ -18,6 +16,9 @@ import type { Dependencies } from '../process/dependencies.ts';
 import { followDeployment, openDeploymentSignals, type DeploymentSignals } from '../records/follow-deployment.ts';
 import { ApiError } from '../http/errors.ts';
 import { describePush } from './describe-push.ts';
+import { noteDeletion } from '../repositories/shrink.ts';
+import { backoffMs } from '#core/backoff.ts';
+import { repositoriesFolder } from '#git/builtin-repositories.ts';
 
 /** Listens to hooks. */
 interface Pushes {
@@ -140,6 +141,7 @@ async function deploy(
     say('No project has this repository: nothing was deployed');
     return onMade();
   }
+  if (refs.some(({ after }) => NO_COMMIT.test(after))) await noteDeletion(parts.folder, repository);
   const branches = refs.filter((ref) => ref.name.startsWith(HEADS));
   if (branches.length > REFS_MAX)
     say(

@@ -1,6 +1,7 @@
 // What making a deployment production would change, before anybody does it: hosts, commits, names of variables,
 // migrations. It reads, and changes nothing. Values of variables never leave it. Called by the API's releases.
 import { deploymentUrls } from '../records/deployment-urls.ts';
+import { logBetween } from '../repositories/commit-log.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { EngineRefusal, EnginesAway, hasDatabases, migrate } from './engines.ts';
 import { readVariables, unsealFrozen } from './frozen-variables.ts';
@@ -9,6 +10,7 @@ import { readProjectRows } from './project-rows.ts';
 
 /** Commits that are listed. */
 const COMMITS_MAX = 50;
+const MESSAGE_CHARS_MAX = 200;
 
 /** What would change. */
 export interface PromotionPreview {
@@ -20,7 +22,10 @@ export interface PromotionPreview {
   readonly liveDeploymentId: string | null;
   /** Addresses that would lead to it. */
   readonly urls: string[];
-  /** Of the platform's deployments between the live one and this one, the newest first. */
+  /**
+   * Between the live deployment and this one, the newest first: as the project's repository on the platform knows
+   * them, else those of deployments.
+   */
   readonly commits: PreviewedCommit[];
   /** `add`: production gets the commits; `remove`: it loses them. */
   readonly direction: 'add' | 'remove';
@@ -40,7 +45,8 @@ interface Migrations {
 }
 
 interface PreviewedCommit {
-  readonly deploymentId: string;
+  /** The newest of it; null: it was not deployed. */
+  readonly deploymentId: string | null;
   readonly sha: string;
   readonly message: string | null;
   readonly author: string | null;
@@ -55,11 +61,14 @@ interface Changes {
 interface Row {
   readonly id: string;
   readonly branch: string;
+  readonly commit_sha: string | null;
   readonly artifact: string | null;
   readonly variables: Uint8Array | null;
   readonly created_at: Date;
   readonly project_id: string;
 }
+
+type Commits = Pick<PromotionPreview, 'commits' | 'direction'>;
 
 /** @param withVariables whether who asks may see their names. */
 export async function previewPromotion(
@@ -84,18 +93,22 @@ export async function previewPromotion(
       ? await pending(parts, project.name, row!.artifact!)
       : { migrations: [], risky: [] };
   const [own] = deploymentUrls(addresses, project.name, { ...row!, isProduction: true });
-  return {
-    way,
-    objection,
-    liveDeploymentId: live?.id ?? null,
-    urls: [own!, ...domains.map((hostname) => `${addresses.protocol}://${hostname}`)],
+  const direction = way === 'rollback' || isOlder ? 'remove' : 'add';
+  const deployed = async (): Promise<Commits> => ({
+    direction,
     commits:
       way === 'none'
         ? []
         : way === 'rollback'
           ? await commitsSince(parts, project.production_history.slice(0, at + 1), left)
           : await commitsBetween(parts, row!, live),
-    direction: way === 'rollback' || isOlder ? 'remove' : 'add',
+  });
+  return {
+    way,
+    objection,
+    liveDeploymentId: live?.id ?? null,
+    urls: [own!, ...domains.map((hostname) => `${addresses.protocol}://${hostname}`)],
+    ...((await commitsOfRepository(parts, row!, live, direction)) ?? (await deployed())),
     variables: withVariables && way !== 'none' ? await variableChanges(parts, row!, live) : null,
     migrations,
     risky,
@@ -108,8 +121,44 @@ export async function previewPromotion(
 
 async function readRow({ sql }: Dependencies, id: string): Promise<Row | null> {
   const [row] = await sql<Row[]>`
-    SELECT id, branch, artifact, variables, created_at, project_id FROM control.deployment WHERE id = ${id}`;
+    SELECT id, branch, commit_sha, artifact, variables, created_at, project_id FROM control.deployment
+    WHERE id = ${id}`;
   return row ?? null;
+}
+
+/** @param direction looked at first; @returns null where no repository of the platform knows both commits. */
+async function commitsOfRepository(
+  { sql, folder }: Dependencies,
+  row: Row,
+  live: Row | null,
+  direction: Commits['direction'],
+): Promise<Commits | null> {
+  const [from, to] = [live?.commit_sha ?? null, row.commit_sha];
+  if (from === null || to === null) return null;
+  const [repository] = await sql<{ id: string }[]>`
+    SELECT r.id FROM control.project p JOIN control.repository r ON r.id = p.repository_id
+    WHERE p.id = ${row.project_id} AND r.source = 'builtin'`;
+  if (repository === undefined) return null;
+  const added = await logBetween(folder, repository.id, { from, to, max: COMMITS_MAX });
+  const lost = await logBetween(folder, repository.id, { from: to, to: from, max: COMMITS_MAX });
+  if (added === null || lost === null) return null;
+  // A commit may be deployed again after one that came later.
+  const isAdded = direction === 'add' ? added.length > 0 || lost.length === 0 : lost.length === 0 && added.length > 0;
+  const logged = isAdded ? added : lost;
+  const deployments = await sql<{ id: string; commit_sha: string }[]>`
+    SELECT DISTINCT ON (commit_sha) id, commit_sha FROM control.deployment
+    WHERE project_id = ${row.project_id} AND commit_sha = ANY(${logged.map(({ sha }) => sha)}) AND NOT is_fork
+    ORDER BY commit_sha, created_at DESC`;
+  const ids = new Map(deployments.map(({ id, commit_sha: sha }) => [sha, id]));
+  return {
+    direction: isAdded ? 'add' : 'remove',
+    commits: logged.map(({ sha, author, message }) => ({
+      deploymentId: ids.get(sha) ?? null,
+      sha,
+      message: message.slice(0, MESSAGE_CHARS_MAX),
+      author,
+    })),
+  };
 }
 
 /** Commits that came with deployments that are left, and with none of those that stay. */
@@ -136,7 +185,8 @@ async function commitsBetween({ sql }: Dependencies, row: Row, live: Row | null)
     SELECT * FROM (
       SELECT DISTINCT ON (commit_sha) id, commit_sha, commit_message, author, created_at FROM control.deployment
       WHERE project_id = ${row.project_id} AND branch = ${newer.branch} AND commit_sha IS NOT NULL AND NOT is_fork
-        AND created_at > ${older.created_at} AND created_at <= ${newer.created_at}
+        AND created_at > (SELECT created_at FROM control.deployment WHERE id = ${older.id})
+        AND created_at <= (SELECT created_at FROM control.deployment WHERE id = ${newer.id})
         AND commit_sha IS DISTINCT FROM (SELECT commit_sha FROM control.deployment WHERE id = ${older.id})
       ORDER BY commit_sha, created_at DESC) AS found
     ORDER BY created_at DESC LIMIT ${COMMITS_MAX}`;
@@ -151,7 +201,7 @@ interface CommitRow {
 }
 
 function toCommit({ id, commit_sha: sha, commit_message: message, author }: CommitRow): PreviewedCommit {
-  return { deploymentId: id, sha, message: message?.split('\n')[0]?.slice(0, 200) ?? null, author };
+  return { deploymentId: id, sha, message: message?.split('\n')[0]?.slice(0, MESSAGE_CHARS_MAX) ?? null, author };
 }
 
 /** What its worker would see in place of what the live one sees. */

@@ -1,9 +1,11 @@
 // What is kept of deployments, and for how long: artifacts that no URL, rollback or running release leads to go, the
-// newest of each project excepted; so do old lines of logs, uploads whose time is over, and what a killed process left.
+// newest of each project excepted; so do old lines of logs, uploads whose time is over, what deletions left in
+// repositories, and what a killed process left.
 import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isArtifactId } from '#core/names.ts';
 import { readRoutes } from '#artifacts/route-records.ts';
+import { shrinkRepositories } from '../repositories/shrink.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { pause } from './branch-removal.ts';
 import { touchRoute, untilRouted, writeRoute } from './project-routes.ts';
@@ -24,6 +26,8 @@ export interface Retired {
   readonly artifacts: number;
   readonly logLines: number;
   readonly uploads: number;
+  /** Repositories on the platform itself, made smaller or removed. */
+  readonly repositories: number;
 }
 
 /** Looks once an hour, until the process ends. */
@@ -58,7 +62,8 @@ export async function retire(parts: Dependencies): Promise<Retired> {
   const uploads = await removeExpiredUploads(parts);
   const artifacts = await removeArtifacts(parts);
   await removeLeftovers(parts.folder);
-  return { deployments, artifacts, logLines, uploads };
+  const repositories = await shrinkRepositories(parts);
+  return { deployments, artifacts, logLines, uploads, repositories };
 }
 
 /** Marks deployments that nothing leads to and that are not among the newest: they leave the route records. */

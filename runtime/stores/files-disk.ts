@@ -6,13 +6,22 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, statfsSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import { FreeSpace } from '#core/process/free-space.ts';
 import { unboundedStorage, type StorageBounds } from '#core/storage-left.ts';
 import type { FileBody, FileHead, FilePlace, FileStore, FileWrite } from '../engine/bindings/files.ts';
+import { contentBytes, FILE_BYTES, textBytes, textsOf, type FileTexts } from './file-bytes.ts';
 import { holds, resolveRange } from './file-conditions.ts';
 import { full, OPEN_AT_ONCE, openContents, type Content } from './files-disk-contents.ts';
 import { openSqliteFile } from './sqlite-file.ts';
+
+/** What a file or an upload was, whose row is gone. */
+interface Gone {
+  readonly contents: readonly Content[];
+  /** Bytes that it counted as besides. */
+  readonly texts: number;
+}
 
 interface Row {
   readonly key: string;
@@ -45,13 +54,16 @@ CREATE TABLE IF NOT EXISTS used (namespace TEXT PRIMARY KEY, bytes INTEGER NOT N
 
 /** How long contents that a reader opens one after the other are kept after their file is deleted. */
 const DROPPED_MS = 60 * 60 * 1000;
+/** Version of what `used` counts. */
+const COUNT_VERSION = 2;
 /** A reader whose contents are gone reads the row again, as often as it has changed meanwhile. */
 const ATTEMPTS_MAX = 100;
+const nothing: Gone = { contents: [], texts: 0 };
 const at = 'namespace = ? AND resource = ? AND key = ?';
 
 /** Options of {@link openFilesDisk}. */
 interface FilesDiskOptions {
-  /** Storage limit of a namespace, including parts of uploads. */
+  /** Storage limit of a namespace, including parts of uploads, as file-bytes.ts counts it. */
   readonly namespaceBytesMax?: number;
   /** Free space of the disk. */
   readonly space?: FreeSpace;
@@ -83,7 +95,9 @@ export function openFilesDisk(
   const flushed = createFlush(`${index}-wal`);
   const find = db.prepare<unknown[], Row>(`SELECT * FROM files WHERE ${at}`);
   const insert = db.prepare('INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
-  const remove = db.prepare<unknown[], Pick<Row, 'contents'>>(`DELETE FROM files WHERE ${at} RETURNING contents`);
+  const remove = db.prepare<unknown[], FileTexts & Pick<Row, 'contents'>>(
+    `DELETE FROM files WHERE ${at} RETURNING key, headers, metadata, contents`,
+  );
   const page = db.prepare<unknown[], Row>(
     'SELECT * FROM files WHERE namespace = ? AND resource = ? AND key >= ? ORDER BY key',
   );
@@ -114,14 +128,17 @@ export function openFilesDisk(
       db.exec("ALTER TABLE files ADD COLUMN digests TEXT NOT NULL DEFAULT '{}'");
   }
 
-  /** Counts files from before there was a count. */
+  /** Counts existing files if there is no count yet, or an older one that had only their bytes. */
   function countOnce(): void {
-    if (db.pragma('user_version', { simple: true }) !== 0) return;
+    if ((db.pragma('user_version', { simple: true }) as number) >= COUNT_VERSION) return;
+    const texts = ['key', 'headers', 'metadata'].map((column) => `length(CAST(${column} AS BLOB))`).join(' + ');
     db.exec(`
-      INSERT OR REPLACE INTO used SELECT namespace, sum(size) FROM (
-        SELECT namespace, size FROM files UNION ALL SELECT namespace, size FROM parts JOIN uploads ON uploads.id = parts.upload
+      INSERT OR REPLACE INTO used SELECT namespace, sum(bytes) FROM (
+        SELECT namespace, size + json_array_length(contents) * ${FILE_BYTES} + ${texts} AS bytes FROM files
+        UNION ALL SELECT namespace, ${FILE_BYTES} + ${texts} FROM uploads
+        UNION ALL SELECT namespace, size + ${FILE_BYTES} FROM parts JOIN uploads ON uploads.id = parts.upload
       ) GROUP BY namespace`);
-    db.pragma('user_version = 1');
+    db.pragma(`user_version = ${COUNT_VERSION}`);
   }
 
   /** Contents named by rows, at one moment: parts may become a file meanwhile. */
@@ -146,15 +163,15 @@ export function openFilesDisk(
   }
 
   const replace = db.transaction(
-    (
-      place: FilePlace,
-      key: string,
-      condition: FileWrite['onlyIf'],
-      row: Omit<Row, 'key'>,
-    ): { old: readonly Content[] } | null => {
+    (place: FilePlace, key: string, condition: FileWrite['onlyIf'], row: Omit<Row, 'key'>): Gone | null => {
       const before = find.get(place.namespace, place.resource, key);
       if (!holds(condition, before === undefined ? null : toHead(before))) return null;
-      use(place.namespace, row.size - (before?.size ?? 0));
+      const old = before === undefined ? nothing : goneOf(before);
+      const { contents } = goneOf({ key, ...row });
+      use(
+        place.namespace,
+        contentBytes(contents) + textBytes({ key, ...row }) - contentBytes(old.contents) - old.texts,
+      );
       insert.run(
         place.namespace,
         place.resource,
@@ -168,7 +185,7 @@ export function openFilesDisk(
         row.contents,
         row.digests,
       );
-      return { old: before === undefined ? [] : (JSON.parse(before.contents) as Content[]) };
+      return old;
     },
   );
 
@@ -209,10 +226,12 @@ export function openFilesDisk(
       const contents = chosen.map(({ name, size }) => ({ name, size }));
       const row = rowOf(contents, `${digest.digest('hex')}-${chosen.length}`, texts);
       // From now on the file counts instead.
-      use(place.namespace, -sizeOf([...chosen, ...unused.values()]));
-      const { old } = replace(place, key, null, row) as { old: readonly Content[] };
+      use(place.namespace, -contentBytes([...chosen, ...unused.values()]) - FILE_BYTES - textBytes({ key, ...texts }));
+      const old = replace(place, key, null, row) as Gone;
       dropUpload.run(upload);
-      return { head: toHead({ key, ...row }), dropped: [...old, ...unused.values()] };
+      // The upload's texts are the file's now.
+      const gone = { contents: [...old.contents, ...unused.values()], texts: old.texts + FILE_BYTES };
+      return { head: toHead({ key, ...row }), gone };
     },
   );
 
@@ -221,51 +240,51 @@ export function openFilesDisk(
     (place: FilePlace, key: string, upload: string, part: number, etag: string, { name, size }: Content) => {
       uploadOf(place, key, upload);
       const old = partsOf.all(upload).filter((known) => known.part === part);
-      use(place.namespace, size - sizeOf(old));
+      use(place.namespace, contentBytes([{ size }]) - contentBytes(old));
       addPart.run(upload, part, etag, size, name);
       return old;
     },
   );
 
   const giveUp = db.transaction((place: FilePlace, key: string, upload: string) => {
-    uploadOf(place, key, upload);
-    const parts = partsOf.all(upload);
-    use(place.namespace, -sizeOf(parts));
+    const texts = FILE_BYTES + textBytes({ key, ...uploadOf(place, key, upload) });
+    const contents = partsOf.all(upload);
+    use(place.namespace, -contentBytes(contents) - texts);
     dropUpload.run(upload);
-    return parts;
+    return { contents, texts };
   });
 
-  const removeAll = db.transaction(({ namespace, resource }: FilePlace, keys: readonly string[]): Content[][] =>
+  const removeAll = db.transaction(({ namespace, resource }: FilePlace, keys: readonly string[]): Gone[] =>
     keys.flatMap((key) => {
       const row = remove.get(namespace, resource, key);
       if (row === undefined) return [];
-      const contents = JSON.parse(row.contents) as Content[];
-      use(namespace, -sizeOf(contents));
-      return [contents];
+      const gone = goneOf(row);
+      use(namespace, -contentBytes(gone.contents) - gone.texts);
+      return [gone];
     }),
   );
 
   /** Deletes files and uploads of a resource, and returns how many files there were. */
-  const clearAll = db.transaction(({ namespace, resource }: FilePlace): [files: number, contents: Content[][]] => {
-    const rows = db.prepare<unknown[], Pick<Row, 'contents'>>(
-      'DELETE FROM files WHERE namespace = ? AND resource = ? RETURNING contents',
+  const clearAll = db.transaction(({ namespace, resource }: FilePlace): [files: number, gone: Gone[]] => {
+    const rows = db.prepare<unknown[], FileTexts & Pick<Row, 'contents'>>(
+      'DELETE FROM files WHERE namespace = ? AND resource = ? RETURNING key, headers, metadata, contents',
     );
-    const contents = rows.all(namespace, resource).map((row) => JSON.parse(row.contents) as Content[]);
-    const { length: files } = contents;
-    const uploads = db.prepare<unknown[], { id: string }>(
-      'SELECT id FROM uploads WHERE namespace = ? AND resource = ?',
+    const gone = rows.all(namespace, resource).map(goneOf);
+    const { length: files } = gone;
+    const uploads = db.prepare<unknown[], FileTexts & { id: string }>(
+      'SELECT id, key, headers, metadata FROM uploads WHERE namespace = ? AND resource = ?',
     );
-    for (const { id } of uploads.all(namespace, resource)) {
-      contents.push(partsOf.all(id));
+    for (const { id, ...texts } of uploads.all(namespace, resource)) {
+      gone.push({ contents: partsOf.all(id), texts: FILE_BYTES + textBytes(texts) });
       dropUpload.run(id);
     }
-    use(namespace, -sizeOf(contents.flat()));
-    return [files, contents];
+    use(namespace, -gone.reduce((sum, { contents, texts }) => sum + contentBytes(contents) + texts, 0));
+    return [files, gone];
   });
 
   /** Call once the row that no longer names them is on disk. */
-  async function drop({ namespace }: FilePlace, contents: readonly Content[]): Promise<void> {
-    storage.note(namespace, -sizeOf(contents));
+  async function drop({ namespace }: FilePlace, { contents, texts }: Gone): Promise<void> {
+    storage.note(namespace, -contentBytes(contents) - texts);
     if (contents.length <= OPEN_AT_ONCE) {
       await content.drop(contents);
       return;
@@ -278,10 +297,28 @@ export function openFilesDisk(
     await content.drop(due.map(({ name }) => ({ name, size: 0 })));
   }
 
-  const notedFor =
-    ({ namespace }: FilePlace) =>
-    (bytes: number): void =>
-      bytes > 0 ? storage.take(namespace, bytes) : storage.note(namespace, bytes);
+  /** Writes a content, and tells the organization's account of it. @param texts bytes that come with it. */
+  async function writeNoted(
+    { namespace }: FilePlace,
+    body: Readable | Uint8Array,
+    bytesMax: number,
+    texts: number,
+    digests?: FileWrite['digests'],
+  ): ReturnType<typeof content.write> {
+    const note = (bytes: number): void => (bytes > 0 ? storage.take(namespace, bytes) : storage.note(namespace, bytes));
+    note(FILE_BYTES + texts);
+    try {
+      return await content.write(body, bytesMax, note, digests);
+    } catch (error) {
+      note(-FILE_BYTES - texts);
+      throw error;
+    }
+  }
+
+  const beginUpload = db.transaction((place: FilePlace, id: string, texts: FileTexts, bytes: number): void => {
+    use(place.namespace, bytes);
+    addUpload.run(id, place.namespace, place.resource, texts.key, texts.headers, texts.metadata);
+  });
 
   function uploadOf(place: FilePlace, key: string, upload: string): { headers: string; metadata: string } {
     const found = findUpload.get(upload, place.namespace, place.resource, key);
@@ -296,22 +333,19 @@ export function openFilesDisk(
       return new Map(rows.all().map(({ namespace, bytes }) => [namespace, bytes]));
     },
     async put(place, key, body, { onlyIf, headers, metadata, bytesMax, digests }) {
-      const { md5, ...written } = await content.write(body, bytesMax, notedFor(place), digests);
-      const texts = {
-        headers: JSON.stringify(headers),
-        metadata: JSON.stringify(metadata),
-        digests: JSON.stringify(digests),
-      };
-      const row = rowOf([written], md5, texts);
-      let done: { old: readonly Content[] } | null;
+      const texts = textsOf(key, { headers, metadata });
+      const { md5, ...written } = await writeNoted(place, body, bytesMax, textBytes(texts), digests);
+      const row = rowOf([written], md5, { ...texts, digests: JSON.stringify(digests) });
+      const unused: Gone = { contents: [written], texts: textBytes(texts) };
+      let done: Gone | null;
       try {
         done = replace.immediate(place, key, onlyIf, row);
       } catch (error) {
-        await drop(place, [written]);
+        await drop(place, unused);
         throw error;
       }
       if (done !== null) await flushed();
-      await drop(place, done === null ? [written] : done.old);
+      await drop(place, done ?? unused);
       return done === null ? null : toHead({ key, ...row });
     },
     async head({ namespace, resource }, key) {
@@ -344,7 +378,7 @@ export function openFilesDisk(
     async delete(place, keys) {
       const removed = removeAll.immediate(place, keys);
       if (removed.length > 0) await flushed();
-      for (const contents of removed) await drop(place, contents);
+      for (const gone of removed) await drop(place, gone);
     },
     async list({ namespace, resource }, { prefix, delimiter, cursor, limit }) {
       const files: FileHead[] = [];
@@ -374,41 +408,49 @@ export function openFilesDisk(
         from = `${jump}\u{10ffff}`;
       }
     },
-    async createUpload({ namespace, resource }, key, { headers, metadata }) {
+    async createUpload(place, key, write) {
       const id = randomBytes(16).toString('hex');
-      addUpload.run(id, namespace, resource, key, JSON.stringify(headers), JSON.stringify(metadata));
+      const texts = textsOf(key, write);
+      const bytes = FILE_BYTES + textBytes(texts);
+      storage.take(place.namespace, bytes);
+      try {
+        beginUpload.immediate(place, id, texts, bytes);
+      } catch (error) {
+        storage.note(place.namespace, -bytes);
+        throw error;
+      }
       await flushed();
       return id;
     },
     async putPart(place, key, upload, part, body, bytesMax) {
       uploadOf(place, key, upload);
-      const { name, size, md5 } = await content.write(body, bytesMax, notedFor(place));
+      const { name, size, md5 } = await writeNoted(place, body, bytesMax, 0);
       let old: readonly Content[];
       try {
         old = setPart.immediate(place, key, upload, part, md5, { name, size });
       } catch (error) {
-        await drop(place, [{ name, size }]);
+        await drop(place, { contents: [{ name, size }], texts: 0 });
         throw error;
       }
       await flushed();
-      await drop(place, old);
+      await drop(place, { contents: old, texts: 0 });
       return { etag: md5 };
     },
     async completeUpload(place, key, upload, named) {
-      const { head, dropped } = complete.immediate(place, key, upload, named);
+      const { head, gone } = complete.immediate(place, key, upload, named);
       await flushed();
-      await drop(place, dropped);
+      await drop(place, gone);
       return head;
     },
     async abortUpload(place, key, upload) {
-      const parts = giveUp.immediate(place, key, upload);
+      const gone = giveUp.immediate(place, key, upload);
       await flushed();
-      await drop(place, parts);
+      await drop(place, gone);
     },
     async clear(place) {
       const [count, cleared] = clearAll.immediate(place);
       if (cleared.length > 0) await flushed();
-      for (const contents of cleared) await drop(place, contents);
+      for (const gone of cleared) await drop(place, gone);
       return count;
     },
     close() {
@@ -433,6 +475,10 @@ export function openFilesDisk(
     abortUpload: guarded(store.abortUpload),
     clear: guarded(store.clear),
   };
+}
+
+function goneOf(row: FileTexts & Pick<Row, 'contents'>): Gone {
+  return { contents: JSON.parse(row.contents) as Content[], texts: textBytes(row) };
 }
 
 function toHead({

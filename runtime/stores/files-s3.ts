@@ -8,6 +8,7 @@ import { PlatformError } from '#core/errors.ts';
 import { unboundedStorage, type StorageBounds } from '#core/storage-left.ts';
 import type { FileHead, FileHeaders, FilePage, FilePlace, FileStore, FileWrite } from '../engine/bindings/files.ts';
 import { ByteBudget, type Share } from './byte-budget.ts';
+import { FILE_BYTES, textBytes, textsOf } from './file-bytes.ts';
 import { holds, resolveRange } from './file-conditions.ts';
 import { createDigests } from './file-digests.ts';
 import { openBucket, refusal, refused, unavailable, unquote, type BucketOptions } from './s3-bucket.ts';
@@ -39,7 +40,7 @@ const HEADER_OF: Readonly<Record<keyof FileHeaders, string>> = {
 /** Opens the bucket; sends no request before the first call. */
 export function openFilesS3(options: S3Options): FileStore & {
   everything(): AsyncGenerator<FilePlace & { readonly key: string; readonly size: number }>;
-  /** Bytes by namespace, by listing the whole bucket. Excludes parts of unfinished uploads. */
+  /** Bytes by namespace, by listing the whole bucket. Excludes metadata and parts of unfinished uploads. */
   kept(): Promise<ReadonlyMap<string, number>>;
   close(): Promise<void>;
 } {
@@ -125,7 +126,8 @@ export function openFilesS3(options: S3Options): FileStore & {
 
   /** Sends a body in pieces; the parts of an interrupted one are discarded. */
   async function upload(
-    namespace: string,
+    { namespace }: FilePlace,
+    texts: number,
     key: string,
     body: Readable | Uint8Array,
     share: Share,
@@ -137,14 +139,18 @@ export function openFilesS3(options: S3Options): FileStore & {
     let size = 0;
     let taken = 0;
     let id = '';
+    const take = (bytes: number): void => {
+      storage.take(namespace, bytes);
+      taken += bytes;
+    };
     const parts: { part: number; etag: string }[] = [];
     try {
+      take(FILE_BYTES + texts);
       for await (const { bytes, isLast } of pieces(body, share)) {
         size += bytes.byteLength;
         if (size > write.bytesMax)
           throw new PlatformError('invalid_argument', { reason: `The file is larger than ${write.bytesMax} bytes` });
-        storage.take(namespace, bytes.byteLength);
-        taken = size;
+        take(bytes.byteLength);
         await digests.updateInTurns(bytes);
         if (isLast) digests.check();
         if (isLast && id === '') {
@@ -183,7 +189,8 @@ export function openFilesS3(options: S3Options): FileStore & {
     everything,
     async kept() {
       const bytes = new Map<string, number>();
-      for await (const { namespace, size } of everything()) bytes.set(namespace, (bytes.get(namespace) ?? 0) + size);
+      for await (const { namespace, key, size } of everything())
+        bytes.set(namespace, (bytes.get(namespace) ?? 0) + size + FILE_BYTES + Buffer.byteLength(key));
       return bytes;
     },
     async put(place, key, body, write) {
@@ -196,7 +203,7 @@ export function openFilesS3(options: S3Options): FileStore & {
       else if (onlyIf?.etagMatches?.length === 1) condition['if-match'] = `"${onlyIf.etagMatches[0]}"`;
       const share = budget.open(place.namespace);
       try {
-        await upload(place.namespace, name, body, share, write, condition);
+        await upload(place, textBytes(textsOf(key, write)), name, body, share, write, condition);
       } catch (error) {
         if ((error as PlatformError).details?.['status'] === 412) return null;
         throw error;
@@ -264,7 +271,9 @@ export function openFilesS3(options: S3Options): FileStore & {
       return toPage(await read({ method: 'GET', query }), below, cursor);
     },
     async createUpload(place, key, write) {
-      return Buffer.from(await startUpload(keyOf(place, key), fieldsOf(write))).toString('base64url');
+      const fields = fieldsOf(write);
+      storage.take(place.namespace, FILE_BYTES + textBytes(textsOf(key, write)));
+      return Buffer.from(await startUpload(keyOf(place, key), fields)).toString('base64url');
     },
     async putPart(place, key, id, part, body, bytesMax) {
       const query = { partNumber: String(part), uploadId: Buffer.from(id, 'base64url').toString() };

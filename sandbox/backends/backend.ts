@@ -56,6 +56,8 @@ export interface SandboxBackend {
   state(key: string): Promise<MachineState>;
   /** All machines there are, to find those that nobody knows. */
   keys(): Promise<readonly string[]>;
+  /** Bytes that machines take on a disk of the platform, by key, as far as a look at each says it. */
+  sizes?(): Promise<ReadonlyMap<string, number>>;
   /**
    * A new connection to the agent of a running machine, which speaks HTTP/1.1 on it; one for each request.
    *

@@ -57,6 +57,8 @@ export function createMemoryRows(given: {
       if (row.state !== state || row.lastActiveAt !== lastActiveAt) changed();
       return true;
     },
+    // Nobody counts them here.
+    saveSizes: async () => {},
     async saveOptions(key, options) {
       const row = rows.get(key);
       if (row === undefined) return false;

@@ -108,6 +108,15 @@ export function createPostgresRows(given: {
       );
       return rows.length > 0;
     },
+    async saveSizes(sizes) {
+      await sql.all(
+        `UPDATE sandbox.sandbox s SET disk_bytes = found.bytes
+         FROM unnest($1::text[], $2::bigint[]) AS found (key, bytes)
+         WHERE s.key = found.key AND s.disk_bytes IS DISTINCT FROM found.bytes`,
+        [...sizes.keys()],
+        [...sizes.values()],
+      );
+    },
     async saveOptions(key, options) {
       const rows = await sql.all(
         `UPDATE sandbox.sandbox SET options = $3::text::jsonb, lease_until = ${lease}

@@ -40,6 +40,8 @@ export interface SandboxRows {
   claimKey(key: string): Promise<SandboxRow | null>;
   /** @returns whether it is still ours. */
   save(key: string, state: SandboxState, lastActiveAt: number): Promise<boolean>;
+  /** Notes what machines take on the disk, by key, whoever has them: for the storage of their organizations. */
+  saveSizes(sizes: ReadonlyMap<string, number>): Promise<void>;
   /** What it is made of from its next start on. @returns whether it is still ours. */
   saveOptions(key: string, options: StoredOptions): Promise<boolean>;
   /** @returns those that are still ours, for another lease. */

@@ -324,6 +324,8 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
       report(`machine ${key} belongs to no sandbox: destroyed`);
       await backend.destroy(key).catch((error: unknown) => report(`destroy of ${key}: ${(error as Error).message}`));
     }
+    const sizes = await backend.sizes?.();
+    if (sizes !== undefined) await rows.saveSizes(sizes);
   }
 
   async function renew(): Promise<void> {

@@ -139,6 +139,26 @@ test('the compose files are taken; Caddy publishes the public ports, and the edg
   }
 });
 
+test('AI providers of names that the compose files do not have reach the container of the gateway alone', async () => {
+  const file = path.join(folder, 'ai.env');
+  writeFileSync(file, 'AI_PROVIDER_GPU_KIND=openai\nAI_PROVIDER_GPU_KEY=secret-of-gpu\n');
+  for (const [index, files] of FILES.entries()) {
+    const config = await engine.compose(
+      { BASE_IMAGE, AI_ENV_FILE: file },
+      '--env-file',
+      envFile,
+      '--project-name',
+      'images',
+      ...files.flatMap((name) => ['--file', name]),
+      ...PROFILES,
+      'config',
+    );
+    const { services } = parse(config) as Json;
+    const reached = Object.keys(services).filter((name) => JSON.stringify(services[name]).includes('secret-of-gpu'));
+    assert.deepEqual(reached, [index === 0 ? 'platform' : 'api'], files.join());
+  }
+});
+
 test('the sandbox service alone has the socket of the engine, and with the overlay of a provider nobody', async () => {
   for (const files of FILES) {
     const { services } = parse(await compose(files, 'config')) as Json;

@@ -87,6 +87,32 @@ test('postgres: an organization whose storage is full has the sandboxes it has, 
   }
 });
 
+test('postgres: what disks take is noted of all sandboxes, also those of other replicas, and of no unknown one', async () => {
+  const { rows, second, owner, close } = await open();
+  try {
+    const keyOf = async (from: SandboxRows, id: string): Promise<string> =>
+      ((await from.claim({ project: 'shop', resource: 'work', id })) as { row: { key: string } }).row.key;
+    const [ours, theirs] = [await keyOf(rows, 'ours'), await keyOf(second, 'theirs')];
+    await keyOf(rows, 'unseen');
+    await rows.saveSizes(
+      new Map([
+        [ours, 4096],
+        [theirs, 20_000_000_000],
+        ['unknown', 1],
+      ]),
+    );
+    await rows.saveSizes(new Map([[ours, 8192]]));
+    assert.deepEqual(await owner.all('SELECT id, disk_bytes::float8 AS bytes FROM sandbox.sandbox ORDER BY id'), [
+      { id: 'ours', bytes: 8192 },
+      { id: 'theirs', bytes: 20_000_000_000 },
+      { id: 'unseen', bytes: null },
+    ]);
+    await rows.saveSizes(new Map());
+  } finally {
+    await close();
+  }
+});
+
 test('postgres: sandboxes of a project that was deleted are due, those of its successor are not', async () => {
   const { rows, owner, close } = await open();
   try {

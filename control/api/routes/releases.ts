@@ -38,7 +38,8 @@ const Preview = Type.Object({
   urls: Names,
   commits: Type.Array(
     Type.Object({
-      deploymentId: Type.String(),
+      // The newest of it; null: it was not deployed.
+      deploymentId: Type.Union([Type.String(), Type.Null()]),
       sha: Type.String(),
       message: Type.Union([Type.String(), Type.Null()]),
       author: Type.Union([Type.String(), Type.Null()]),

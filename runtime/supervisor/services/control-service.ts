@@ -12,7 +12,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Variables of the operator's environment for the process. */
 const kept =
-  /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|FS_PATH|NO_COLOR|CACHE_URL|AUTH_URL|WEB_TOKEN|SIGN_UP|HOST|TRUSTED_PROXIES|WORKER_CONCURRENCY|DB_MIGRATIONS_EXECUTOR|SANDBOX_(?:URL|AUTH_TOKEN)|(?:API|UI|GITHOST|GIT|PUBLIC|HANDLER|BUILD|CONTROL|WEBHOOK|UPLOAD|LOG|TRACE|OTEL|DRAIN|ALERT|DISK|STORAGE)_[A-Z_]+)$/;
+  /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|FS_PATH|NO_COLOR|CACHE_URL|AUTH_(?:MAIL_)?URL|WEB_TOKEN|SIGN_UP|HOST|TRUSTED_PROXIES|WORKER_CONCURRENCY|WORKER_CPU_LIMIT_MS_[A-Z_]+|DB_(?:MIGRATIONS_EXECUTOR|MAX_IMPORT_BYTES|DISK_FREE_BYTES_MIN)|SANDBOX_(?:URL|AUTH_TOKEN)|(?:API|UI|GITHOST|GIT|PUBLIC|HANDLER|BUILD|CONTROL|WEBHOOK|UPLOAD|LOG|TRACE|OTEL|DRAIN|ALERT|DISK|STORAGE)_[A-Z_]+)$/;
 
 /** State of the control plane when it is ready. */
 export interface ControlState {
@@ -54,10 +54,15 @@ export function hasControl(environment: Environment, folder: string): boolean {
   return folder !== '' && get('API_PORT') !== '' && get('API_PORT') !== 'off' && get('DATABASE_URL') !== 'none';
 }
 
+/** What the process gets of the operator's environment, beside what the supervisor gives it. */
+export function controlEnvironment(environment: Environment): Environment {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => kept.test(name)));
+}
+
 /** @throws {Error} when a secret is missing or weak. */
 export function controlService(parts: ControlServiceParts): ServiceSpec {
   const { environment, folder } = parts;
-  const own = Object.fromEntries(Object.entries(environment).filter(([name]) => kept.test(name)));
+  const own = controlEnvironment(environment);
   const secrets = sharedSecrets(environment, folder);
   const [program, ...before] = nodeCommand();
   const script = join(

@@ -342,6 +342,7 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
         }
         return (await channels.get(key)!).connect();
       }),
+    ...(disks !== null && { sizes: () => disks.sizes() }),
     checks: () => checkContainers({ api, image: parts.image, labels, diskMb: parts.diskMb }),
     async close() {
       for (const key of channels.keys()) drop(key);

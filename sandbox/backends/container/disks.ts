@@ -30,6 +30,8 @@ export interface Disks {
   /** The file goes, and what holds it. */
   remove(key: string): Promise<void>;
   keys(): readonly string[];
+  /** What each takes, by key: no more than was ever written to it. */
+  sizes(): Promise<ReadonlyMap<string, number>>;
   /** Nothing of it is at work afterwards, and nothing lies there but disks. */
   close(): Promise<void>;
 }
@@ -40,6 +42,12 @@ export async function openDisks(folder: string, megabytes: number, user: number)
   if (megabytes < MB_LEAST) throw new Error(`SANDBOX_DISK_MB must be 0 or at least ${MB_LEAST}, but is "${megabytes}"`);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const fileOf = (key: string): string => path.join(folder, key + SUFFIX);
+  /** Null: it is gone. */
+  const bytesOf = async (key: string): Promise<number | null> =>
+    stat(fileOf(key)).then(
+      ({ blocks }) => blocks * BLOCK_BYTES,
+      () => null,
+    );
   const run = async (program: string, ...words: string[]): Promise<string> => {
     try {
       return (await runProgram(program, words)).stdout.trim();
@@ -133,7 +141,7 @@ export async function openDisks(folder: string, megabytes: number, user: number)
         await rm(unfinished, { force: true });
         throw error;
       }
-      return (await stat(fileOf(to))).blocks * BLOCK_BYTES;
+      return (await bytesOf(to)) ?? 0;
     },
     has: (key) => existsSync(fileOf(key)),
     async remove(key) {
@@ -143,6 +151,10 @@ export async function openDisks(folder: string, megabytes: number, user: number)
       await rm(file, { force: true });
     },
     keys: () => readdirSync(folder).flatMap((name) => (name.endsWith(SUFFIX) ? [name.slice(0, -SUFFIX.length)] : [])),
+    async sizes() {
+      const found = await Promise.all(disks.keys().map(async (key) => [key, await bytesOf(key)] as const));
+      return new Map(found.filter((entry): entry is readonly [string, number] => entry[1] !== null));
+    },
     async close() {
       isClosed = true;
       const left = (await spare) ?? null;

@@ -2,8 +2,17 @@
 // and ends the deployment.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { randomBytes, randomUUID } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -13,6 +22,7 @@ import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { openGitPush, type GitPush } from '#control/git-push/git-push.ts';
 import { serveApi } from '#control/process/servers.ts';
+import { shrinkRepositories } from '#control/repositories/shrink.ts';
 import { repositoryFolder } from '#git/builtin-repositories.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
 import { until } from '#test/setup/until.ts';
@@ -351,6 +361,96 @@ test('a name under which something is served already is not for another organiza
   assert.equal(made, undefined);
 });
 
+test('on a full organization, or a full disk, a push deletes and does nothing else; clones go on', async () => {
+  const push = (...refs: string[]): Promise<string> => git('push', remote('shop', control.owner.token), ...refs);
+  const refusal = (...refs: string[]): Promise<string> =>
+    push(...refs).catch(({ stderr }: { stderr: string }) => stderr);
+  const heads = async (): Promise<string> => {
+    const { stdout } = await run('git', ['ls-remote', remote('shop', control.owner.token)], { cwd: folder });
+    return [...stdout.matchAll(/refs\/\S+/g)].join(' ');
+  };
+  for (const branch of ['large', 'old']) {
+    const built = buildNext('success');
+    await push(`main:${branch}`);
+    await built;
+  }
+  await push('main:refs/tags/v1');
+  const before = await heads();
+  assert.match(before, /refs\/heads\/large.*refs\/heads\/old.*refs\/tags\/v1/);
+  await control.sql`UPDATE control.organization SET storage_full = true`;
+  const full =
+    /^remote: The organization stores 0 bytes, which is its share of the platform's disk: delete data that is not needed/m;
+  assert.match(await refusal('main:full'), full);
+  // It has no commit of its own, and none of the two is done.
+  assert.match(await refusal('main:full', ':old'), full);
+  writeFileSync(path.join(folder, 'large.bin'), randomBytes(3_000_000));
+  await git('add', '.');
+  await git('-c', 'user.name=Ada', '-c', 'user.email=ada@example.com', 'commit', '--quiet', '-m', 'Grow');
+  // So much goes in pieces, after a request that asks whether it may.
+  assert.match(await refusal('main:full'), full);
+  assert.equal(await heads(), before);
+  assert.match(await push('--delete', 'large', 'v1'), /^remote: Branch large is removed/m);
+  assert.doesNotMatch(await heads(), /large|v1/);
+  await control.sql`UPDATE control.organization SET storage_full = false`;
+  Object.assign(control.parts.storage, { diskFreeBytesMin: 2 ** 52 });
+  assert.match(await refusal('main:full'), /^remote: The disk of the platform is nearly full: try again later/m);
+  assert.match(await push('--delete', 'old'), /^remote: Branch old is removed/m);
+  Object.assign(control.parts.storage, { diskFreeBytesMin: 0 });
+});
+
+test('a first push of a full organization is refused before anything is sent', async () => {
+  await control.sql`UPDATE control.organization SET storage_full = true`;
+  const said = await git('push', remote('another', control.owner.token), 'main').catch(
+    ({ stderr }: { stderr: string }) => stderr,
+  );
+  assert.match(said, /^remote: The organization stores 0 bytes/m);
+  await control.sql`UPDATE control.organization SET storage_full = false`;
+});
+
+test('what deleted branches and deleted projects kept is given back, and nothing that a branch leads to', async () => {
+  const to = remote('shrunk', control.owner.token);
+  const push = async (ref: string): Promise<void> => {
+    const built = buildNext('success');
+    await git('push', to, ref);
+    await built;
+  };
+  await push('HEAD~1:refs/heads/main');
+  await push('HEAD:refs/heads/large');
+  const [{ id: projectId, repository } = { id: '', repository: '' }] = await control.sql<
+    { id: string; repository: string }[]
+  >`SELECT id, repository_id AS repository FROM control.project WHERE name = 'shrunk'`;
+  const bare = repositoryFolder(control.parts.folder, repository);
+  const bytes = (): number =>
+    readdirSync(path.join(bare, 'objects'), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .reduce((sum, { parentPath, name }) => sum + statSync(path.join(parentPath, name)).size, 0);
+  const age = async (): Promise<void> => {
+    await run('find', [bare, '-exec', 'touch', '-d', '2 hours ago', '{}', '+']);
+  };
+  const later = (): number => Date.now() + 2 * 3_600_000;
+  await age();
+  // What other tests have deleted.
+  await shrinkRepositories(control.parts, later());
+  assert.equal(await shrinkRepositories(control.parts, later()), 0);
+  assert.ok(bytes() > 3_000_000, String(bytes()));
+  await git('push', to, '--delete', 'large');
+  await age();
+  // It may be that a push which is under way builds on it.
+  assert.equal(await shrinkRepositories(control.parts), 0);
+  assert.equal(await shrinkRepositories(control.parts, later()), 1);
+  assert.ok(bytes() < 1_000_000, String(bytes()));
+  const { stdout } = await run('git', ['--git-dir', bare, 'show', 'main:index.html']);
+  assert.equal(stdout, '<h1>hello</h1>');
+  assert.equal(await shrinkRepositories(control.parts, later()), 0);
+  // It can be connected again.
+  await control.sql`UPDATE control.project SET repository_id = NULL WHERE id = ${projectId}`;
+  assert.equal(await shrinkRepositories(control.parts), 0);
+  await push('HEAD~1:refs/heads/main');
+  assert.equal((await control.call('DELETE', `/projects/${projectId}?name=shrunk`)).status, 204);
+  assert.equal(await shrinkRepositories(control.parts), 2);
+  assert.equal(existsSync(bare), false);
+});
+
 test('who asks too often is told when to come back: with a token, and without one by address', async () => {
   const limited = await openGitPush({
     ...control.parts,
@@ -390,19 +490,4 @@ test('who asks too often is told when to come back: with a token, and without on
   } finally {
     await limited.close();
   }
-});
-
-test('a push to a full organization, or onto a full disk, is refused before anything is sent; clones go on', async () => {
-  const refusal = async (): Promise<string> =>
-    git('push', remote('shop', control.owner.token), 'main:full').catch(({ stderr }: { stderr: string }) => stderr);
-  await control.sql`UPDATE control.organization SET storage_full = true`;
-  assert.match(
-    await refusal(),
-    /^remote: The organization stores 0 bytes, which is its share of the platform's disk: delete data that is not needed/m,
-  );
-  await git('ls-remote', remote('shop', control.owner.token));
-  await control.sql`UPDATE control.organization SET storage_full = false`;
-  Object.assign(control.parts.storage, { diskFreeBytesMin: 2 ** 52 });
-  assert.match(await refusal(), /^remote: The disk of the platform is nearly full: try again later$/m);
-  Object.assign(control.parts.storage, { diskFreeBytesMin: 0 });
 });

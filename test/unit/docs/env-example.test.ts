@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
+import { parse } from 'yaml';
 import { limitVariables } from '#core/limits.ts';
 import { secretVariables } from '#core/process/secret-variables.ts';
 import { exampleText, rowsOf, settingsText, variableGroups, variablesText } from '#cli/tasks/env.ts';
@@ -108,6 +109,28 @@ for (const file of ['compose.yaml', 'compose.split.yaml'])
     );
     assert.deepEqual(missing, []);
   });
+
+test('AI providers of any name reach the container of the gateway, and no other one', () => {
+  type Services = Record<string, { env_file?: unknown; environment?: Record<string, unknown> }>;
+  for (const [file, gateway] of [
+    ['compose.yaml', 'platform'],
+    ['compose.split.yaml', 'api'],
+    ['compose.handlers.yaml', null],
+    ...globSync('docker-compose*.yml', { cwd: root }).map((name) => [name, null]),
+    ...globSync('containers/*.yaml', { cwd: root }).map((name) => [name, null]),
+  ] as [string, string | null][]) {
+    const { services = {} } = parse(readFileSync(path.join(root, file), 'utf8'), { merge: true }) as {
+      services?: Services;
+    };
+    for (const [name, { env_file: files, environment = {} }] of Object.entries(services)) {
+      const isGateway = name === gateway;
+      assert.deepEqual(files, isGateway ? ['${AI_ENV_FILE:-./containers/ai.env}'] : undefined, `${file}: ${name}`);
+      const named = Object.keys(environment).some((variable) => variable.startsWith('AI_PROVIDER_'));
+      assert.equal(named, isGateway, `${file}: ${name}`);
+    }
+  }
+  assert.match(readFileSync(path.join(root, 'containers/ai.env'), 'utf8'), /^(?:#.*\n)+$/);
+});
 
 test('the container of sandboxes is given what is said of them', () => {
   const text = readFileSync(path.join(root, 'containers/sandbox.yaml'), 'utf8');

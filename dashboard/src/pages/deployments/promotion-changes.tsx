@@ -53,9 +53,13 @@ export function PromotionChanges({ preview }: { readonly preview: Promotion }) {
               <li key={sha}>
                 <span className={signClass}>{sign}</span>
                 <code className={styles.faint}>{sha.slice(0, 7)}</code>
-                <Link to="/deployments/$deployment" params={{ deployment: deploymentId }}>
-                  {message ?? 'without a message'}
-                </Link>
+                {deploymentId === null ? (
+                  <span>{message ?? 'without a message'}</span>
+                ) : (
+                  <Link to="/deployments/$deployment" params={{ deployment: deploymentId }}>
+                    {message ?? 'without a message'}
+                  </Link>
+                )}
               </li>
             ))}
           </ul>

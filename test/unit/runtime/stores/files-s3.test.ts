@@ -81,6 +81,14 @@ for (const [name, [document, reason]] of Object.entries(lists)) {
   });
 }
 
+test('each file of a bucket counts with its key and what it takes besides', async (t) => {
+  const store = await storeThatAnswers(t, (response) => {
+    response.end(`<a><Contents><Key>org/files/a</Key><Size>7</Size></Contents>
+      <Contents><Key>org/files/${'%C3%A9'.repeat(50)}</Key><Size>0</Size></Contents></a>`);
+  });
+  assert.deepEqual([...(await store.kept())], [['org', 7 + 1000 + 1 + 1000 + 100]]);
+});
+
 test('a list that comes back to where it was ends the removal of a branch', async (t) => {
   const store = await storeThatAnswers(t, (response, target) => {
     if (!target.includes('list-type')) response.end();

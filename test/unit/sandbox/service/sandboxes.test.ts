@@ -5,7 +5,7 @@ import { test, type TestContext } from 'node:test';
 import { PlatformError } from '#core/errors.ts';
 import type { SandboxPlace } from '#core/sandbox/operations.ts';
 import type { MachineSpec, MachineState, SandboxBackend } from '#sandbox/backends/backend.ts';
-import type { IdleTimes } from '#sandbox/service/rows.ts';
+import type { IdleTimes, SandboxRows } from '#sandbox/service/rows.ts';
 import { createMemoryRows } from '#sandbox/service/rows-memory.ts';
 import { startSandboxes, type RunningSandboxes } from '#sandbox/service/sandboxes.ts';
 import { eventually } from '#test/setup/whole-platform.ts';
@@ -24,8 +24,14 @@ interface Machines {
 
 function open(
   t: TestContext,
-  given: { times?: IdleTimes; holder?: string; perProjectMax?: number } = {},
-): Machines & { readonly sandboxes: RunningSandboxes; readonly reports: string[] } {
+  given: { times?: IdleTimes; holder?: string; perProjectMax?: number; sizeOf?: (key: string) => number } = {},
+): Machines & {
+  readonly sandboxes: RunningSandboxes;
+  readonly reports: string[];
+  readonly sizes: Map<string, number>;
+} {
+  const { sizeOf } = given;
+  const sizes = new Map<string, number>();
   const states = new Map<string, MachineState>();
   const [calls, reports]: string[][] = [[], []];
   const specs: MachineSpec[] = [];
@@ -57,6 +63,9 @@ function open(
     destroy: moving('destroy', 'absent'),
     state: async (key) => states.get(key) ?? 'absent',
     keys: async () => [...states.keys()],
+    ...(sizeOf !== undefined && {
+      sizes: async () => new Map([...states.keys()].map((key) => [key, sizeOf(key)])),
+    }),
     async connect(key) {
       calls!.push('connect');
       if (states.get(key) !== 'running') throw new PlatformError('sandbox_lost', { reason: 'it does not run' });
@@ -65,7 +74,12 @@ function open(
     close: async () => {},
   };
   const { times = { idleMs: NEVER_MS, stopMs: NEVER_MS, destroyMs: NEVER_MS } } = given;
-  const rows = createMemoryRows({ provider: 'local', perProjectMax: given.perProjectMax ?? 2, times });
+  const rows: SandboxRows = {
+    ...createMemoryRows({ provider: 'local', perProjectMax: given.perProjectMax ?? 2, times }),
+    async saveSizes(seen) {
+      for (const [key, bytes] of seen) sizes.set(key, bytes);
+    },
+  };
   const sandboxes = startSandboxes({
     backend,
     rows:
@@ -80,7 +94,7 @@ function open(
     report: (message) => void reports!.push(message),
   });
   t.after(() => sandboxes.close());
-  return { states, calls: calls!, specs, before, sandboxes, reports: reports! };
+  return { states, calls: calls!, specs, before, sandboxes, reports: reports!, sizes };
 }
 
 test('the first call makes the machine, and those that come meanwhile wait for the same', async (t) => {
@@ -116,6 +130,17 @@ test('a sandbox that nobody calls is suspended, stopped and destroyed, and comes
     calls.filter((call) => call === 'create' || call === 'resume'),
     ['create', 'resume', 'resume'],
   );
+});
+
+test('what machines take on the disk is noted again and again, whether they run or not', async (t) => {
+  let bytes = 4096;
+  const { sandboxes, states, sizes } = open(t, { sizeOf: () => bytes });
+  (await sandboxes.hold(place)).release();
+  const [key] = states.keys();
+  await eventually('noted', async () => sizes.get(key!) === 4096);
+  await sandboxes.stop(place);
+  bytes = 8192;
+  await eventually('noted again', async () => sizes.get(key!) === 8192);
 });
 
 test('a sandbox with a call under way is not suspended', async (t) => {
