@@ -16,10 +16,10 @@ import { holds, resolveRange } from './file-conditions.ts';
 import { full, OPEN_AT_ONCE, openContents, type Content } from './files-disk-contents.ts';
 import { openSqliteFile } from './sqlite-file.ts';
 
-/** What a file or an upload was, whose row is gone. */
+/** A file or an upload whose row was deleted. */
 interface Gone {
   readonly contents: readonly Content[];
-  /** Bytes that it counted as besides. */
+  /** Counted bytes besides the contents. */
   readonly texts: number;
 }
 
@@ -297,7 +297,7 @@ export function openFilesDisk(
     await content.drop(due.map(({ name }) => ({ name, size: 0 })));
   }
 
-  /** Writes a content, and tells the organization's account of it. @param texts bytes that come with it. */
+  /** Writes a content, and counts it for the organization. @param texts counted bytes besides the content. */
   async function writeNoted(
     { namespace }: FilePlace,
     body: Readable | Uint8Array,

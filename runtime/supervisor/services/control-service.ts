@@ -54,7 +54,7 @@ export function hasControl(environment: Environment, folder: string): boolean {
   return folder !== '' && get('API_PORT') !== '' && get('API_PORT') !== 'off' && get('DATABASE_URL') !== 'none';
 }
 
-/** What the process gets of the operator's environment, beside what the supervisor gives it. */
+/** Variables that the process receives from the operator's environment, besides those set by the supervisor. */
 export function controlEnvironment(environment: Environment): Environment {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => kept.test(name)));
 }
