@@ -1,4 +1,4 @@
-// Artifacts under `<FS_PATH>/artifacts`, checked against the hashes they are named by before anything of them runs.
+// Artifacts under `<FS_PATH>/artifacts`, verified against the hashes in their names before anything of them runs.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PlatformError } from '#core/errors.ts';
@@ -7,40 +7,40 @@ import { toWorkerText, type WorkerText } from '#core/worker-text.ts';
 import type { DatabaseMigrations, Manifest } from '#core/manifest.ts';
 import { isArtifactId } from '#core/names.ts';
 
-/** An artifact whose manifest is what its id says. */
+/** An artifact whose manifest matches its id. */
 export interface OpenArtifact {
   readonly id: string;
   readonly manifest: Manifest;
-  /** Characters of its manifest. */
+  /** Length of its manifest in characters. */
   readonly size: number;
   /**
-   * The bundle, checked; null for static projects. The same one for as long as anything holds it. @throws
+   * The verified bundle; null for static projects. The same object as long as it is referenced. @throws
    * {PlatformError} `artifact_corrupt`
    */
   workerText(): WorkerText | null;
-  /** Its source map; null where there is none or it cannot be read. */
+  /** Its source map; null if there is none or it cannot be read. */
   sourceMap(): string | null;
-  /** Migrations of its databases, checked. @throws {PlatformError} `artifact_corrupt` */
+  /** Verified migrations of its databases. @throws {PlatformError} `artifact_corrupt` */
   migrations(): readonly DatabaseMigrations[];
   /** Path of an asset's file. */
   assetFile(path: string): string;
-  /** Path of the archive of an ssr project's server; whoever unpacks it checks it. */
+  /** Path of the archive of an ssr project's server, which is verified when it is unpacked. */
   serverFile(): string;
-  /** Path of a compressed form of an asset, by its hash. */
+  /** Path of a compressed version of an asset, by its hash. */
   encodedFile(hash: string): string;
 }
 
 const KEPT_SIZE_MAX = 16 * 1024 * 1024;
 
 /**
- * Opens artifacts, and remembers those that were opened last: an id never names anything else, so no manifest is read
- * or checked twice.
+ * Opens artifacts, and caches the most recent ones: an id never names anything else, so no manifest is read or
+ * verified twice.
  *
- * @param keptSizeMax characters of manifests that are kept.
+ * @param keptSizeMax characters of manifests that are cached.
  * @returns `openArtifact` of the folder, with its errors.
  */
 export function createArtifactSource(folder: string, keptSizeMax = KEPT_SIZE_MAX): (id: string) => OpenArtifact {
-  // In the order of their last use.
+  // In the order of last use.
   const kept = new Map<string, OpenArtifact>();
   let keptSize = 0;
   return (id) => {
@@ -60,8 +60,8 @@ export function createArtifactSource(folder: string, keptSizeMax = KEPT_SIZE_MAX
 }
 
 /**
- * @throws {PlatformError} `deployment_unavailable` when it is not there, `artifact_corrupt` when it is not what its id
- * says.
+ * @throws {PlatformError} `deployment_unavailable` if it does not exist, `artifact_corrupt` if it does not match its
+ * id.
  */
 export function openArtifact(folder: string, id: string): OpenArtifact {
   if (!isArtifactId(id)) throw new PlatformError('artifact_corrupt', { artifact: id, reason: 'its id is not a hash' });
@@ -120,7 +120,7 @@ function readManifest(root: string, id: string): { manifest: Manifest; size: num
   } catch (error) {
     throw new PlatformError(
       'deployment_unavailable',
-      { deployment: id, reason: 'its artifact is not there' },
+      { deployment: id, reason: 'its artifact is missing' },
       { cause: error },
     );
   }
@@ -128,7 +128,11 @@ function readManifest(root: string, id: string): { manifest: Manifest; size: num
   try {
     manifest = JSON.parse(text) as Manifest;
   } catch (error) {
-    throw new PlatformError('artifact_corrupt', { artifact: id, reason: 'manifest.json is no JSON' }, { cause: error });
+    throw new PlatformError(
+      'artifact_corrupt',
+      { artifact: id, reason: 'manifest.json is not JSON' },
+      { cause: error },
+    );
   }
   if (artifactId(manifest) !== id)
     throw new PlatformError('artifact_corrupt', { artifact: id, reason: 'manifest.json does not match its hash' });

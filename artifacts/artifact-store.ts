@@ -1,15 +1,15 @@
-// Puts an artifact that lies whole in a folder of ours among those that handlers serve: by a rename, or copied beside
-// its place and renamed there. Called by the builder's process, whose main thread must not wait for a copy.
+// Moves a complete artifact from a folder of the platform to those that handlers serve: by a rename, or by a copy
+// beside its destination and a rename. Called by the builder's process, whose main thread must not wait for a copy.
 import { chown, cp, lchown, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isArtifactId } from '#core/names.ts';
 import { temporaryFolder } from './route-records.ts';
 
 /**
- * Stores an artifact under `<dataFolder>/artifacts/<id>`; one that is there already stays as it is. The folder that it
- * came in is gone afterwards where it lay on the same disk.
+ * Stores an artifact under `<dataFolder>/artifacts/<id>`; an existing one is kept. Its original folder is gone
+ * afterwards if it was on the same disk.
  *
- * @throws {Error} when the id is none, or the disk does not take it; nothing is half there.
+ * @throws {Error} when the id is invalid, or the disk fails; nothing is stored partially.
  */
 export async function takeArtifact(dataFolder: string, id: string, folder: string): Promise<void> {
   if (!isArtifactId(id)) throw new Error(`"${id}" is not an artifact id`);
@@ -42,7 +42,7 @@ async function copy(dataFolder: string, id: string, folder: string, target: stri
   }
 }
 
-/** A builder in a container of its own is root there, and the handlers that read what it makes are not. */
+/** A builder in its own container runs as root, unlike the handlers that read its output. */
 async function giveToOwner(dataFolder: string, parent: string, folder: string): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = await stat(dataFolder);

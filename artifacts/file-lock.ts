@@ -1,5 +1,5 @@
-// An exclusive lock that dies with its holder: the operating system's file lock, taken through the SQLite that Node
-// carries. No stale lock can be left behind, not even by kill -9, and containers that share the folder see it too.
+// An exclusive lock that dies with its holder: the operating system's file lock, taken through Node's SQLite. It
+// never becomes stale, not even after kill -9, and containers that share the folder see it too.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -10,10 +10,10 @@ interface Lock {
 }
 
 /**
- * Takes the lock of a file, or returns null when somebody holds it.
+ * Takes the lock of a file, or returns null if it is held.
  *
- * @param file is created where it does not exist and stays behind, empty.
- * @param waitMs blocks the thread for up to so long; 0 tries once.
+ * @param file is created if it does not exist and stays behind, empty.
+ * @param waitMs blocks the thread for up to this time; 0 tries once.
  */
 export function takeLock(file: string, waitMs = 0): Lock | null {
   const folder = path.dirname(file);
@@ -30,12 +30,12 @@ export function takeLock(file: string, waitMs = 0): Lock | null {
   return { release: () => database.close() };
 }
 
-/** Notes who holds a lock, for messages only: beside the lock file, as `<file>.pid`. */
+/** Records the holder of a lock, for messages only: beside the lock file, as `<file>.pid`. */
 export function noteHolder(file: string, pid: number): void {
   writeFileSync(`${file}.pid`, `${pid}\n`, { mode: 0o600 });
 }
 
-/** The process that noted itself last, or null. */
+/** The last recorded holder, or null. */
 export function notedHolder(file: string): number | null {
   try {
     return Number(readFileSync(`${file}.pid`, 'utf8').trim()) || null;

@@ -1,9 +1,11 @@
-// Why something cannot be published, in the form that the command line and the control plane show: what, where and what
-// to do.
+// Why something cannot be published, for the CLI and the control plane: what, where and what to do.
 
-/** A deployment cannot be published or a route record not be read or changed, for a reason that its user can act on. */
+/**
+ * A deployment cannot be published, or a route record cannot be read or changed, for a reason that its user can act
+ * on.
+ */
 export class PublishError extends Error {
-  /** The file it is about; null: none. */
+  /** The file concerned; null: none. */
   readonly file: string | null;
   /** What to do, one sentence; null: nothing. */
   readonly advice: string | null;

@@ -1,5 +1,5 @@
-// Hands an artifact to the platform of this machine: puts it into `artifacts/` of the data folder and makes it a
-// deployment in the project's route record. Called by `deploy` and `start`.
+// Publishes an artifact to the platform of this machine: moves it into `artifacts/` of the data folder and adds it as
+// a deployment to the project's route record. Called by `deploy` and `start`.
 import { randomInt } from 'node:crypto';
 import { cpSync, existsSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
@@ -9,32 +9,32 @@ import { previewOf } from '#core/preview.ts';
 import { PublishError } from './publish-error.ts';
 import { changeRoute, temporaryFolder, writable } from './route-records.ts';
 
-/** What is to be published, and as what. */
+/** What to publish, and how. */
 export interface Publication {
   /** Data folder of the handler (`FS_PATH`). */
   readonly dataFolder: string;
   readonly project: string;
   readonly branch: string;
-  /** Whether `<project>.<domain>` serves it from now on; else it is a preview. */
+  /** Whether `<project>.<domain>` serves it; otherwise it is a preview. */
   readonly production: boolean;
   /** Folder with `manifest.json`, bundle and assets. */
   readonly artifactFolder: string;
   readonly artifactId: string;
-  /** Replaces the variables of production, or of a preview's branch; without it they stay. */
+  /** Replaces the variables of production, or of a preview's branch; absent: they are kept. */
   readonly vars?: Readonly<Record<string, string>>;
-  /** Makes no new deployment when the newest one of the branch has the same artifact. */
+  /** Creates no new deployment if the newest one of the branch has the same artifact. */
   readonly onlyWhenChanged?: boolean;
 }
 
-/** What came of it. */
+/** Result. */
 interface Published {
   readonly deployment: DeploymentRecord;
   readonly route: RouteRecord;
-  /** False when the branch had this artifact already. */
+  /** False if the branch already had this artifact. */
   readonly changed: boolean;
 }
 
-/** Former production deployments that are remembered for `rollback`. */
+/** Former production deployments kept for `rollback`. */
 const HISTORY_MAX = 100;
 
 /**
@@ -78,7 +78,7 @@ export function checkProjectName(project: string): void {
   });
 }
 
-/** The record with a deployment of it as production; the URL of its branch leads to it too. */
+/** The record with one of its deployments as production; the URL of its branch leads to it too. */
 export function asProduction(record: RouteRecord, id: string): RouteRecord {
   const { branch } = record.deployments[id]!;
   const history = (record.productionHistory ?? []).filter((earlier) => earlier !== id && earlier !== record.production);
@@ -90,7 +90,7 @@ export function asProduction(record: RouteRecord, id: string): RouteRecord {
   };
 }
 
-/** The record with a production that it goes back to: what is left is not gone back to, nor served to its pages. */
+/** The record after a rollback: the deployment left behind is neither a rollback target, nor served to its pages. */
 export function rolledBack(record: RouteRecord, id: string): RouteRecord {
   const led = asProduction(record, id);
   const { [record.production ?? '']: left, ...others } = led.deployments;
@@ -108,7 +108,7 @@ function withBranch(record: RouteRecord, branch: string, id: string): RouteRecor
   return { ...superseded(record, before, id), branches: { ...record.branches, [branch]: id } };
 }
 
-/** Writes down when a deployment was followed by another one. */
+/** Records when a deployment was superseded. */
 function superseded(record: RouteRecord, before: string | null, id: string): RouteRecord {
   const one = before === null || before === id ? undefined : record.deployments[before];
   if (one === undefined) return record;
@@ -125,7 +125,7 @@ function withVars(
   return { ...record, branchVars: { ...record.branchVars, [branch]: vars } };
 }
 
-/** Copies beside and renames, so that a folder under `artifacts/` is always whole. */
+/** Copies beside and renames, so that a folder under `artifacts/` is always complete. */
 function storeArtifact(dataFolder: string, id: string, source: string): void {
   const target = path.join(dataFolder, 'artifacts', id);
   if (path.resolve(source) === target || existsSync(target)) return;
@@ -134,7 +134,7 @@ function storeArtifact(dataFolder: string, id: string, source: string): void {
     cpSync(source, path.join(incoming, id), { recursive: true });
     renameSync(path.join(incoming, id), target);
   } catch (error) {
-    // Another deploy of the same artifact was quicker: content-addressed, so the same files.
+    // Another deploy of the same artifact was faster: content-addressed, so the files are the same.
     if (!existsSync(target)) throw error;
   } finally {
     rmSync(incoming, { recursive: true, force: true });

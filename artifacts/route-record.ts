@@ -1,5 +1,5 @@
-// A route record as it comes from outside: checked completely before anything of it is used. The one validator:
-// engines, the broker and the command line read records through it.
+// Validates a route record from outside completely. The only validator: engines, the broker and the CLI read records
+// through it.
 import { Compile, Type } from '#core/typebox/typebox.mjs';
 import type { RouteRecord } from '#core/manifest.ts';
 import { isArtifactId, isDeploymentId, isProjectName } from '#core/names.ts';
@@ -67,20 +67,20 @@ const schema = Compile(
   ),
 );
 
-/** Reads a record. @throws {Error} whose message says what is wrong, and where. */
+/** Parses a record. @throws {Error} whose message names the problem and its position. */
 export function parseRouteRecord(text: string): RouteRecord {
   const value: unknown = JSON.parse(text);
   if (!schema.Check(value)) {
     const [first] = schema.Errors(value);
-    // Of a field that the schema does not have, the library says this.
-    const reason = first?.message === 'schema is false' ? 'is no known field' : (first?.message ?? 'is not valid');
+    // The library's message for an unknown field.
+    const reason = first?.message === 'schema is false' ? 'is not a known field' : (first?.message ?? 'is not valid');
     throw new Error(`${first?.instancePath || 'the record'} ${reason}`);
   }
   const record = value as RouteRecord;
-  if (!isProjectName(record.project)) throw new Error(`/project "${record.project}" is no project name`);
+  if (!isProjectName(record.project)) throw new Error(`/project "${record.project}" is not a project name`);
   for (const [id, deployment] of Object.entries(record.deployments)) {
-    if (!isDeploymentId(id) || deployment.id !== id) throw new Error(`/deployments "${id}" is no deployment id`);
-    if (!isArtifactId(deployment.artifact)) throw new Error(`/deployments/${id}/artifact is no artifact id`);
+    if (!isDeploymentId(id) || deployment.id !== id) throw new Error(`/deployments "${id}" is not a deployment id`);
+    if (!isArtifactId(deployment.artifact)) throw new Error(`/deployments/${id}/artifact is not an artifact id`);
   }
   const exists = (id: string, where: string): void => {
     if (!Object.hasOwn(record.deployments, id))
@@ -100,5 +100,5 @@ export function parseRouteRecord(text: string): RouteRecord {
 function checkHosts(where: string, hosts: readonly string[]): void {
   for (const host of hosts)
     if (!/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/.test(host))
-      throw new Error(`${where} "${host}" is no host name in lower case`);
+      throw new Error(`${where} "${host}" is not a lowercase host name`);
 }

@@ -1,5 +1,5 @@
-// Route records in the data folder of a platform on this machine: read, and changed under a lock. Called by publish.ts
-// and the commands that change what a project serves. The handler sees either the old record or the new one.
+// Route records in the data folder of a platform on this machine: read, and changed under a lock. Called by
+// publish.ts and commands that change a project's routes. The handler sees either the old record or the new one.
 import { createHash } from 'node:crypto';
 import {
   closeSync,
@@ -23,7 +23,7 @@ import { takeLock } from './file-lock.ts';
 
 const LOCK_WAIT_MS = 10_000;
 
-/** Every record in a data folder that can be read, by project; the handler reports the others. */
+/** All readable records in a data folder, by project; the handler reports the others. */
 export function readRoutes(dataFolder: string): RouteRecord[] {
   const folder = path.join(dataFolder, 'routes');
   if (!existsSync(folder)) return [];
@@ -42,7 +42,7 @@ export function readRoutes(dataFolder: string): RouteRecord[] {
     });
 }
 
-/** The record of a project; null where there is none. @throws {PublishError} that names a broken file. */
+/** The record of a project; null if there is none. @throws {PublishError} that names a broken file. */
 export function readRoute(dataFolder: string, project: string): RouteRecord | null {
   const file = fileOf(dataFolder, project);
   let text: string;
@@ -64,9 +64,9 @@ export function readRoute(dataFolder: string, project: string): RouteRecord | nu
 }
 
 /**
- * Changes the record of a project; two changes at once lose nothing.
+ * Changes the record of a project; concurrent changes are serialized.
  *
- * @param change gets the record as it is and returns the next one; the same object writes nothing.
+ * @param change receives the current record and returns the next one; the same object writes nothing.
  * @throws {PublishError} when the data folder cannot be written.
  */
 export function changeRoute(
@@ -83,7 +83,7 @@ export function changeRoute(
 }
 
 /**
- * Puts a whole record in the place of a project's, whatever is there; one that is the same already is not written.
+ * Replaces a project's whole record; an identical one is not written.
  *
  * @throws {PublishError} as `changeRoute`.
  */
@@ -95,12 +95,12 @@ export function replaceRoute(dataFolder: string, record: RouteRecord): void {
   });
 }
 
-/** A record as it lies in its file. */
+/** A record as text for its file. */
 export function recordText(record: RouteRecord): string {
   return `${JSON.stringify(record, null, 2)}\n`;
 }
 
-/** Takes the record of a project away: nothing of it is served any more. @throws {PublishError} as `changeRoute`. */
+/** Deletes the record of a project: it is no longer served. @throws {PublishError} as `changeRoute`. */
 export function removeRoute(dataFolder: string, project: string): void {
   locked(dataFolder, () => rmSync(fileOf(dataFolder, project), { force: true }));
 }
@@ -120,14 +120,14 @@ function locked<Result>(dataFolder: string, work: () => Result): Result {
   });
 }
 
-/** SHA-256 of a project's record as it is written, in hex. */
+/** SHA-256 of a project's written record, in hex. */
 export function recordHash(dataFolder: string, project: string): string {
   return createHash('sha256')
     .update(readFileSync(fileOf(dataFolder, project)))
     .digest('hex');
 }
 
-/** Runs what writes into a data folder; what the system objects to is told with what to do. */
+/** Runs work that writes to a data folder; errors of the system are reported with instructions. */
 export function writable<Result>(dataFolder: string, work: () => Result): Result {
   try {
     return work();
@@ -146,15 +146,15 @@ export function writable<Result>(dataFolder: string, work: () => Result): Result
   }
 }
 
-/** A folder of the data folder, for its owner alone: records hold variables, artifacts code. */
+/** A folder in the data folder, readable only by its owner: records contain variables, artifacts code. */
 export function makeFolder(folder: string): void {
   mkdirSync(path.dirname(folder), { recursive: true, mode: 0o755 });
   mkdirSync(folder, { recursive: true, mode: 0o700 });
 }
 
 /**
- * A folder in that of what is to be written, which may be a volume of its own: a rename from it is one step. Nobody
- * reads a name that begins with a dot.
+ * A temporary folder inside the destination folder, which may be a separate volume, so that a rename from it is
+ * atomic. Names that begin with a dot are ignored by readers.
  */
 export function temporaryFolder(dataFolder: string, within: 'artifacts' | 'routes'): string {
   const parent = path.join(dataFolder, within);
@@ -171,13 +171,14 @@ function emptyRoute(project: string): RouteRecord {
 }
 
 /**
- * Written and synced beside, then renamed over the old one: a reader never sees half a file, also after a power cut.
+ * Written and synced beside, then renamed over the old one: a reader never sees half a file, even after a power
+ * failure.
  */
 function replaceFile(dataFolder: string, file: string, text: string): void {
   const incoming = temporaryFolder(dataFolder, 'routes');
   try {
     const beside = path.join(incoming, path.basename(file));
-    // It holds variables.
+    // It contains variables.
     const descriptor = openSync(beside, 'w', 0o600);
     try {
       writeSync(descriptor, text);

@@ -1,5 +1,5 @@
-// Route records from `<FS_PATH>/routes/*.json`, watched. A file that breaks keeps its last good version and is
-// reported. Only files that changed are read: of ten thousand, one deploy touches one.
+// Route records from `<FS_PATH>/routes/*.json`, watched. A file that becomes invalid keeps its last good version and
+// is reported. Only changed files are read: of ten thousand, one deploy changes one.
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync, watch, type BigIntStats } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
@@ -9,22 +9,22 @@ import type { RouteRecord } from '#core/manifest.ts';
 import { parseRouteRecord } from './route-record.ts';
 import type { RouteProblem, RouteRecordChange, RouteSource } from './route-source.ts';
 
-/** Changes of one write come as several events. */
+/** One write is reported as several events. */
 const SETTLE_MS = 10;
 /**
- * A file system that does not report changes is still looked at: a file that is replaced, added or removed changes its
- * folder. Changes that were reported are known already: looking at a hundred thousand files takes seconds.
+ * For a file system that does not report changes: a replaced, added or removed file changes its folder. Reported
+ * changes are already known: checking a hundred thousand files takes seconds.
  */
 const POLL_MS = 2000;
 const REPORT_MS = 100;
-/** Now and then all files are looked at, for those that are written in place: a hundredth of the time at most. */
+/** All files are checked at intervals, for those written in place: at most a hundredth of the time. */
 const FULL_MS = 30_000;
 const FULL_SHARE = 0.01;
-/** A file may change once more within the same tick of the file system's clock. */
+/** A file may change again within one tick of the file system's clock. */
 const STALE_MS = 1000;
 
 interface RouteFile {
-  /** What a change of the file changes; empty while that may not be relied on yet. */
+  /** Changes with the file; empty while it is not reliable yet. */
   readonly stamp: string;
   readonly text: string;
   readonly record: RouteRecord | null;
@@ -37,23 +37,23 @@ export async function openRouteFiles(options: {
 }): Promise<RouteSource> {
   const folder = join(options.folder, 'routes');
   const files = new Map<string, RouteFile>();
-  /** The files that the listeners know of. */
+  /** The files known to the listeners. */
   const shown = new Map<string, RouteFile>();
-  /** Of `shown`; null: to be made when somebody asks. */
+  /** Built from `shown`; null: to be built on demand. */
   let routes: readonly RouteRecord[] | null = null;
   const listeners: ((changes: readonly RouteRecordChange[]) => void)[] = [];
   let reading: Promise<void> | null = null;
-  /** Names that the watcher gave since the last reading; null: all of them. */
+  /** Names reported by the watcher since the last read; null: all of them. */
   let next: Set<string> | null = new Set();
   let folderStamp = '';
-  /** Something was reported since the last reading. */
+  /** A change was reported since the last read. */
   let isTold = false;
-  /** Something was ever reported: this file system does so. */
+  /** Whether this file system has ever reported a change. */
   let reports = false;
   let fullAt = 0;
   let fullTookMs = 0;
   let closed = false;
-  /** Until then nobody is served, and files are read with calls that block, which takes a quarter of the time. */
+  /** Until then nothing is served, and files are read synchronously, which takes a quarter of the time. */
   let isOpen = false;
 
   async function readAll(): Promise<RouteRecordChange[]> {
@@ -70,7 +70,7 @@ export async function openRouteFiles(options: {
   async function readNames(names: Iterable<string>): Promise<RouteRecordChange[]> {
     const changed: string[] = [];
     for (const name of names) if (await readOne(name)) changed.push(name);
-    // What costs time goes by the files that changed, not by those that there are.
+    // The cost depends on the changed files, not on all of them.
     return changed.map((name) => {
       const file = files.get(name);
       if (file === undefined) shown.delete(name);
@@ -80,7 +80,7 @@ export async function openRouteFiles(options: {
     });
   }
 
-  /** What was reported; the folder is as it was before that is read. */
+  /** Reads the reported files; the folder's state is taken before. */
   async function readTold(names: Iterable<string>): Promise<RouteRecordChange[]> {
     folderStamp = (await stampOf(folder)).stamp;
     return readNames(names);
@@ -141,7 +141,7 @@ export async function openRouteFiles(options: {
   async function look(): Promise<void> {
     if (performance.now() - fullAt < Math.max(FULL_MS, fullTookMs / FULL_SHARE)) {
       if (await isKnown()) return;
-      // It may be reported this very moment.
+      // It may be reported at this very moment.
       await delay(REPORT_MS, undefined, { ref: false });
       if (closed || (await isKnown())) return;
     }
@@ -149,7 +149,7 @@ export async function openRouteFiles(options: {
     refresh();
   }
 
-  /** Where changes are reported, one is waited for as long as the folder is young: the next may have come already. */
+  /** If changes are reported, waits for one while the folder is young: the next change may already have happened. */
   async function isKnown(): Promise<boolean> {
     const seen = await stampOf(folder).catch(() => null);
     return seen?.stamp === folderStamp || (reports && seen?.isYoung === true);
@@ -189,7 +189,7 @@ export async function openRouteFiles(options: {
   };
 }
 
-/** Changes with the file, but for a change that comes while it is young. */
+/** Changes with the file, except for a change while it is young. */
 async function stampOf(path: string): Promise<{ readonly stamp: string; readonly isYoung: boolean }> {
   return stampIn(await stat(path, { bigint: true }));
 }

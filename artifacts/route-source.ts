@@ -1,7 +1,7 @@
-// Where route records come from: a snapshot, and a word of what changes in it.
+// Source of route records: a snapshot, and notifications of changes.
 import type { RouteRecord } from '#core/manifest.ts';
 
-/** A record that came, changed or, where it is null, is gone. */
+/** A new or changed record, or a deleted one (null). */
 export interface RouteRecordChange {
   readonly project: string;
   readonly record: RouteRecord | null;
@@ -9,16 +9,16 @@ export interface RouteRecordChange {
 
 /** A source of route records. */
 export interface RouteSource {
-  /** All records, as of now, by the names of their projects. */
+  /** All current records, sorted by project name. */
   readonly routes: readonly RouteRecord[];
-  /** SHA-256 of the record of a project as it came, in hex; null where there is none. */
+  /** SHA-256 of a project's record as received, in hex; null if there is none. */
   hashOf(project: string): string | null;
-  /** Calls back after every change of `routes`, with all that changed. */
+  /** Calls back after every change of `routes`, with all changes. */
   onChange(listener: (changes: readonly RouteRecordChange[]) => void): void;
   close(): void;
 }
 
-/** A record that cannot be used; its last good version stays. */
+/** An invalid record; its last good version stays. */
 export interface RouteProblem {
   readonly file: string;
   readonly reason: string;

@@ -1,10 +1,10 @@
-// Variables that set a limit before version 0.2.0, and do nothing now: one version says so where one is set. This file
-// goes with the next. Used by the supervisor, `platform dev` and `platform doctor`.
+// Variables that set a limit before version 0.2.0 and have no effect now: this version warns if one is set. The next
+// version deletes this file. Used by the supervisor, `platform dev` and `platform doctor`.
 import { defaultLimits as limits } from './limits.ts';
 
 const { build, control, database, delivery, edge, gateway, sandbox, migrator, ssr, web, telemetry } = limits;
 
-/** By name: the value that it has now for everybody. */
+/** The fixed value of each limit, by the name of its former variable. */
 const values: Readonly<Record<string, number>> = {
   REQUEST_URL_BYTES_MAX: limits.urlBytesMax,
   REQUEST_HEADER_BYTES_MAX: limits.headerBytesMax,
@@ -117,7 +117,7 @@ const values: Readonly<Record<string, number>> = {
 export const goneVariables: readonly string[] = Object.keys(values);
 
 /**
- * One sentence for each variable that is set and is no setting any more.
+ * One sentence for each variable that is set and has no effect.
  *
  * @example goneSettings({ AI_MODELS_MAX: '9' }) // ['AI_MODELS_MAX is no longer a setting: its value is 8']
  */

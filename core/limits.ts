@@ -1,6 +1,5 @@
-// Every bound in one place: its default, what it bounds, and its variable where an installation has a reason to choose
-// another value. One schema in sections (core/limits/), and the one reader of the environment. docs/limits.md says the
-// same, which a test holds together. Pure.
+// All limits: default, description, and a variable if an installation has a reason to choose another value. One schema
+// in sections (core/limits/), and the only reader of the environment. A test keeps docs/limits.md in sync. Pure.
 import { KB, MB, readBounds, type Bound, type Bounds, type Environment, type Values } from './limits/bound.ts';
 import { buildBounds } from './limits/build.ts';
 import { controlBounds } from './limits/control.ts';
@@ -18,7 +17,7 @@ import { telemetryBounds } from './limits/telemetry.ts';
 import { parseInteger } from './parse-integer.ts';
 import { invocationKinds, plans, type InvocationKind, type Plan } from './plans.ts';
 
-/** All sections but that of engines, whose bounds lie beside them. */
+/** All sections except the limits of engines, which {@link Limits} has at its top level. */
 const sections = {
   build: buildBounds,
   control: controlBounds,
@@ -36,46 +35,46 @@ const sections = {
 
 type Sections = { readonly [Name in keyof typeof sections]: Values<(typeof sections)[Name]> };
 
-/** Bounds of the management API. */
+/** Limits of the management API. */
 export type ControlLimits = Sections['control'];
 
-/** Bounds of builds from Git: the builder's process keeps to them. */
+/** Limits of builds from Git, enforced by the builder's process. */
 export type BuildLimits = Sections['build'];
 
-/** Bounds of project databases: the database service and the cloud store keep to them. */
+/** Limits of project databases, enforced by the database service and the cloud store. */
 export type DatabaseLimits = Sections['database'];
 
-/** Bounds of queues, timers, schedules and workflows: bindings and the broker keep to them. */
+/** Limits of queues, timers, schedules and workflows, enforced by bindings and the broker. */
 export type DeliveryLimits = Sections['delivery'];
 
-/** Bounds of the edge, which gets certificates. */
+/** Limits of the edge, which gets certificates. */
 export type EdgeLimits = Sections['edge'];
 
-/** Bounds of the AI gateway. */
+/** Limits of the AI gateway. */
 export type GatewayLimits = Sections['gateway'];
 
-/** Bounds of sandboxes: the process that runs them keeps to them. */
+/** Limits of sandboxes, enforced by the process that runs them. */
 export type SandboxLimits = Sections['sandbox'];
 
-/** Bounds of the process that applies migrations. */
+/** Limits of the process that applies migrations. */
 export type MigratorLimits = Sections['migrator'];
 
-/** Bounds of server processes of ssr projects: the process that runs them keeps to them. */
+/** Limits of server processes of ssr projects, enforced by the process that runs them. */
 export type SsrLimits = Sections['ssr'];
 
-/** Bounds of what organizations keep: the control plane counts it. */
+/** Limits of organizations' storage, counted by the control plane. */
 export type StorageLimits = Sections['storage'];
 
-/** Bounds of the process that serves the dashboard and the documentation. */
+/** Limits of the process that serves the dashboard and the documentation. */
 export type WebLimits = Sections['web'];
 
-/** Bounds of lines, invocations and traces: engines, the supervisor and the control plane keep to them. */
+/** Limits of log lines, invocations and traces, enforced by engines, the supervisor and the control plane. */
 export type TelemetryLimits = Sections['telemetry'];
 
 /** CPU milliseconds an invocation may use, by kind and plan; 0 means no limit. */
 export type CpuLimits = Readonly<Record<InvocationKind, Readonly<Record<Plan, number>>>>;
 
-/** Bytes, milliseconds and counts as the names say. */
+/** Bytes, milliseconds and counts, as the names say. */
 export interface Limits extends Values<typeof engineBounds>, Sections {
   readonly cpu: CpuLimits;
 }
@@ -95,9 +94,9 @@ export function cpuLimitVariable(kind: InvocationKind, plan: Plan): string {
 }
 
 /**
- * All bounds with the overrides of an environment.
+ * All limits with the overrides of an environment.
  *
- * @throws {Error} naming the variable, its value and what it takes, when one is not a whole number.
+ * @throws {Error} naming the variable, its value and valid values, when one is not an integer.
  * @example limitsFrom({ WORKER_CPU_LIMIT_MS_FREE: '50' }).cpu.http.free // 50
  */
 export function limitsFrom(environment: Environment): Limits {
@@ -121,7 +120,7 @@ export function limitsFrom(environment: Environment): Limits {
 
 export const defaultLimits: Limits = limitsFrom({});
 
-/** Of each bound but CPU: its variable (null: nothing changes it), its default, what it bounds, and its name. */
+/** For each limit except CPU: its variable (null: not overridable), default, description and name. */
 export const boundRows: readonly (readonly [variable: string | null, value: number, what: string, name: string])[] = [
   engineBounds,
   ...Object.values(sections),
@@ -129,18 +128,18 @@ export const boundRows: readonly (readonly [variable: string | null, value: numb
   Object.entries<Bound>(bounds).map(([name, [variable, value, what]]) => [variable, value, what, name] as const),
 );
 
-/** Of each bound that a variable changes: the variable, its default, and what it bounds. */
+/** For each overridable limit: its variable, default and description. */
 export const limitRows = boundRows.flatMap(([variable, value, what]) =>
   variable === null ? [] : [[variable, value, what] as const],
 );
 
-/** Every variable that changes a bound. */
+/** All variables that override a limit. */
 export const limitVariables: readonly string[] = [
   ...limitRows.map(([variable]) => variable),
   ...invocationKinds.flatMap((kind) => plans.map((plan) => cpuLimitVariable(kind, plan))),
 ];
 
-/** Bounds that nothing overrides: of formats, and of calls as the platforms have them that workers come from. */
+/** Fixed limits: of formats, and of APIs compatible with other platforms. */
 export const fixedLimits = {
   /** platform.yaml and platform-workspace.yaml. */
   projectFileBytesMax: 64 * KB,
@@ -156,7 +155,7 @@ export const fixedLimits = {
     pageMax: 1000,
   },
   /**
-   * Names that workers give: dedupe ids and ordering keys of messages, ids of timers, ids, steps and event types of
+   * Names chosen by workers: dedupe ids and ordering keys of messages, ids of timers, ids, steps and event types of
    * runs.
    */
   events: {

@@ -1,5 +1,5 @@
-// `manifest.json` of an artifact that comes from outside, checked completely: the engine and the broker trust the
-// manifests of our own builder. Called by receive-artifact.ts. Pure.
+// Validates `manifest.json` of an artifact from outside completely: the engine and the broker trust manifests of our
+// own builder. Called by receive-artifact.ts. Pure.
 import { Compile, Type } from '#core/typebox/typebox.mjs';
 import {
   DYNAMIC_REDIRECTS_MAX,
@@ -26,7 +26,7 @@ const hash = Type.String({ pattern: '^[0-9a-f]{64}$' });
 const size = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const content = Type.Object({ hash, bytes: size }, closed);
 
-/** A key that is added to manifests is added here. */
+/** Keys added to manifests must be added here. */
 const properties = {
   version: Type.Literal(1),
   kind: Type.Union([Type.Literal('static'), Type.Literal('ssr'), Type.Literal('dynamic')]),
@@ -170,19 +170,19 @@ const migrationsSchema = Compile(
   ),
 );
 
-/** A manifest that may be used, with the id that its content gives it. */
+/** A valid manifest, with the id derived from its content. */
 interface CheckedManifest {
   readonly id: string;
   readonly manifest: Manifest;
 }
 
-/** Checks the text of a manifest. @throws {ArchiveError} `artifact_invalid`, with the place. */
+/** Validates the text of a manifest. @throws {ArchiveError} `artifact_invalid`, with the position. */
 export function checkManifest(text: string): CheckedManifest {
   const value = parseJson(text, 'manifest.json');
   if (!schema.Check(value)) {
-    // Of what may also be null, the deepest error is the one that was meant.
+    // For a nullable field, the deepest error is the relevant one.
     const first = schema.Errors(value).toSorted((a, b) => b.instancePath.length - a.instancePath.length)[0];
-    const reason = first?.message === 'schema is false' ? 'is no known field' : (first?.message ?? 'is not valid');
+    const reason = first?.message === 'schema is false' ? 'is not a known field' : (first?.message ?? 'is not valid');
     throw wrong(`manifest.json: ${first?.instancePath.slice(0, 200) || 'the manifest'} ${reason}`);
   }
   const manifest: Manifest = value;
@@ -192,10 +192,10 @@ export function checkManifest(text: string): CheckedManifest {
   return { id: artifactId(manifest), manifest };
 }
 
-/** Checks the text of `migrations.json`. @throws {ArchiveError} `artifact_invalid` */
+/** Validates the text of `migrations.json`. @throws {ArchiveError} `artifact_invalid` */
 export function checkMigrations(text: string, { bindings }: Manifest): readonly DatabaseMigrations[] {
   const value = parseJson(text, 'migrations.json');
-  if (!migrationsSchema.Check(value)) throw wrong('migrations.json is no list of databases with their SQL files');
+  if (!migrationsSchema.Check(value)) throw wrong('migrations.json is not a list of databases with their SQL files');
   const migrations = value as DatabaseMigrations[];
   const databases = new Set(Object.values(bindings['db'] ?? {}));
   for (const { resource } of migrations)
@@ -211,7 +211,7 @@ function kindProblem({ kind, worker, assets, server }: Manifest): string | null 
 }
 
 function serverProblem({ start, folder }: ServerRules): string | null {
-  if (/\p{Cc}/u.test(start)) return 'server: its command holds a character that no command may have';
+  if (/\p{Cc}/u.test(start)) return 'server: its command contains a character that is not allowed';
   const problem = folder === '' ? null : assetPathProblem(folder);
   return problem === null ? null : `server: the folder ${shown(folder)} ${problem}`;
 }
@@ -220,17 +220,17 @@ const kinds: ReadonlySet<string> = new Set([...bindingKinds, 'auth']);
 
 function bindingsProblem({ bindings, queues = {}, cron }: Manifest): string | null {
   for (const [kind, declared] of Object.entries(bindings)) {
-    if (!kinds.has(kind)) return `bindings: ${shown(kind)} is no kind of bindings`;
+    if (!kinds.has(kind)) return `bindings: ${shown(kind)} is not a kind of bindings`;
     for (const [name, resource] of Object.entries(declared)) {
-      if (!isBindingName(name)) return `bindings: ${shown(name)} is no binding name`;
-      // In names of files and of tables: no other characters.
-      if (!isResourceName(resource)) return `bindings: ${shown(resource)} is no resource name`;
+      if (!isBindingName(name)) return `bindings: ${shown(name)} is not a binding name`;
+      // Used in names of files and tables: no other characters.
+      if (!isResourceName(resource)) return `bindings: ${shown(resource)} is not a resource name`;
     }
   }
   for (const [resource, { deadLetter = resource }] of Object.entries(queues))
     if (!isResourceName(resource) || !isResourceName(deadLetter))
-      return `queues: ${shown(resource)} is no resource name`;
-  for (const name of Object.keys(cron)) if (!isBindingName(name)) return `cron: ${shown(name)} is no name`;
+      return `queues: ${shown(resource)} is not a resource name`;
+  for (const name of Object.keys(cron)) if (!isBindingName(name)) return `cron: ${shown(name)} is not a binding name`;
   return null;
 }
 
@@ -238,7 +238,7 @@ function cronProblem({ cron }: Manifest): string | null {
   for (const [name, { schedule, timezone }] of Object.entries(cron)) {
     const parsed = parseCronSchedule(schedule);
     if ('problem' in parsed) return `cron ${name}: ${parsed.problem}`;
-    if (!isTimezone(timezone)) return `cron ${name}: ${shown(timezone)} is no time zone`;
+    if (!isTimezone(timezone)) return `cron ${name}: ${shown(timezone)} is not a time zone`;
   }
   return null;
 }
@@ -266,7 +266,7 @@ function assetsProblem(assets: AssetRules | null): string | null {
       null;
     if (problem !== null) return `a rule of headers: ${problem}`;
     if (!set.every(([, value]) => isHeaderValue(value)))
-      return 'a rule of headers holds a character that headers cannot carry';
+      return 'a rule of headers contains a character that is not allowed in headers';
   }
   for (const { from, to, status } of assets.redirects ?? []) {
     const problem = redirectProblem(from, to, status === 200);
@@ -290,14 +290,14 @@ function parseJson(text: string, name: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw wrong(`${name} is no JSON`);
+    throw wrong(`${name} is not JSON`);
   }
 }
 
 /**
- * The files that a manifest names, with their hashes and, where it tells them, their sizes.
+ * The files that a manifest names, with their hashes and, if given, their sizes.
  *
- * @throws {ArchiveError} where it contradicts itself.
+ * @throws {ArchiveError} if it contradicts itself.
  */
 export function filesOf(manifest: Manifest): Map<string, { readonly hash: string; readonly bytes: number | null }> {
   const files = new Map<string, { readonly hash: string; readonly bytes: number | null }>();
@@ -312,7 +312,7 @@ export function filesOf(manifest: Manifest): Map<string, { readonly hash: string
     files.set(`assets/${path}`, { hash: own, bytes });
     for (const form of Object.values(encoded)) {
       const name = `encoded/${form.hash}`;
-      // Sizes become Content-Length: one that is wrong would shift what others get over the same connection.
+      // Sizes become Content-Length: a wrong one would corrupt other responses on the same connection.
       if ((files.get(name)?.bytes ?? form.bytes) !== form.bytes) throw wrong(`${shown(name)} has two sizes`);
       files.set(name, form);
     }

@@ -1,5 +1,5 @@
-// Packs an artifact's folder into one file for its upload: a tar file, compressed with gzip, the same bytes each time.
-// Called by `platform deploy`; receive-artifact.ts takes it apart.
+// Packs an artifact's folder into one file for its upload: a tar file, compressed with gzip, with reproducible bytes.
+// Called by `platform deploy`; receive-artifact.ts unpacks it.
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { BLOCK_BYTES, padding, tarHeader } from '#core/archive/tar-header.ts';
 
 /** A packed artifact. */
 export interface PackedArtifact {
-  /** Of the archive. */
+  /** Size of the archive. */
   readonly bytes: number;
   /** SHA-256 of the archive, hex. */
   readonly sha256: string;
@@ -21,7 +21,7 @@ export interface PackedArtifact {
 /**
  * Packs the folder of an artifact, the manifest first.
  *
- * @param target file that is written, and must not be there.
+ * @param target file to write, which must not exist.
  * @example await packArtifact('/srv/data/artifacts/0a1b...', '/tmp/upload.tar.gz')
  */
 export async function packArtifact(folder: string, target: string): Promise<PackedArtifact> {

@@ -1,12 +1,12 @@
-// Reads the tar file of an artifact, plain or gzip, entry by entry, from people that nobody knows. Nothing of it is
-// trusted: not sizes, not paths, not that it ends. Called by receive-artifact.ts and the fuzz test; writes nothing.
+// Reads the tar file of an artifact, plain or gzip, entry by entry, from untrusted users. Neither sizes, nor paths,
+// nor its end are trusted. Called by receive-artifact.ts and the fuzz test; writes nothing.
 import { createHash } from 'node:crypto';
 import { createGunzip } from 'node:zlib';
 import { ArchiveError } from '#core/archive/archive-error.ts';
 import { BLOCK_BYTES, invalid, longName, padding, parseTarHeader, paxPath, shown } from '#core/archive/tar-header.ts';
 import { artifactFolderProblem, artifactPathProblem } from './artifact-path.ts';
 
-/** Bounds of what an archive may hold; the defaults are in core/limits.ts. */
+/** Limits of an archive's content; the defaults are in core/limits.ts. */
 export interface ArchiveLimits {
   /** `BUILD_ARTIFACT_MAX_BYTES`. */
   readonly artifactBytesMax: number;
@@ -21,16 +21,16 @@ export interface ReadFile {
   readonly hash: string;
 }
 
-/** Takes the content of a file; resolves when it is kept. */
+/** Stores the content of a file; resolves when it is stored. */
 export type KeepFile = (path: string, content: AsyncIterable<Uint8Array>) => Promise<void>;
 
-/** Bytes of a record that says more of the next entry. */
+/** Size limit of a record about the next entry. */
 export const RECORD_BYTES_MAX = 8192;
 
 /**
  * Reads an archive to its end.
  *
- * @param keep is given every file in turn, and reads all of it.
+ * @param keep receives every file in turn, and reads all of it.
  * @returns the files by path.
  * @throws {ArchiveError}
  */
@@ -57,7 +57,7 @@ export async function readArchive(
       await blocks.read(padding(header.bytes));
       if (header.type === 'longName') nextPath = longName(record);
       else if (header.type === 'pax') nextPath = paxPath(record) ?? nextPath;
-      else if (paxPath(record) !== null) throw invalid('a global record gives a path');
+      else if (paxPath(record) !== null) throw invalid('a global record sets a path');
       continue;
     }
     const given = nextPath ?? header.path;
@@ -119,7 +119,7 @@ async function* hashed(
   }
 }
 
-/** The tar file itself: gzip tells by its first bytes, which no tar file of ours begins with. */
+/** The tar file itself: gzip is detected by its first bytes, which no tar file of ours begins with. */
 async function plain(chunks: AsyncIterable<Uint8Array>): Promise<AsyncIterator<Uint8Array>> {
   const source = chunks[Symbol.asyncIterator]();
   let first: Uint8Array = new Uint8Array();
@@ -147,19 +147,19 @@ async function plain(chunks: AsyncIterable<Uint8Array>): Promise<AsyncIterator<U
 async function* unzipped(chunks: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
   const { pipeline, Readable } = await import('node:stream');
   const gunzip = createGunzip();
-  // Errors of either come out of the iteration.
+  // Errors of either are thrown by the iteration.
   pipeline(Readable.from(chunks), gunzip, () => {});
   try {
     for await (const chunk of gunzip) yield chunk as Uint8Array;
   } catch (error) {
     if (error instanceof ArchiveError) throw error;
-    throw invalid(`its compressed form is broken (${(error as Error).message})`);
+    throw invalid(`its compression is damaged (${(error as Error).message})`);
   } finally {
     gunzip.destroy();
   }
 }
 
-/** Gives bytes in the portions that are asked for. */
+/** Returns bytes in requested amounts. */
 export class BlockReader {
   #chunks: AsyncIterator<Uint8Array>;
   #rest: Uint8Array = new Uint8Array();
@@ -168,7 +168,7 @@ export class BlockReader {
     this.#chunks = chunks;
   }
 
-  /** Exactly so many bytes; only for few. */
+  /** Exactly this many bytes; only for small amounts. */
   async read(bytes: number): Promise<Uint8Array> {
     if (bytes === 0) return new Uint8Array();
     const parts: Uint8Array[] = [];
@@ -180,7 +180,7 @@ export class BlockReader {
     return parts.length === 1 ? parts[0]! : Buffer.concat(parts);
   }
 
-  /** The next bytes as they come. */
+  /** The next bytes as they arrive. */
   async *content(bytes: number): AsyncGenerator<Uint8Array> {
     for (let missing = bytes; missing > 0;) {
       const part = await this.#some(missing);
@@ -189,10 +189,10 @@ export class BlockReader {
     }
   }
 
-  /** Reads to the end, where nothing but zeros may be left. */
+  /** Reads to the end, where only zeros may be left. */
   async expectZeros(): Promise<void> {
     for (;;) {
-      if (this.#rest.some((byte) => byte !== 0)) throw invalid('something follows after its end');
+      if (this.#rest.some((byte) => byte !== 0)) throw invalid('there is data after its end');
       const { done, value } = await this.#chunks.next();
       if (done === true) return;
       this.#rest = value;
@@ -202,7 +202,7 @@ export class BlockReader {
   async #some(most: number): Promise<Uint8Array> {
     while (this.#rest.length === 0) {
       const { done, value } = await this.#chunks.next();
-      if (done === true) throw invalid('it is cut off');
+      if (done === true) throw invalid('it is truncated');
       this.#rest = value;
     }
     const part = this.#rest.subarray(0, most);

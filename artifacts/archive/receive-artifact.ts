@@ -1,5 +1,5 @@
-// Takes an artifact out of an archive that was uploaded: into `artifacts/` whole, or not at all. Its id is what its
-// content gives it, so a forged one can take nobody's place. Called by the upload route.
+// Extracts an artifact from an uploaded archive into `artifacts/`, atomically. Its id is derived from its content, so
+// a forged one cannot replace another. Called by the upload route.
 import { createReadStream } from 'node:fs';
 import { access, mkdir, open, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -12,7 +12,7 @@ import { checkManifest, checkMigrations, filesOf } from './manifest-check.ts';
 import { readArchive, type ArchiveLimits, type ReadFile } from './read-archive.ts';
 import { writeNew } from './write-new.ts';
 
-/** An artifact that was taken in. */
+/** An accepted artifact. */
 export interface ReceivedArtifact {
   readonly id: string;
   readonly manifest: Manifest;
@@ -20,12 +20,11 @@ export interface ReceivedArtifact {
   readonly bytes: number;
 }
 
-/** Bytes of manifest.json and of migrations.json. */
+/** Size limit of manifest.json and of migrations.json. */
 const JSON_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * Reads an archive and stores its artifact under `<dataFolder>/artifacts/<id>`; one that is there already stays as it
- * is.
+ * Reads an archive and stores its artifact under `<dataFolder>/artifacts/<id>`; an existing one is kept.
  *
  * @throws {ArchiveError} and nothing is kept.
  */
@@ -51,7 +50,7 @@ export async function receiveArtifact(
       await writeWhole(file, content);
     });
     const checked = await checkFiles(files, (name) => readFile(path.join(root, name), 'utf8'));
-    // As our builder writes it: one text for one id.
+    // As our builder writes it, so that an id has exactly one text.
     await writeFile(path.join(root, 'manifest.json'), canonicalJson(checked.manifest));
     for (const folder of [root, ...folders]) await syncFolder(folder);
     await store(dataFolder, checked.id, root);
@@ -62,9 +61,9 @@ export async function receiveArtifact(
 }
 
 /**
- * Whether the files of an archive are those that its manifest names, with their hashes.
+ * Checks that the files of an archive are those in its manifest, with their hashes.
  *
- * @param read the text of a file that was read.
+ * @param read returns the text of a file that was read.
  * @throws {ArchiveError} `artifact_invalid`
  */
 export async function checkFiles(
@@ -94,7 +93,7 @@ async function writeWhole(file: string, content: AsyncIterable<Uint8Array>): Pro
     await writeNew(file, content, { mode: 0o644, flush: true });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') throw invalid(`${shown(path.basename(file))} differs from another file by its case alone`);
+    if (code === 'EEXIST') throw invalid(`${shown(path.basename(file))} differs from another file only in case`);
     throw error;
   }
 }
@@ -107,9 +106,9 @@ async function store(dataFolder: string, id: string, root: string): Promise<void
     await rename(root, target);
     await syncFolder(artifacts);
   } catch (error) {
-    // The same content came before.
+    // The same content was stored before.
     if (!(await exists(target))) throw error;
-    // Retention takes what is old and used by nobody.
+    // Retention deletes old and unused ones.
     await utimes(target, new Date(), new Date());
   }
 }

@@ -1,5 +1,5 @@
-// The archive of an ssr project: plain files and symbolic links (`server.tar` of an artifact), read from people
-// that nobody knows. Nothing leads out of it, and what is written lies below one folder. Called by runtime/ssr/.
+// The archive of an ssr project: plain files and symbolic links (`server.tar` of an artifact), from untrusted users.
+// No link leads outside, and everything is written below one folder. Called by runtime/ssr/.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, symlink } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import { BLOCK_BYTES, invalid, padding, parseTarHeader, paxPath, shown } from '#
 import { assetPathProblem } from './artifact-path.ts';
 import { BlockReader, RECORD_BYTES_MAX } from './read-archive.ts';
 
-/** What an archive has to be. */
+/** Requirements of an archive. */
 interface ServerArchive {
   readonly file: string;
   readonly hash: string;
@@ -16,9 +16,9 @@ interface ServerArchive {
 }
 
 /**
- * Unpacks an archive into a folder that is there and empty, for every user to read.
+ * Unpacks an archive into an existing, empty folder, readable by every user.
  *
- * @throws {ArchiveError} what was written stays, for the caller to remove.
+ * @throws {ArchiveError} files written so far are left for the caller to remove.
  */
 export async function unpackServer({ file, hash, filesMax }: ServerArchive, folder: string): Promise<void> {
   const digest = createHash('sha256');
@@ -39,7 +39,7 @@ export async function unpackServer({ file, hash, filesMax }: ServerArchive, fold
     }
     return target;
   };
-  // Made when all files are there: none is written through one of them.
+  // Created after all files, so that no file is written through a link.
   const links = new Map<string, string>();
   const files = new Set<string>();
   let nextPath: string | null = null;
@@ -70,20 +70,20 @@ export async function unpackServer({ file, hash, filesMax }: ServerArchive, fold
     }
     if (header.type !== 'file') throw invalid(`${shown(name)} is neither a file nor a link`);
     files.add(name);
-    // Never over something that is there.
+    // Never overwrites an existing file.
     await using handle = await open(await parents(name), 'wx', header.isExecutable ? 0o755 : 0o644);
     await handle.writeFile(blocks.content(header.bytes));
     await blocks.read(padding(header.bytes));
   }
   await blocks.expectZeros();
-  if (digest.digest('hex') !== hash) throw invalid('it is not what its manifest says');
+  if (digest.digest('hex') !== hash) throw invalid('it does not match its manifest');
   for (const name of links.keys())
     for (let above = path.posix.dirname(name); above !== '.'; above = path.posix.dirname(above))
       if (links.has(above)) throw invalid(`${shown(name)} lies behind a link`);
   for (const [name, target] of links) await symlink(target, await parents(name));
 }
 
-/** What is wrong with a link of the archive; null: nothing. */
+/** Why a link of the archive is invalid; null: it is valid. */
 export function serverLinkProblem(name: string, target: string): string | null {
   if (target === '' || target.startsWith('/') || /[\p{Cc}\\]/u.test(target)) return `leads to ${shown(target)}`;
   const end = path.posix.join(path.posix.dirname(name), target);

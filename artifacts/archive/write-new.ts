@@ -1,13 +1,13 @@
-// Writes one file of an archive that strangers made, as its bytes come. Called by receive-artifact.ts and by the
-// builder, which takes artifacts out of sandboxes.
+// Writes one file of an untrusted archive, as its bytes arrive. Called by receive-artifact.ts and by the builder,
+// which takes artifacts from sandboxes.
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 
 /**
- * Never over something that is there, and never through a link.
+ * Never overwrites an existing file, and never follows a link.
  *
- * @param options `mode`: of the file. `flush`: whether it is on disk when this resolves; false without it.
- * @throws {NodeJS.ErrnoException} `EEXIST` where something has this name; what `content` throws.
+ * @param options `mode`: of the file. `flush`: whether it is on disk when this resolves; default: false.
+ * @throws {NodeJS.ErrnoException} `EEXIST` if the name exists; errors of `content`.
  */
 export async function writeNew(
   file: string,

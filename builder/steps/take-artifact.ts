@@ -30,7 +30,7 @@ export async function takeArtifact(
   artifactsFolder: string,
   limits: Pick<BuildRunLimits, 'artifactBytesMax' | 'artifactFilesMax' | 'diskFreeBytesMin'>,
 ): Promise<Artifact> {
-  if (!isArtifactId(id)) throw invalid('its id is no hash');
+  if (!isArtifactId(id)) throw invalid('its id is not a hash');
   const root = await realpath(join(made, id)).catch(() => {
     throw invalid('it is not there');
   });

@@ -89,7 +89,7 @@ function parse(event: string, bytes: Buffer): Delivery | null {
   try {
     body = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
-    throw new ApiError('bad_request', { reason: 'The body is no JSON' });
+    throw new ApiError('bad_request', { reason: 'The body is not JSON' });
   }
   try {
     return readDelivery(event, body);

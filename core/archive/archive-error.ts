@@ -1,4 +1,4 @@
-// What is wrong with an archive that was uploaded. Thrown by what reads archives, shown by the upload route.
+// Problems of an uploaded archive. Thrown by code that reads archives, shown by the upload route.
 
 /** Why an archive is refused, for programs. */
 export type ArchiveProblem = 'archive_invalid' | 'artifact_invalid' | 'artifact_too_large' | 'artifact_too_many_files';

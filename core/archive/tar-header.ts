@@ -1,20 +1,20 @@
-// Blocks of a tar file, as POSIX (ustar, pax) and GNU tar write them: read strictly, and written. Pure. Ours, because
-// libraries hold a pax record of any announced length in memory, and take what is refused here for something else.
+// Blocks of a tar file, as written by POSIX (ustar, pax) and GNU tar: parsed strictly, and written. Pure. Our own,
+// because libraries hold a pax record of any announced length in memory, and accept entries that are refused here.
 import { ArchiveError } from './archive-error.ts';
 
 export const BLOCK_BYTES = 512;
 
-/** What a header announces. */
+/** Content of a header. */
 export interface TarHeader {
   readonly path: string;
   readonly type: TarType;
   readonly bytes: number;
-  /** Of a symbolic link: where it leads, unless a record before it says so. */
+  /** Target of a symbolic link, unless a preceding record overrides it. */
   readonly target: string;
   readonly isExecutable: boolean;
 }
 
-/** `pax` and `longName` say more of the entry after them; `global` of all, and is passed over. */
+/** `pax` and `longName` describe the next entry; `global` all of them, and is skipped. */
 export type TarType = 'file' | 'folder' | 'link' | 'pax' | 'longName' | 'global';
 
 const types: Readonly<Record<string, TarType>> = {
@@ -38,9 +38,9 @@ const refused: Readonly<Record<string, string>> = {
 const strict = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Reads a header of 512 bytes; null for the block of zeros that ends the archive.
+ * Parses a header of 512 bytes; null for the block of zeros that ends the archive.
  *
- * @param takesLinks symbolic links are no error.
+ * @param takesLinks whether symbolic links are allowed.
  * @throws {ArchiveError} for a wrong checksum, an unknown format, links and devices.
  */
 export function parseTarHeader(block: Uint8Array, takesLinks = false): TarHeader | null {
@@ -48,7 +48,7 @@ export function parseTarHeader(block: Uint8Array, takesLinks = false): TarHeader
   let sum = 8 * 0x20;
   for (let at = 0; at < BLOCK_BYTES; at++) if (at < 148 || at >= 156) sum += block[at]!;
   if (octal(block, 148, 8) !== sum) throw invalid('a header does not match its checksum');
-  if (latin1(block, 257, 5) !== 'ustar') throw invalid('it is no tar file of the formats ustar, pax or gnu');
+  if (latin1(block, 257, 5) !== 'ustar') throw invalid('it is not a tar file in ustar, pax or gnu format');
   const isGnu = block[262] === 0x20;
   const prefix = isGnu ? '' : text(block, 345, 155);
   const name = text(block, 0, 100);
@@ -64,9 +64,9 @@ export function parseTarHeader(block: Uint8Array, takesLinks = false): TarHeader
 }
 
 /**
- * The path that a pax record gives the next entry, or where that leads (`linkpath`); null where it gives none.
+ * The path in a pax record for the next entry, or its target (`linkpath`); null without one.
  *
- * @throws {ArchiveError} for a malformed one, or one that gives another size.
+ * @throws {ArchiveError} for a malformed record, or one that sets another size.
  */
 export function paxPath(record: Uint8Array, wanted: 'path' | 'linkpath' = 'path'): string | null {
   let path: string | null = null;
@@ -80,8 +80,8 @@ export function paxPath(record: Uint8Array, wanted: 'path' | 'linkpath' = 'path'
     const equals = line.indexOf('=');
     if (equals < 1) throw invalid('a pax record is malformed');
     const key = line.slice(0, equals);
-    if (key === 'size') throw invalid('a pax record gives a size of its own');
-    if (key.startsWith('GNU.sparse')) throw invalid('it holds a sparse file');
+    if (key === 'size') throw invalid('a pax record overrides a size');
+    if (key.startsWith('GNU.sparse')) throw invalid('it contains a sparse file');
     if (key === wanted) path = line.slice(equals + 1);
     at = end;
   }
@@ -94,14 +94,14 @@ export function longName(content: Uint8Array): string {
   return decode(end < 0 ? content : content.subarray(0, end));
 }
 
-/** What an entry is beside its path and size. */
+/** Properties of an entry besides path and size. */
 interface EntryKind {
-  /** It is a symbolic link that leads there. */
+  /** Target, if it is a symbolic link. */
   readonly target?: string;
   readonly isExecutable?: boolean;
 }
 
-/** An entry's header, with a pax record before it where a path is too long for one. Always the same bytes. */
+/** An entry's header, preceded by a pax record if its path is too long. Reproducible bytes. */
 export function tarHeader(path: string, bytes: number, { target = '', isExecutable = false }: EntryKind = {}): Buffer {
   const split = splitPath(path);
   const isLongTarget = Buffer.byteLength(target) > 100;
@@ -126,7 +126,7 @@ export function tarHeader(path: string, bytes: number, { target = '', isExecutab
   return Buffer.concat([header(before), filled, own]);
 }
 
-/** Zeros after `bytes` of content, up to the next block. */
+/** Number of zeros after `bytes` of content, up to the next block. */
 export function padding(bytes: number): number {
   return (BLOCK_BYTES - (bytes % BLOCK_BYTES)) % BLOCK_BYTES;
 }
@@ -179,13 +179,13 @@ function isZero(block: Uint8Array): boolean {
   return block.every((byte) => byte === 0);
 }
 
-/** A number in octal digits, ended by a space or zero. */
+/** A number in octal digits, terminated by a space or NUL. */
 function octal(block: Uint8Array, at: number, length: number): number {
-  if ((block[at]! & 0x80) !== 0) throw invalid('a file of 8 GB or more is announced');
+  if ((block[at]! & 0x80) !== 0) throw invalid('it declares a file of 8 GB or more');
   const digits = latin1(block, at, length)
     .replace(/[\0 ]+$/, '')
     .replace(/^ +/, '');
-  if (!/^[0-7]*$/.test(digits)) throw invalid('a header holds a malformed number');
+  if (!/^[0-7]*$/.test(digits)) throw invalid('a header contains a malformed number');
   return Number.parseInt(digits || '0', 8);
 }
 
@@ -207,7 +207,7 @@ function latin1(bytes: Uint8Array, at: number, length: number): string {
   return String.fromCharCode(...bytes.subarray(at, at + length));
 }
 
-/** A path as it may stand in a message. */
+/** A path for a message. */
 export function shown(path: string): string {
   return JSON.stringify(path.length > 120 ? `${path.slice(0, 117)}...` : path);
 }

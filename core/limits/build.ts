@@ -1,4 +1,4 @@
-// The bounds of builds from Git. Part of core/limits.ts; nobody else imports it. Those of an artifact are in engine.ts.
+// Limits of builds from Git. Part of core/limits.ts; not imported elsewhere. Limits of an artifact are in engine.ts.
 import { KB, MB, type Bounds } from './bound.ts';
 
 export const buildBounds = {

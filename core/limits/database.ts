@@ -1,4 +1,4 @@
-// The bounds of project databases. Part of core/limits.ts; nobody else imports it.
+// Limits of project databases. Part of core/limits.ts; not imported elsewhere.
 import { MB, type Bounds } from './bound.ts';
 
 export const databaseBounds = {

@@ -1,4 +1,4 @@
-// The bounds of queues, timers, schedules and workflows. Part of core/limits.ts; nobody else imports it.
+// Limits of queues, timers, schedules and workflows. Part of core/limits.ts; not imported elsewhere.
 import { DAY_MS, KB, MB, type Bounds } from './bound.ts';
 
 export const deliveryBounds = {

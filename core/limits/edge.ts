@@ -1,4 +1,4 @@
-// The bounds of the edge, which gets certificates. Part of core/limits.ts; nobody else imports it.
+// Limits of the edge, which gets certificates. Part of core/limits.ts; not imported elsewhere.
 import type { Bounds } from './bound.ts';
 
 const MINUTE_MS = 60_000;

@@ -1,4 +1,4 @@
-// The bounds of engines, builds and the supervisor. Part of core/limits.ts; nobody else imports it.
+// Limits of engines, builds and the supervisor. Part of core/limits.ts; not imported elsewhere.
 import { DAY_MS, KB, MB, type Bounds } from './bound.ts';
 
 export const engineBounds = {
@@ -151,7 +151,7 @@ export const engineBounds = {
   ],
   cacheRecordsMax: ['CACHE_RECORDS_MAX', 100_000, 'Cache records in Postgres'],
   cacheEntryBytesMax: [null, 8 * MB, 'One response in the Cache API, one text of `cache`; larger ones are not kept'],
-  // What a project keeps
+  // Storage of projects
   diskFreeBytesMin: [
     'DISK_FREE_BYTES_MIN',
     256 * MB,

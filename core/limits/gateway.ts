@@ -1,4 +1,4 @@
-// The bounds of the AI gateway. Part of core/limits.ts; nobody else imports it.
+// Limits of the AI gateway. Part of core/limits.ts; not imported elsewhere.
 import { MB, type Bounds } from './bound.ts';
 
 export const gatewayBounds = {

@@ -1,4 +1,4 @@
-// The bounds of the migrator. Part of core/limits.ts; nobody else imports it.
+// Limits of the migrator. Part of core/limits.ts; not imported elsewhere.
 import type { Bounds } from './bound.ts';
 
 export const migratorBounds = {

@@ -1,4 +1,4 @@
-// The bounds of sandboxes: the process that runs them keeps to them. Part of core/limits.ts; nobody else imports it.
+// Limits of sandboxes, enforced by the process that runs them. Part of core/limits.ts; not imported elsewhere.
 import type { Bounds } from './bound.ts';
 
 export const sandboxBounds = {

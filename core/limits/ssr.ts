@@ -1,4 +1,4 @@
-// The bounds of server processes of ssr projects. Part of core/limits.ts; nobody else imports it.
+// Limits of server processes of ssr projects. Part of core/limits.ts; not imported elsewhere.
 import { MB, type Bounds } from './bound.ts';
 
 export const ssrBounds = {

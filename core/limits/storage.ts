@@ -1,4 +1,4 @@
-// What an organization may keep, by its plan. Part of core/limits.ts; nobody else imports it.
+// Storage limits of an organization, by its plan. Part of core/limits.ts; not imported elsewhere.
 import { KB, MB, type Bounds } from './bound.ts';
 
 const GB = KB * MB;

@@ -1,4 +1,4 @@
-// The bounds of what is kept of lines, invocations and traces. Part of core/limits.ts; nobody else imports it.
+// Limits for stored log lines, invocations and traces. Part of core/limits.ts; not imported elsewhere.
 import { DAY_MS, KB, MB, type Bounds } from './bound.ts';
 
 export const telemetryBounds = {

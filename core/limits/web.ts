@@ -1,5 +1,5 @@
-// The bounds of the process that serves the dashboard and the documentation. Part of core/limits.ts; nobody else
-// imports it.
+// Limits of the process that serves the dashboard and the documentation. Part of core/limits.ts; not imported
+// elsewhere.
 import type { Bounds } from './bound.ts';
 
 export const webBounds = {

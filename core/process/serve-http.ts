@@ -1,5 +1,5 @@
-// A listener over srvx: bounded headers, idle connections closed after 5 s. Called by the API process and the AI
-// gateway, on a port or a Unix socket.
+// An HTTP listener (srvx) on a port or a Unix socket: headers are limited, idle connections are closed after 5 s.
+// Called by the API process and the AI gateway.
 import { chmodSync, rmSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,32 +12,32 @@ type Fetch = (request: Request) => Response | Promise<Response>;
 export interface HttpServer {
   /** 0 on a Unix socket. */
   readonly port: number;
-  /** Takes no connection any more; resolves when the last one has ended. */
+  /** Accepts no more connections; resolves when the last one has ended. */
   drain(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Port 0: a free one. The variable sets the port, for the error. */
+/** Port 0: any free port. `variable` sets the port, and is named in the error. */
 type Address =
   | { readonly host: string; readonly port: number; readonly variable: string }
   | { readonly socket: string };
 
 type HttpServerOptions = Address & {
   readonly fetch: Fetch;
-  /** Opens WebSockets there too; gives what ends all of them. Default: none. */
+  /** Opens WebSockets on the server too; returns a function that ends all of them. Default: none. */
   readonly serveSockets?: (over: { readonly server: Server; readonly fetch: Fetch }) => () => void;
 };
 
 const IDLE_MS = 5000;
 const HEADERS_MS = 10_000;
-/** Who finds it full is refused at once on a Unix socket, rather than asked to wait. */
+/** On a Unix socket, a client is refused at once when the backlog is full; it does not wait. */
 const BACKLOG = 4096;
 const HEADER_BYTES_MAX = 64 * 1024;
 
-/** A class of answers that go out as they are where they are whole: a stream of the web each is a fifth of a call. */
+/** A class of responses whose complete bodies are sent without a web stream, which would cost a fifth of a call. */
 export const ServedResponse = FastResponse as unknown as typeof Response;
 
-/** Listens; rejects with what to do when the port is taken. */
+/** Listens; if the port is taken, rejects with an error that says what to do. */
 export async function serveHttp(options: HttpServerOptions): Promise<HttpServer> {
   const { fetch, serveSockets } = options;
   const server = serve({
@@ -49,7 +49,7 @@ export async function serveHttp(options: HttpServerOptions): Promise<HttpServer>
       keepAliveTimeout: IDLE_MS,
       headersTimeout: HEADERS_MS,
       maxHeaderSize: HEADER_BYTES_MAX,
-      // Node closes so much later than it says.
+      // Added by Node to the advertised timeout.
       keepAliveTimeoutBuffer: 0,
     },
   });
@@ -62,7 +62,7 @@ export async function serveHttp(options: HttpServerOptions): Promise<HttpServer>
     return server.close(true);
   };
   if ('socket' in options) {
-    // Left by a process that was killed.
+    // A killed process leaves its socket file.
     rmSync(options.socket, { force: true });
     await new Promise<void>((resolve, reject) =>
       node.once('error', reject).listen({ path: options.socket, backlog: BACKLOG }, resolve),

@@ -1,7 +1,6 @@
-// The addresses of the names that workers connect to: none that the egress policy forbids. Used for every connection of
-// fetch and of WebSockets. Public names are asked of the name servers without a thread: getaddrinfo takes one for as
-// long as a server is silent, and a worker whose own name server never answers would keep everybody else from looking
-// names up.
+// Resolves the host names that workers connect to, without addresses that the egress policy forbids. Used for every
+// connection of fetch and of WebSockets. Public names are resolved without a thread: getaddrinfo occupies one while a
+// server is silent, so a worker whose own name server never answers would block name resolution for all others.
 import { lookup } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 import { readFile, stat } from 'node:fs/promises';
@@ -10,9 +9,9 @@ import { promisify } from 'node:util';
 import { mayConnect, type EgressPolicy } from '../egress.ts';
 import { PlatformError } from '../errors.ts';
 
-/** Where names are looked up. */
+/** Name resolution settings. */
 interface HostNameSources {
-  /** Addresses of name servers, each with a port where it is not 53; none: those of the system. */
+  /** Addresses of name servers, with a port unless it is 53; none: those of the system. */
   readonly servers: readonly string[];
   readonly hostsFile?: string;
 }
@@ -22,7 +21,7 @@ interface Address {
   readonly family: 4 | 6;
 }
 
-/** A server that is silent is asked twice, for 2.5 s and 5 s. */
+/** A silent server is queried twice, for 2.5 s and 5 s. */
 const resolverOptions = { timeout: 2500, tries: 2 };
 /** The system's name servers may change while the engine runs. */
 const RESOLVER_MS = 30_000;
@@ -101,14 +100,14 @@ export function createResolve(
   };
   async function find(name: string): Promise<readonly Address[]> {
     if (isIP(name) !== 0) return [{ address: name, family: isIP(name) as 4 | 6 }];
-    // Names of this machine and its network, of which name servers need not know.
+    // Names of this machine and its network, which name servers may not have.
     if (!name.includes('.') || name.endsWith('.localhost') || name.endsWith('.local')) return await systemLookup(name);
     const known = (await hosts()).get(name);
     if (known !== undefined) return known;
     try {
       return await ask(current(), name);
     } catch (error) {
-      // The system may know more than its name servers, a private network's for instance.
+      // The system may resolve more than its name servers, for instance names of a private network.
       const { code } = error as NodeJS.ErrnoException;
       if ((code === 'ENOTFOUND' || code === 'ENODATA') && servers.length === 0) return await systemLookup(name);
       throw error;
@@ -155,7 +154,7 @@ async function ask(resolver: Resolver, name: string): Promise<Address[]> {
   }
 }
 
-/** The machine's own table of names, read again when it has changed. */
+/** The machine's hosts file, read again when it has changed. */
 function createHosts(file: string): () => Promise<ReadonlyMap<string, readonly Address[]>> {
   let table: ReadonlyMap<string, readonly Address[]> = new Map();
   let readOf = -1;
@@ -173,7 +172,7 @@ function createHosts(file: string): () => Promise<ReadonlyMap<string, readonly A
   };
 }
 
-/** Names and addresses of a text in the form of /etc/hosts. */
+/** Parses a text in the format of /etc/hosts. */
 export function hostsOf(text: string): Map<string, Address[]> {
   const table = new Map<string, Address[]>();
   for (const line of text.split('\n')) {

@@ -1,34 +1,34 @@
-// One request of the platform to an address that somebody gave it: without following redirects, and to public addresses
-// alone unless the operator named it. A name is looked up once, and the connection goes to the addresses that were
-// checked, so that it cannot lead inside by answering differently. Used by webhooks, drains and alerts;
-// the AI gateway has its own connections and takes the checks of addresses from here.
+// Sends one request to a URL that a user or the operator configured: without following redirects, and only to public
+// addresses unless the operator configured it. A name is resolved once, and the connection goes to the checked
+// addresses, so that a second DNS response cannot redirect it to a private one. Used by webhooks, drains and alerts;
+// the AI gateway has its own connections and uses the address checks of this file.
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { createOwnAddresses, mayConnect, type EgressPolicy } from '../egress.ts';
 import { createResolve } from './host-names.ts';
 
-/** What is sent. */
+/** A request to send. */
 export interface Outbound {
   readonly url: string;
   /** POST by default. */
   readonly method?: 'POST' | 'PUT';
-  /** Beside the length of the body. */
+  /** Content-Length is added. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array;
-  /** Whether it may lead to a private address. */
+  /** Whether private addresses are allowed. */
   readonly isPrivate: boolean;
 }
 
-/** What came of it. */
+/** The result of a request. */
 export interface AttemptResult {
-  /** Null: there was no answer. */
+  /** Null: there was no response. */
   readonly status: number | null;
-  /** Null: it arrived. One line for whoever gave the address, with nothing of what was answered. */
+  /** Null: it was delivered. One line for the owner of the URL, without any content of the response. */
   readonly error: string | null;
 }
 
-/** Looks a name up. */
+/** Resolves a host name. */
 export type Resolve = (name: string) => Promise<readonly { readonly address: string; readonly family: number }[]>;
 
 const ATTEMPT_MS_MAX = 10_000;
@@ -41,8 +41,8 @@ const policyOf = (isPrivate: boolean): EgressPolicy =>
   isPrivate ? { loopback: true, private: true } : { loopback: false, private: false, isOwn };
 
 /**
- * What is wrong with a URL to send to; null when nothing is. Whether its name leads somewhere private is seen when
- * it is connected to.
+ * The problem with a URL to send to; null if there is none. Whether its name resolves to a private address is checked
+ * when connecting.
  */
 export function urlProblem(text: string, isPrivate: boolean): string | null {
   const url = URL.parse(text);
@@ -54,7 +54,7 @@ export function urlProblem(text: string, isPrivate: boolean): string | null {
   return null;
 }
 
-/** Sends it. Never throws. @param resolve for tests. */
+/** Sends a request. Never throws. @param resolve for tests. */
 export async function post(
   { url: text, method = 'POST', headers, body, isPrivate }: Outbound,
   resolve: Resolve = byName,
@@ -75,7 +75,7 @@ export async function post(
     request.on('response', (response) => {
       const status = response.statusCode!;
       done({ status, error: errorOf(status) });
-      // Whatever else it says does not count.
+      // Only the status counts.
       request.destroy();
     });
     request.on('error', (error) => done({ status: null, error: reasonOf(error) }));
@@ -88,7 +88,7 @@ export async function post(
   return promise;
 }
 
-/** A lookup that gives the addresses alone that may be connected to. */
+/** A lookup that only returns allowed addresses. */
 export const guardedLookup = (isPrivate: boolean): LookupFunction => checkedLookup(byName, policyOf(isPrivate));
 
 function checkedLookup(resolve: Resolve, policy: EgressPolicy): LookupFunction {

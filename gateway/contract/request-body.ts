@@ -14,7 +14,7 @@ export async function readJson(request: Request, bytesMax: number): Promise<Json
   try {
     value = JSON.parse(text);
   } catch {
-    throw new GatewayError('invalid_request', 'The body is no JSON');
+    throw new GatewayError('invalid_request', 'The body is not JSON');
   }
   if (!isJson(value)) throw new GatewayError('invalid_request', 'The body must be a JSON object');
   return value;

@@ -1,6 +1,6 @@
-// Root of the broker process: claims what is due in Postgres and delivers it to the engines of this machine. Several
-// brokers share the work. Started by the supervisor with ENGINE_DATABASE_URL, FS_PATH and API_HANDLER_URL; it reads the
-// environment and nothing else does.
+// Root of the broker process: claims due events in Postgres and delivers them to the engines of this machine. Several
+// brokers share the work. Started by the supervisor with ENGINE_DATABASE_URL, FS_PATH and API_HANDLER_URL; the only
+// reader of the environment in the broker.
 import { limitsFrom } from '#core/limits.ts';
 import { openLog } from '#core/log/log.ts';
 import { openArtifact } from '#artifacts/artifact-source.ts';
@@ -43,12 +43,12 @@ await runProcess(log, async () => {
     manifestOf: (artifact) => openArtifact(folder, artifact).manifest,
     now: Date.now,
     onTrouble: (project, error) =>
-      log.error({ project, reason: error.message }, 'The schedules and queues of a project could not be taken over'),
+      log.error({ project, reason: error.message }, 'The schedules and queues of a project could not be updated'),
   });
   const update = (): void => void recipients.update(routes.routes);
   update();
   routes.onChange(update);
-  // What failed, while the database was away, is tried again.
+  // Retries updates that failed while the database was unavailable.
   const retry = setInterval(update, 60_000);
 
   const presence = await stores.join((error) =>

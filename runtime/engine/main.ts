@@ -41,7 +41,7 @@ import { superviseEngine } from './cluster/supervised.ts';
 import { startSupervisorMessages } from './process/supervisor-messages.ts';
 import { TelemetryRecorder } from './telemetry/recorder.ts';
 
-/** What stands around a file in a question about bindings. */
+/** Overhead around a file in a request about bindings. */
 const DATA_HEAD_BYTES = 64 * 1024;
 
 const { log, ...logging } = openLog();
@@ -71,7 +71,7 @@ function openLog(): EngineLog {
   }
 }
 
-/** What they do not understand is a matter of configuration. */
+/** Errors in their options are configuration errors. */
 async function openStores(
   { folder, limits, protocol, publicPort, trustedProxies, edgeToken }: EngineConfig,
   work: HostWork,
@@ -295,7 +295,7 @@ async function start(): Promise<void> {
     closeStores();
     end(0);
   };
-  // A thread that is lost does not end, and an exit would wait for it.
+  // A lost thread does not end, and a normal exit would wait for it.
   const end = (code: number): void => {
     if (!engine.lostThreads.isEmpty) process.kill(process.pid, 'SIGKILL');
     process.exit(code);
@@ -347,11 +347,11 @@ async function start(): Promise<void> {
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
   process.on('disconnect', stop);
-  // A supervisor that was killed while this engine started has nobody to tell it.
+  // If the supervisor was killed while this engine started, it cannot stop it.
   if (config.supervision !== null && !process.connected) stop();
 }
 
-/** The port that hosts of requests carry, where they come straight here; otherwise a proxy decides. */
+/** The port in request hosts, if clients connect directly; otherwise a proxy decides. */
 function portSuffixOf({ protocol, trustedProxies, port }: EngineConfig): string {
   const isDirect = protocol === 'http' && trustedProxies.length === 0;
   return isDirect && port !== 0 && port !== 80 ? `:${port}` : '';
@@ -362,7 +362,9 @@ function sandboxesOf({ sandboxes, protocol, publicPort }: EngineConfig, host: st
   return createSandboxTransport({ ...sandboxes, portOrigin: () => publicOrigin(protocol, publicPort, host) });
 }
 
-/** The socket for calls of servers. Handlers share the folder, and may number their engines alike: names are random. */
+/**
+ * The socket for calls of servers. Handlers share the folder and may number their engines alike, so names are random.
+ */
 function bindingCallsPath({ ssrCalls, supervision }: EngineConfig): string {
   return ssrCalls === '' ? `${supervision?.sockets ?? ''}.calls` : `${ssrCalls}${randomBytes(8).toString('hex')}.sock`;
 }
@@ -387,8 +389,8 @@ function withRecent(recent: RecentLog): typeof logging {
 }
 
 /**
- * Whether an address is below the platform's own domains, at its own port. Custom domains are not looked up: one whose
- * owner has moved it elsewhere is in the table a while longer.
+ * Whether a URL is below the platform's own domains, at its own port. Custom domains are not looked up: one that its
+ * owner has moved elsewhere stays in the table for a while.
  */
 function isOwnAddress({ hostname, port }: URL, { domains, publicPort }: EngineConfig, own: number): boolean {
   const isOwnPort = port === '' || port === String(own) || port === String(publicPort ?? own);

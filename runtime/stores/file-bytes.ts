@@ -1,9 +1,9 @@
-// What a stored file counts as: its bytes, its texts, and what each file takes beside them, so that many empty files
-// are not free. Used by files-disk.ts and files-s3.ts.
+// The counted size of a stored file: its bytes, its texts, and a fixed overhead, so that many empty files are not free.
+// Used by files-disk.ts and files-s3.ts.
 import type { FileWrite } from '../engine/bindings/files.ts';
 import type { Content } from './files-disk-contents.ts';
 
-/** Of a file, a part or an upload, beside its bytes and texts: entries of the index and of a folder, an inode. */
+/** Overhead of a file, a part or an upload: entries of the index and of a folder, an inode. */
 export const FILE_BYTES = 1000;
 
 /** Texts of a file or an upload: headers and metadata as JSON. */
@@ -13,12 +13,12 @@ export interface FileTexts {
   readonly metadata: string;
 }
 
-/** What contents count as. */
+/** Counted size of contents. */
 export function contentBytes(contents: readonly Pick<Content, 'size'>[]): number {
   return contents.reduce((sum, { size }) => sum + size + FILE_BYTES, 0);
 }
 
-/** What the texts of a file or an upload count as. */
+/** Counted size of the texts of a file or an upload. */
 export function textBytes({ key, headers, metadata }: FileTexts): number {
   return Buffer.byteLength(key) + Buffer.byteLength(headers) + Buffer.byteLength(metadata);
 }

@@ -1,7 +1,7 @@
-// Files in a folder: contents (files-disk-contents.ts), and an index of them in SQLite, which several processes may
-// open at once. A content is on the disk before its row is, and its row replaces the old one in one transaction, so
-// that a reader, and a crash at any moment, finds the old file or the new one. What a crash leaves without a row is
-// swept when it is a day old.
+// Files in a folder: contents (files-disk-contents.ts), and a SQLite index of them, which several processes may open
+// at once. A content is on disk before its row is, and its row replaces the old one in one transaction, so that a
+// reader, and a crash at any moment, finds the old file or the new one. Contents without a row after a crash are
+// removed when they are a day old.
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, statfsSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
@@ -16,10 +16,10 @@ import { holds, resolveRange } from './file-conditions.ts';
 import { full, OPEN_AT_ONCE, openContents, type Content } from './files-disk-contents.ts';
 import { openSqliteFile } from './sqlite-file.ts';
 
-/** What a file or an upload was, whose row is gone. */
+/** A file or an upload whose row was deleted. */
 interface Gone {
   readonly contents: readonly Content[];
-  /** Bytes that it counted as besides. */
+  /** Counted bytes besides the contents. */
   readonly texts: number;
 }
 
@@ -52,27 +52,27 @@ CREATE TABLE IF NOT EXISTS parts (
 CREATE TABLE IF NOT EXISTS dropped (name TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID, STRICT;
 CREATE TABLE IF NOT EXISTS used (namespace TEXT PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID, STRICT`;
 
-/** How long contents that a reader opens one after the other stay once their file is gone. */
+/** How long contents that a reader opens one after the other are kept after their file is deleted. */
 const DROPPED_MS = 60 * 60 * 1000;
-/** Of what `used` counts. */
+/** Version of what `used` counts. */
 const COUNT_VERSION = 2;
-/** A reader that finds its contents gone asks for the row again, as often as it has changed meanwhile. */
+/** A reader whose contents are gone reads the row again, as often as it has changed meanwhile. */
 const ATTEMPTS_MAX = 100;
 const nothing: Gone = { contents: [], texts: 0 };
 const at = 'namespace = ? AND resource = ? AND key = ?';
 
-/** How {@link openFilesDisk} keeps files. */
+/** Options of {@link openFilesDisk}. */
 interface FilesDiskOptions {
-  /** What a namespace may keep, parts of uploads included, as file-bytes.ts counts it. */
+  /** Storage limit of a namespace, including parts of uploads, as file-bytes.ts counts it. */
   readonly namespaceBytesMax?: number;
-  /** Of the disk. */
+  /** Free space of the disk. */
   readonly space?: FreeSpace;
-  /** What organizations may keep in all. */
+  /** Remaining storage of organizations. */
   readonly storage?: StorageBounds;
   readonly now?: () => number;
 }
 
-/** Opens the folder, and makes it where there is none. */
+/** Opens the folder, and creates it if necessary. */
 export function openFilesDisk(
   folder: string,
   options: FilesDiskOptions = {},
@@ -87,7 +87,7 @@ export function openFilesDisk(
   const content = openContents(join(folder, 'content'), now, space);
   const index = join(folder, 'index.sqlite');
   const db = openSqliteFile(index);
-  // A commit is made durable by `flushed`, off the main thread and for all that wait at once.
+  // `flushed` makes a commit durable, off the main thread and for all waiting callers at once.
   db.pragma('synchronous = NORMAL');
   db.pragma('foreign_keys = ON');
   db.exec(schema);
@@ -121,14 +121,14 @@ export function openFilesDisk(
   db.transaction(countOnce).immediate();
   content.sweep(db.transaction(knownContents)());
 
-  /** An index of before files had digests. */
+  /** Migrates an index from before files had digests. */
   function addDigests(): void {
     const columns = db.prepare<unknown[], { name: string }>("SELECT name FROM pragma_table_info('files')").all();
     if (!columns.some(({ name }) => name === 'digests'))
       db.exec("ALTER TABLE files ADD COLUMN digests TEXT NOT NULL DEFAULT '{}'");
   }
 
-  /** Files of before there was a count, or of when it was of their bytes alone. */
+  /** Counts existing files if there is no count yet, or an older one that had only their bytes. */
   function countOnce(): void {
     if ((db.pragma('user_version', { simple: true }) as number) >= COUNT_VERSION) return;
     const texts = ['key', 'headers', 'metadata'].map((column) => `length(CAST(${column} AS BLOB))`).join(' + ');
@@ -141,7 +141,7 @@ export function openFilesDisk(
     db.pragma(`user_version = ${COUNT_VERSION}`);
   }
 
-  /** What rows name, at one moment: parts may become a file meanwhile. */
+  /** Contents named by rows, at one moment: parts may become a file meanwhile. */
   function knownContents(): Set<string> {
     const known = new Set<string>();
     for (const { contents } of db.prepare<unknown[], Row>('SELECT contents FROM files').iterate())
@@ -152,7 +152,7 @@ export function openFilesDisk(
     return known;
   }
 
-  /** @throws {PlatformError} `quota_exceeded`, when a namespace would keep more than it may. */
+  /** @throws {PlatformError} `quota_exceeded`, when a namespace would exceed its limit. */
   function use(namespace: string, bytes: number): void {
     if (bytes > 0 && (findUsed.get(namespace)?.bytes ?? 0) + bytes > namespaceBytesMax)
       throw new PlatformError('quota_exceeded', {
@@ -206,7 +206,10 @@ export function openFilesDisk(
     };
   }
 
-  /** An upload and its parts become a file in one step: what is a file's now, no other word on the upload may drop. */
+  /**
+   * An upload and its parts become a file atomically: later operations on the upload must not delete contents of a
+   * file.
+   */
   const complete = db.transaction(
     (place: FilePlace, key: string, upload: string, named: readonly { part: number; etag: string }[]) => {
       const texts = uploadOf(place, key, upload);
@@ -222,7 +225,7 @@ export function openFilesDisk(
       for (const { etag } of chosen) digest.update(etag, 'hex');
       const contents = chosen.map(({ name, size }) => ({ name, size }));
       const row = rowOf(contents, `${digest.digest('hex')}-${chosen.length}`, texts);
-      // From now on the file stands for them.
+      // From now on the file counts instead.
       use(place.namespace, -contentBytes([...chosen, ...unused.values()]) - FILE_BYTES - textBytes({ key, ...texts }));
       const old = replace(place, key, null, row) as Gone;
       dropUpload.run(upload);
@@ -232,7 +235,7 @@ export function openFilesDisk(
     },
   );
 
-  /** Returns the part's content before. */
+  /** Returns the part's previous content. */
   const setPart = db.transaction(
     (place: FilePlace, key: string, upload: string, part: number, etag: string, { name, size }: Content) => {
       uploadOf(place, key, upload);
@@ -261,7 +264,7 @@ export function openFilesDisk(
     }),
   );
 
-  /** Files and uploads of a resource, and how many files these are. */
+  /** Deletes files and uploads of a resource, and returns how many files there were. */
   const clearAll = db.transaction(({ namespace, resource }: FilePlace): [files: number, gone: Gone[]] => {
     const rows = db.prepare<unknown[], FileTexts & Pick<Row, 'contents'>>(
       'DELETE FROM files WHERE namespace = ? AND resource = ? RETURNING key, headers, metadata, contents',
@@ -279,14 +282,14 @@ export function openFilesDisk(
     return [files, gone];
   });
 
-  /** To be called once the row that no longer names them is on the disk. */
+  /** Call once the row that no longer names them is on disk. */
   async function drop({ namespace }: FilePlace, { contents, texts }: Gone): Promise<void> {
     storage.note(namespace, -contentBytes(contents) - texts);
     if (contents.length <= OPEN_AT_ONCE) {
       await content.drop(contents);
       return;
     }
-    // Somebody may be reading them, here or in another process, and has not opened all of them.
+    // A reader here or in another process may not have opened all of them yet.
     const due = db.transaction(() => {
       for (const { name } of contents) dropLater.run(name, now());
       return dropDue.all(now() - DROPPED_MS);
@@ -294,7 +297,7 @@ export function openFilesDisk(
     await content.drop(due.map(({ name }) => ({ name, size: 0 })));
   }
 
-  /** Writes a content, and tells the organization's account of it. @param texts bytes that come with it. */
+  /** Writes a content, and counts it for the organization. @param texts counted bytes besides the content. */
   async function writeNoted(
     { namespace }: FilePlace,
     body: Readable | Uint8Array,
@@ -358,14 +361,14 @@ export function openFilesDisk(
         const bytes = resolveRange(range, row.size);
         if (bytes === null)
           throw new PlatformError('invalid_argument', {
-            reason: `The range begins behind the end of the file (${row.size} bytes)`,
+            reason: `The range begins after the end of the file (${row.size} bytes)`,
           });
         if (!holds(onlyIf, head)) return { head, range: bytes, body: null };
         try {
           const body: FileBody = await content.read(JSON.parse(row.contents) as Content[], bytes.offset, bytes.length);
           return { head, range: bytes, body };
         } catch (error) {
-          // Replaced, or deleted, between a look at its row and the opening of its contents.
+          // Replaced or deleted between reading its row and opening its contents.
           const isReplaced = (error as NodeJS.ErrnoException).code === 'ENOENT' && row.version !== last?.version;
           if (!isReplaced || attempt === ATTEMPTS_MAX) throw error;
           last = row;
@@ -380,8 +383,8 @@ export function openFilesDisk(
     async list({ namespace, resource }, { prefix, delimiter, cursor, limit }) {
       const files: FileHead[] = [];
       const prefixes: string[] = [];
-      // A cursor is the last key, or the last folded prefix, of the page before. The prefix itself may be a key, and
-      // folds nothing.
+      // A cursor is the last key, or the last grouped prefix, of the previous page. The prefix itself may be a key,
+      // and is not grouped.
       const folds = cursor !== null && delimiter !== '' && cursor !== prefix && cursor.endsWith(delimiter);
       let from = cursor === null || cursor < prefix ? prefix : folds ? `${cursor}\u{10ffff}` : cursor;
       for (;;) {
@@ -401,7 +404,7 @@ export function openFilesDisk(
           break;
         }
         if (jump === null) return { files, prefixes, cursor: null };
-        // Past everything that begins with it.
+        // After everything that begins with it.
         from = `${jump}\u{10ffff}`;
       }
     },
@@ -510,13 +513,13 @@ function sizeOf(contents: readonly { readonly size: number }[]): number {
   return contents.reduce((sum, { size }) => sum + size, 0);
 }
 
-/** Puts all that is committed on the disk: one sync of SQLite's log for all who ask while another is under way. */
+/** Makes all commits durable: one sync of SQLite's log for all callers that arrive while another is in progress. */
 function createFlush(log: string): { (): Promise<void>; close(): void } {
   let file: Promise<FileHandle> | null = null;
   let last: Promise<unknown> = Promise.resolve();
   let next: Promise<void> | null = null;
   async function sync(): Promise<void> {
-    // It is there from the first commit until the last process closes the index.
+    // It exists from the first commit until the last process closes the index.
     file ??= open(log, 'r+');
     await (await file).datasync();
   }

@@ -86,7 +86,7 @@ test('every variable that is missing is named, and no token is ever shown', asyn
   await assert.rejects(query(wrong, 'SELECT 1'), (error: Error) => {
     assert.equal(
       error.message,
-      'The database cannot be reached: the database cloud answered a look at a database with status 401: unauthorized',
+      'The database cannot be reached: the database cloud answered the lookup of a database with status 401: unauthorized',
     );
     return true;
   });
@@ -143,7 +143,7 @@ test('a transaction that takes too long is rolled back', async (t) => {
     if (e === undefined) continue;
     assert.deepEqual(e, [
       'SQLITE_ABORT',
-      'the transaction is over: it took longer than DB_TRANSACTION_MS (100) and was rolled back',
+      'the transaction has ended: it took longer than DB_TRANSACTION_MS (100) and was rolled back',
     ]);
     break;
   }

@@ -31,7 +31,7 @@ test('an export is imported again, and a file takes the place of a database only
     [refused.code, refused.errors[0]],
     [
       1,
-      'error Nothing was imported: the database is not empty: a SQLite file takes the place of all that is there (SQLITE_MISUSE)\nWith --replace the file takes the place of what is there; `platform db export` keeps a copy of that.',
+      'error Nothing was imported: the database is not empty: importing a SQLite file replaces all of it (SQLITE_MISUSE)\nWith --replace the file takes the place of what is there; `platform db export` keeps a copy of that.',
     ],
   );
   await ok('db', 'query', 'DELETE FROM notes', '-d', 'DB');

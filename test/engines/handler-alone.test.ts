@@ -51,5 +51,5 @@ test('a database of the operator that is away when the platform starts keeps no 
   const again = await startPlatform({}, { FS_PATH: project.folder, DATABASE_URL });
   t.after(() => again.close());
   await again.answers('shop', 'main ');
-  await again.logged(({ msg }) => msg === 'Serving without the database, which is tried again');
+  await again.logged(({ msg }) => msg === 'Serving without the database, retrying to connect');
 });

@@ -72,5 +72,5 @@ test('one that was cut off is noted at the next start, unless it is under way el
   assert.equal(backupRuns(folder)[0]!.endedAt, null);
   lock.release();
   startBackupSchedule({}, folder).stop();
-  assert.equal(backupRuns(folder)[0]!.error, 'It was cut off');
+  assert.equal(backupRuns(folder)[0]!.error, 'It was interrupted');
 });

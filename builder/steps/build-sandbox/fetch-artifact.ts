@@ -32,7 +32,7 @@ export async function fetchArtifact(
   target: string,
   limits: Pick<BuildRunLimits, 'artifactBytesMax' | 'artifactFilesMax' | 'diskFreeBytesMin'>,
 ): Promise<void> {
-  if (!isArtifactId(id)) throw new BuildFailure('artifact_invalid', unusable('its id is no hash'));
+  if (!isArtifactId(id)) throw new BuildFailure('artifact_invalid', unusable('its id is not a hash'));
   await machine.script(PACK, id);
   const root = join(target, id);
   await mkdir(root, { recursive: true, mode: 0o700 });

@@ -52,7 +52,7 @@ function checkFolder(name: string, field: string, value: string): string {
   if (value.startsWith('/')) refuse(`${field} path must be relative, not absolute`);
   if (value.split(/[\\/]/).includes('..')) refuse(`${field} path cannot contain '..'`);
   // oxlint-disable-next-line no-control-regex -- such a path is none
-  if (/[\x00-\x1f]/.test(value)) refuse('holds a control character');
+  if (/[\x00-\x1f]/.test(value)) refuse('contains a control character');
   return value.replace(/\/+$/, '');
 }
 

@@ -1,7 +1,7 @@
-// Every metric of the platform: name, type, meaning. exposition.ts prints only what is listed here, and
-// docs/operating.md is held against it by a test. Pure.
+// All metrics of the platform: name, type, meaning. exposition.ts prints only those listed here, and a test compares
+// docs/operating.md with it. Pure.
 
-/** How Prometheus reads a family. */
+/** Type of a family in Prometheus. */
 type FamilyType = 'counter' | 'gauge' | 'histogram';
 
 /** One row of {@link families}. */
@@ -183,5 +183,5 @@ export type FamilyName = keyof typeof families;
 
 /** Upper bounds of the wall-time buckets, in ms; the last bucket has none. */
 export const WALL_BOUNDS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 60_000] as const;
-/** Upper bounds of the buckets of requests that enter together. */
+/** Upper limits of the buckets for requests that enter together. */
 export const JOIN_BOUNDS = [1, 2, 4, 8, 16, 32, 64, 128] as const;

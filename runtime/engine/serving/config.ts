@@ -15,7 +15,7 @@ import type { DeploymentCounters, EngineCounters } from '../metrics/counters.ts'
 export interface DeploymentConfig {
   readonly id: string;
   readonly project: string;
-  /** Whose the project is; null where no control plane says so. */
+  /** The organization that owns the project; null without a control plane. */
   readonly organization: string | null;
   readonly plan: Plan;
   readonly vars: Readonly<Record<string, string>>;
@@ -25,54 +25,60 @@ export interface DeploymentConfig {
   readonly code: () => { readonly text: WorkerText; readonly hash: string };
   readonly sourceMap: () => string | null;
   /**
-   * To be done before its worker is loaded: its migrations. Null when there is nothing, or no more. It rejects with a
-   * PlatformError.
+   * Work to complete before the worker is loaded: its migrations. Null when there is none, or none left. Rejects with
+   * a PlatformError.
    */
   readonly prepare?: (() => Promise<void>) | null;
-  /** Of an ssr project: what answers its requests. Its worker does its calls of bindings. */
+  /** The server that answers requests of an ssr project. The worker makes the server's binding calls. */
   readonly server?: ServerSpec | null;
 }
 
-/** What serving needs beside its isolate. */
+/** Dependencies of serving, apart from the isolate. */
 export interface ServingParts {
-  /** Of the deployment. */
+  /** Counters of the deployment. */
   readonly counters: DeploymentCounters;
   readonly engineCounters: EngineCounters;
   readonly hostFunctions: HostFunctions;
   readonly limits: Limits;
-  /** Headers as the worker gets them: with its client's true address. */
+  /** Headers as the worker receives them, with the client's true address. */
   readonly clientHeaders: (headerBlock: string, remoteAddress: string) => string;
   /** Scheme that workers see in `request.url`. */
   readonly protocol: 'http' | 'https';
-  /** A fetch handler that called `passThroughOnException` threw: true when the request was answered otherwise. */
+  /**
+   * Called when a fetch handler that called `passThroughOnException` throws: true when the request was answered
+   * another way.
+   */
   readonly passThrough: (exchange: Exchange, deployment: DeploymentConfig) => boolean;
 }
 
-/** What is kept of an invocation whose code goes on after its end. */
+/** Identifies an invocation whose code still runs after its end. */
 export interface BurningInvocation {
   readonly kind: InvocationKind;
-  /** Of a request; '' for other events. */
+  /** URL of a request; '' for other events. */
   readonly target: string;
 }
 
 /** The deployment that is served. */
 export interface ServedDeployment {
   readonly config: DeploymentConfig;
-  /** What is held for it outside of its isolates. */
+  /** Memory held for the deployment outside its isolates. */
   readonly hostMemory: HostMemory;
   /** Open WebSockets in all its isolates. */
   readonly openSockets: { count: number };
-  /** Ends an invocation: the response where none is out yet, the log, the record. */
+  /** Ends an invocation: sends a response if none was sent, and writes the log line and the record. */
   end(invocation: AnyInvocation, outcome: Outcome, now?: number): void;
-  /** Answers a request whose handler failed, and whose other work goes on. */
+  /** Answers a request whose handler failed while its other work continues. */
   answerFailed(invocation: HttpInvocation, outcome: Outcome & { kind: 'failed' }): void;
-  /** A text whose places in the bundle are those of the sources. */
+  /** A text with its bundle positions mapped to the sources. */
   mapped(text: string): string;
-  /** The same; null where the bundle has no source map. */
+  /** As `mapped`; null when the bundle has no source map. */
   mapStack(text: string): string | null;
   log(level: LogLine['level'], text: string, invocation: AnyInvocation | null): void;
-  /** Its code used CPU that belongs to no invocation that runs. @param of the one that began it; null: none. */
+  /**
+   * Reports CPU used by code that belongs to no running invocation. @param of the invocation that started the code;
+   * null: none.
+   */
   burnt(of: BurningInvocation | null, cpuMs: number): void;
-  /** Runs an invocation again that lost its isolate before it had any effect. */
+  /** Runs an invocation again after it lost its isolate before it had any effect. */
   restart(invocation: AnyInvocation): void;
 }

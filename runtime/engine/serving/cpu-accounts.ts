@@ -1,6 +1,6 @@
-// The CPU of the invocations in one isolate: what each has used of its budget, in its own code and by work of the host.
-// Made by serving.ts. A budget that its own code breaks is found in the isolate (isolates/native/guest/cpu-watch.cc);
-// one that the host's work uses up, here.
+// Accounts for the CPU of the invocations in one isolate: how much of its budget each has used, by its own code and
+// by host work. Made by serving.ts. The isolate detects a budget exceeded by its own code
+// (isolates/native/guest/cpu-watch.cc); this file detects one exceeded by host work.
 import { PlatformError } from '#core/errors.ts';
 import type { Link } from '../bridge/link.ts';
 import type { AnyInvocation, CpuMeter } from '../invocation/invocation.ts';
@@ -8,9 +8,9 @@ import { failed } from '../invocation/outcome.ts';
 import type { ServedDeployment, ServingParts } from './config.ts';
 import type { RunningInvocations } from './running-invocations.ts';
 
-/** How often an open WebSocket has a new budget without a message. */
+/** How often an open WebSocket gets a new budget without a message. */
 const RENEWAL_MS = 10_000;
-/** CPU of the host that is not reported to its isolate yet. */
+/** Host CPU below this is not reported to the isolate yet. */
 const UNREPORTED_MS_MAX = 1;
 
 export class CpuAccounts implements CpuMeter {
@@ -31,12 +31,12 @@ export class CpuAccounts implements CpuMeter {
     this.#link = link;
   }
 
-  /** Of an invocation; 0: none. */
+  /** CPU limit of an invocation; 0: none. */
   limitMs({ kind }: AnyInvocation): number {
     return this.#parts.limits.cpu[kind][this.#deployment.config.plan];
   }
 
-  /** Its share of an entry, unless it has a charge of its own for it. */
+  /** Charges an invocation its share of an entry, unless the entry charged it separately. */
   chargeShare(invocation: AnyInvocation, shareMs: number): void {
     if (invocation.charged) return;
     invocation.cpuMs += shareMs;
@@ -44,8 +44,8 @@ export class CpuAccounts implements CpuMeter {
   }
 
   /**
-   * CPU of an entry whose shares are unknown, as its isolate was given up in it or V8 forgot whose code ran:
-   * all that were in it have the same; where there were none it is their deployment's alone.
+   * Charges an entry whose shares are unknown, because its isolate was abandoned during the entry or V8 no longer
+   * knows whose code ran. All invocations in the isolate pay the same; if there are none, only the deployment pays.
    */
   chargeAlike(invocations: readonly AnyInvocation[], cpuMs: number): void {
     if (!(cpuMs > 0)) return;
@@ -58,8 +58,8 @@ export class CpuAccounts implements CpuMeter {
   }
 
   /**
-   * @param cpuMs all it has used so far in this isolate.
-   * @throws {Error} where that is less than it was: a guest takes nothing back.
+   * @param cpuMs CPU used so far in this isolate, in total.
+   * @throws {Error} if it is less than before: usage cannot decrease.
    */
   charge(invocation: AnyInvocation, cpuMs: number): void {
     this.#add(invocation, cpuMs);
@@ -75,10 +75,12 @@ export class CpuAccounts implements CpuMeter {
   }
 
   /**
-   * The last charge of one whose own code broke its budget; null: code that is no invocation's.
+   * Makes the last charge of an invocation whose own code exceeded its budget; null: code that belongs to no
+   * invocation.
    *
-   * @param cpuMs of the budget it had: of a socket that of its last message, since its charge has come before.
-   * @returns the budget and what was used of it.
+   * @param cpuMs used of the current budget. For a socket, that is the budget of its last message; earlier usage is
+   * charged already.
+   * @returns the budget and the CPU used of it.
    */
   chargeBreach(invocation: AnyInvocation | null, cpuMs: number): { readonly limitMs: number; readonly usedMs: number } {
     if (invocation === null)
@@ -115,21 +117,21 @@ export class CpuAccounts implements CpuMeter {
     }
   }
 
-  /** A message of a WebSocket has a budget of its own: as in the guest. */
+  /** Starts a new budget for a message of a WebSocket, as the guest does. */
   renew(invocation: AnyInvocation): void {
     renewBudget(invocation, performance.now());
   }
 
-  /** What an open WebSocket does without a message has a budget now and then: as in the guest. */
+  /** Renews the budget of an open WebSocket from time to time without a message, as the guest does. */
   renewNowAndThen(invocation: AnyInvocation): void {
     const now = performance.now();
     if (now - invocation.budgetFrom >= RENEWAL_MS) renewBudget(invocation, now);
   }
 
   /**
-   * The host's work for an invocation is more than its budget: it is over. Its isolate is not to blame, and serves on.
+   * Ends an invocation whose host work exceeded its budget. The isolate is not at fault and continues to serve.
    *
-   * @param moreMs what it asked for in addition.
+   * @param moreMs CPU it requested in addition.
    */
   #exceeded(invocation: AnyInvocation, moreMs: number): void {
     const limitMs = this.limitMs(invocation);
@@ -144,7 +146,7 @@ export class CpuAccounts implements CpuMeter {
   }
 }
 
-/** Of the budget it has now. */
+/** CPU used of the current budget. */
 function usedOf({ totalCpuMs, cpuBefore, hostCpuBefore }: AnyInvocation): number {
   return totalCpuMs - cpuBefore - hostCpuBefore;
 }

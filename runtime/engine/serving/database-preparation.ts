@@ -1,4 +1,4 @@
-// What is done with a deployment's databases before its worker is loaded. Used by handler.ts.
+// Prepares a deployment's databases before its worker is loaded. Used by handler.ts.
 import { PlatformError } from '#core/errors.ts';
 import type { DatabaseMigrations } from '#core/manifest.ts';
 import { ofPreview } from '#core/preview.ts';
@@ -8,18 +8,19 @@ import type { DatabasePlace } from '../bindings/scope.ts';
 import type { Route } from '../router/project-routes.ts';
 import type { DeploymentConfig } from './config.ts';
 
-/** What a deployment's databases need before it is served. */
+/** Prepares a deployment's databases before it is served. */
 export interface ProjectDatabases {
-  /** Applies migrations that were not applied yet. */
+  /** Applies pending migrations. */
   migrate(place: DatabasePlace, files: DatabaseMigrations['files']): Promise<unknown>;
-  /** Makes a database with the content of another. */
+  /** Creates a database with the content of another. */
   branch(place: DatabasePlace, resource: string, options: { readonly unlessThere: true }): Promise<unknown>;
 }
 
 /**
- * Databases that the migrator prepares: a deployment is served once it has, and nothing is changed here.
+ * For databases that the migrator prepares: a deployment is served after the migrator has finished, and nothing is
+ * changed here.
  *
- * @param databases of the service.
+ * @param databases of the database service.
  */
 export function preparedByMigrator(databases: {
   migrations(
@@ -40,11 +41,11 @@ export function preparedByMigrator(databases: {
 }
 
 /**
- * The migrations of what production serves, and of a preview, in copies of production's databases made when it is first
- * asked for. Null where there is nothing to do.
+ * Migrates the databases of a production deployment, or of a preview, whose databases are copies of production's made
+ * at its first request. Null when there is nothing to do.
  *
- * @param namespace whose databases these are. @param isProduction whether it is what its project serves, when it is
- *   asked for.
+ * @param namespace that owns the databases. @param isProduction whether the deployment is its project's production,
+ * read when the preparation runs.
  */
 export function prepareDatabases(
   databases: ProjectDatabases,
@@ -76,10 +77,10 @@ export function prepareDatabases(
   };
   let done: Promise<void> | null = null;
   return () => {
-    // Asked again once it is.
+    // Checked again once the deployment is production.
     if (preview === null && !isProduction()) return Promise.resolve();
     return (done ??= run().catch((error: Error) => {
-      // Tried again with the next request: the database may be away.
+      // Retried with the next request: the database may be temporarily unavailable.
       done = null;
       throw error;
     }));

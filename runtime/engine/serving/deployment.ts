@@ -1,5 +1,5 @@
-// One deployment on this engine: gives requests to one lane and events to another (lane.ts), each with an isolate of
-// its own, and ends them one way or another. handler.ts makes one per deployment it serves.
+// One deployment on this engine: gives requests to one lane and events to another (lane.ts), each with its own
+// isolate, and ends every invocation. handler.ts makes one per deployment it serves.
 import { performance } from 'node:perf_hooks';
 import { errorMessage, type PlatformError } from '#core/errors.ts';
 import type { InvocationKind } from '#core/plans.ts';
@@ -35,22 +35,22 @@ import type { BurningInvocation, DeploymentConfig, ServedDeployment } from './co
 import { Lane, type LaneParts } from './lane.ts';
 import { collectBody } from './request-body.ts';
 
-/** One invocation's end, for the log and the counters. */
+/** The end of one invocation, for the log and the counters. */
 export interface RequestRecord {
   readonly kind: InvocationKind;
   /** Id of the invocation. */
   readonly invocation: string;
   readonly traceId: string | null;
-  /** What a trusted proxy calls it; null otherwise. */
+  /** The request id from a trusted proxy; null otherwise. */
   readonly requestId: string | null;
   readonly deployment: string;
   readonly project: string;
-  /** Of a request; empty for other events. */
+  /** Method of a request; empty for other events. */
   readonly method: string;
   readonly target: string;
-  /** 0 for events that are no requests. */
+  /** 0 for events other than requests. */
   readonly status: number;
-  /** Of an event that is no request. */
+  /** Set for events other than requests. */
   readonly event: EventRecord | null;
   readonly outcome: Outcome;
   readonly cpuMs: number;
@@ -59,9 +59,9 @@ export interface RequestRecord {
 
 /** Why a request failed, as the author of its worker sees it. */
 interface Explained {
-  /** In words, without what the worker said. */
+  /** In words, without the worker's own message. */
   readonly title: string;
-  /** Of a thrown error. */
+  /** Name of a thrown error. */
   readonly name?: string;
   readonly message: string;
   /** Mapped to the sources. */
@@ -69,32 +69,32 @@ interface Explained {
   readonly place: SourceFrame | null;
 }
 
-/** Makes the response of a failed request. @param plain as visitors may see it. */
+/** Makes the response of a failed request. @param plain the response that visitors may see. */
 export type Explain = (exchange: Exchange, plain: FailureResponse, failure: Explained) => FailureResponse;
 
-/** What deployments are made of. */
+/** Dependencies of a deployment. */
 export interface DeploymentParts extends LaneParts {
   readonly hostMemory: EngineMemory;
   readonly usage: DeploymentUsage;
-  /** Null where nothing is kept of lines and invocations but the log. */
+  /** Null when telemetry is off and only the log is written. */
   readonly telemetry: DeploymentTelemetry | null;
   readonly onLog: (deployment: DeploymentConfig, line: LogLine) => void;
-  /** Null where nobody listens, so that no record is made. */
+  /** Null without a listener, so that no record is made. */
   readonly onRequest: ((record: RequestRecord) => void) | null;
-  /** Whether `onRequest` wants those that ended well, too. */
+  /** Whether `onRequest` also receives successful requests. */
   readonly recordsAll: boolean;
   readonly ids: InvocationIds;
-  /** Answers failed requests with what their author wants to know; null: as visitors may see it. */
+  /** Answers failed requests with details for the author of the worker; null: only what visitors may see. */
   readonly explain: Explain | null;
-  /** Null where no proxy is trusted. */
+  /** Null when no proxy is trusted. */
   readonly proxyRequestId: ProxyRequestIds | null;
   readonly servers: ServerLink;
 }
 
-/** What events may hold outside of their isolate: the rest is left for requests. */
+/** Share of host memory that events may hold; the rest is reserved for requests. */
 const EVENTS_MEMORY_SHARE = 0.75;
 
-/** A deployment with whatever isolates serve it now. */
+/** A deployment and the isolates that currently serve it. */
 export class Deployment implements ServedDeployment {
   readonly config: DeploymentConfig;
   readonly hostMemory: HostMemory;
@@ -102,16 +102,19 @@ export class Deployment implements ServedDeployment {
   #parts: DeploymentParts;
   #mapper: StackMapper;
   #http: Lane;
-  /** Of queues, timers, schedules and workflows: what they burn or break, requests do not wait for. */
+  /**
+   * Queues, timers, schedules and workflows. They run apart, so that their CPU use and failures do not delay
+   * requests.
+   */
   #events: Lane;
-  /** Of an ssr project: its requests; null otherwise. */
+  /** Serves the requests of an ssr project; null otherwise. */
   #server: ServerLane | null;
-  /** Requests it may have while the engine has too many. */
+  /** Requests the deployment may have while the engine is overloaded. */
   admitted = Number.POSITIVE_INFINITY;
   #closed = false;
-  /** Another one has taken its place: it keeps no isolate for long. */
+  /** Another deployment has replaced it: its isolates are released early. */
   #isRetired = false;
-  /** What is to be done before the worker is loaded; null when it is. */
+  /** Work to complete before the worker is loaded; null when it is done. */
   #prepare: (() => Promise<void>) | null;
 
   constructor(config: DeploymentConfig, parts: DeploymentParts) {
@@ -136,22 +139,22 @@ export class Deployment implements ServedDeployment {
     return this.#http.busy + this.#events.busy + (this.#server?.busy ?? 0);
   }
 
-  /** Its code is on a thread at this moment. */
+  /** Whether its code runs on a thread at this moment. */
   get isEntered(): boolean {
     return this.#http.isEntered || this.#events.isEntered;
   }
 
-  /** Requests find it warm. */
+  /** Whether requests find a warm isolate. */
   get hasIsolate(): boolean {
     return this.#server !== null || this.#http.hasIsolate;
   }
 
-  /** Serves a request; every way it can end ends the exchange. */
+  /** Serves a request; every possible end ends the exchange. */
   fetch(exchange: Exchange): void {
     this.#take(exchange, false);
   }
 
-  /** Its own server calls a binding. */
+  /** A binding call from the deployment's own server. */
   call(exchange: Exchange): void {
     this.#take(exchange, true);
   }
@@ -182,7 +185,7 @@ export class Deployment implements ServedDeployment {
     });
   }
 
-  /** Takes an event that is no request; `delivery.onEnd` hears of its end. */
+  /** Accepts an event other than a request; `delivery.onEnd` is called at its end. */
   deliver(delivery: Delivery): void {
     const { ids, limits } = this.#parts;
     const invocation: EventInvocation = new Invocation(
@@ -197,12 +200,12 @@ export class Deployment implements ServedDeployment {
     if (telemetry !== null && (invocation.trace === null ? telemetry.samples() : isSampled && telemetry.continues()))
       this.#trace(invocation, invocation.trace !== null);
     this.#events.lastUsedAt = invocation.startedAt;
-    // Events make room for requests and come again; no request makes room for an event.
+    // Events give way to requests and are delivered again later; requests never give way to events.
     if (!this.#refuses(invocation, this.#events.busy, Math.max(0, this.admitted - this.#http.busy)))
       this.#start(invocation, null);
   }
 
-  /** @param isInside what it goes on with is of this platform. */
+  /** @param isInside whether the trace continues one of this platform. */
   #trace(invocation: AnyInvocation, isInside: boolean): void {
     const { telemetry, limits } = this.#parts;
     invocation.spans = new InvocationSpans({
@@ -269,17 +272,17 @@ export class Deployment implements ServedDeployment {
     if (this.#prepare === null && this.#server === null) this.#http.warm();
   }
 
-  /** Starts its worker unless it runs, and tells how that went: its top level has run, or what it failed by. */
+  /** Starts the worker unless it runs, and returns the outcome: its top level has run, or the reason it failed. */
   start(): Promise<Outcome> {
     return this.#server?.start() ?? this.#http.start();
   }
 
-  /** Gives up an isolate that nothing runs in. */
+  /** Releases an idle isolate. */
   rest(): void {
     if (this.#http.isIdle) this.#http.evict();
   }
 
-  /** Ends an invocation: the response where none is out yet, the log, the record. */
+  /** Ends an invocation: sends a response if none was sent, and writes the log line and the record. */
   end(invocation: AnyInvocation, ending: Outcome, now = performance.now()): void {
     if (invocation.phase === 'over') return;
     let outcome: Outcome = invocation.failure ?? ending;
@@ -292,7 +295,7 @@ export class Deployment implements ServedDeployment {
       invocation.close();
     } else {
       invocation.close();
-      // What the handler answered stands, whatever became of the work it left to `waitUntil`.
+      // The handler's response counts, regardless of how the work in `waitUntil` ended.
       const { result, onEnd } = invocation.answer;
       this.#events.lastUsedAt = now;
       onEnd({ outcome: result === null ? outcome : ok, result, cpuMs: invocation.totalCpuMs });
@@ -328,7 +331,7 @@ export class Deployment implements ServedDeployment {
     this.#parts.usage.burnt(of?.kind ?? 'http', of?.target ?? '', cpuMs);
   }
 
-  /** Answers a request whose handler failed, and whose other work goes on. */
+  /** Answers a request whose handler failed while its other work continues. */
   answerFailed(invocation: HttpInvocation, outcome: Outcome & { kind: 'failed' }): void {
     this.#endFailed(invocation, outcome);
     invocation.failure = outcome;
@@ -352,7 +355,7 @@ export class Deployment implements ServedDeployment {
   #explained({ code, details, thrown }: Outcome & { kind: 'failed' }): Explained {
     const { reason = '', ...others } = details;
     const title = errorMessage(code, others).replace(/: \{reason\}$/, '');
-    // A worker that does not start says why in `reason`.
+    // When a worker does not start, `reason` holds the cause.
     const stack = thrown === undefined ? String(reason) : (thrown.stack ?? '');
     const [said] = this.#mapper.map(String(reason)).split('\n', 1);
     return {
@@ -364,7 +367,7 @@ export class Deployment implements ServedDeployment {
     };
   }
 
-  /** A text whose places in the bundle are those of the sources. */
+  /** A text with its bundle positions mapped to the sources. */
   mapped(text: string): string {
     return this.#mapper.map(text);
   }
@@ -384,13 +387,13 @@ export class Deployment implements ServedDeployment {
     this.#parts.telemetry?.line(line, invocation);
   }
 
-  /** It takes the place of another: what is done before the worker is loaded is asked for again. */
+  /** The deployment replaces another: requests the preparation of its databases again. */
   promote(): void {
     this.#isRetired = false;
     this.#prepare = this.config.prepare ?? null;
   }
 
-  /** Another deployment takes its place: clients of open WebSockets are asked to come again. */
+  /** Another deployment replaces this one: asks clients of open WebSockets to reconnect. */
   retire(): void {
     this.#isRetired = true;
     this.#http.closeSockets(1012, 'Service restart');
@@ -399,8 +402,8 @@ export class Deployment implements ServedDeployment {
   }
 
   /**
-   * Called about once a second: ends what is over its wall limit, and disposes an isolate that no event has come to
-   * for a while, or no request since another deployment took its place.
+   * Called about once a second: ends invocations over their wall limit, and disposes an isolate that has had no event
+   * for a while, or no request since another deployment replaced this one.
    */
   checkWall(now: number): void {
     this.#http.checkWall(now);
@@ -410,13 +413,13 @@ export class Deployment implements ServedDeployment {
     if (this.#isRetired) this.#http.evictAfter(this.#parts.limits.eventIsolateIdleMs, now);
   }
 
-  /** Called often while entries run: notices isolates that died without a word. */
+  /** Called often while entries run: detects isolates that died without an event. */
   checkAlive(): void {
     this.#http.checkAlive();
     this.#events.checkAlive();
   }
 
-  /** No new requests; those that run are cut off unless `load` is 0. */
+  /** Refuses new requests; cuts off running ones unless `load` is 0. */
   close(): void {
     this.#closed = true;
     this.#http.close();

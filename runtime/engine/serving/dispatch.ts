@@ -1,5 +1,6 @@
-// Gives requests and events to one isolate and reads what it answers: each record goes to the one file that acts on it.
-// Made by serving.ts. Responses are in responses.ts; streams, sockets and host calls are the link's (bridge/link.ts).
+// Passes requests and events to one isolate and reads its records, each of which goes to the one file that handles
+// it. Made by serving.ts. responses.ts handles responses; the link (bridge/link.ts) handles streams, sockets and host
+// calls.
 import { errorMessage, PlatformError } from '#core/errors.ts';
 import type { Link } from '../bridge/link.ts';
 import { RecordReader, toHost, type Failure, type Part } from '../bridge/protocol.ts';
@@ -10,19 +11,19 @@ import type { CpuAccounts } from './cpu-accounts.ts';
 import { Responses } from './responses.ts';
 import type { RunningInvocations } from './running-invocations.ts';
 
-/** After so many requests in a row that nothing can answer a fresh isolate takes its place. */
+/** After this many consecutive requests that can never be answered, a fresh isolate replaces this one. */
 const UNANSWERED_MAX = 2;
 
-/** The isolate, as far as answers concern it: serving.ts. */
+/** The isolate, as the dispatcher needs it: serving.ts. */
 export interface DispatchedIsolate {
   readonly isStarting: boolean;
   readonly isCondemned: boolean;
-  /** How far the worker's top level is. */
+  /** Reports the state of the worker's top level. */
   started(state: string, reason: string): void;
   condemn(): void;
 }
 
-/** What a dispatch is made of. */
+/** Dependencies of the dispatcher. */
 export interface DispatchParts {
   readonly deployment: ServedDeployment;
   readonly serving: ServingParts;
@@ -53,7 +54,7 @@ export class Dispatch {
     this.#responses = new Responses(parts);
   }
 
-  /** @param body of a request: null without one, undefined when it streams in. */
+  /** @param body of a request: null without a body, undefined when it is streamed. */
   send(invocation: AnyInvocation, body: Part | null | undefined): void {
     if (invocation.phase === 'over') return;
     if (invocation.isClientGone) {
@@ -69,8 +70,8 @@ export class Dispatch {
       return;
     }
     const exchange = invocation.answer;
-    // In two steps, here and wherever a request makes one: V8 makes a closure that goes to a property at once in the
-    // old generation, where it holds on to all of its request until the next full collection
+    // Assigned in two steps, here and wherever a request makes a closure: V8 allocates a closure that is directly
+    // assigned to a property in the old generation, where it retains its whole request until the next full collection
     // (docs/decisions/53-closures-of-a-request.md).
     const onAbort = (): void => this.#running.clientGone(invocation);
     exchange.onAbort = onAbort;
@@ -91,9 +92,9 @@ export class Dispatch {
   }
 
   /**
-   * Reads what an entry sent.
+   * Reads the records of an entry.
    *
-   * @throws {Error} where it makes no sense: nothing of the isolate can be trusted any more.
+   * @throws {Error} for malformed records: the isolate cannot be trusted any more.
    */
   read(meta: string, text: string, bytes: readonly Uint8Array[]): void {
     const reader = new RecordReader(meta, text, bytes);
@@ -122,7 +123,7 @@ export class Dispatch {
         }
         case toHost.done: {
           const id = reader.number();
-          // Over without an answer is none of ours to believe: its client would wait for ever.
+          // Do not trust "done" without a response: the client would wait forever.
           const ended = this.#running.get(id);
           const isUnanswered = ended?.phase === 'running' && !ended.isClientGone;
           this.#running.end(id, isUnanswered ? failed('no_response', { got: 'nothing' }) : ok);
@@ -140,7 +141,8 @@ export class Dispatch {
           const untoldMs = milliseconds(reader.number());
           const invocation = this.#running.find(id);
           if (invocation !== undefined) this.#accounts.charge(invocation, cpuMs);
-          // A top level that failed is paid by those that waited for it; code of what is over, by the deployment.
+          // CPU of a failed top level is charged to the invocations that waited for it; CPU of ended invocations, to
+          // the deployment.
           else this.#accounts.chargeAlike(id === 0 ? this.#running.all() : [], untoldMs);
           break;
         }
@@ -159,10 +161,10 @@ export class Dispatch {
         case toHost.fault:
           throw reader.field() === 'memory'
             ? new PlatformError('memory_limit_exceeded')
-            : new PlatformError('isolate_replaced', { reason: 'the worker broke what its answers are made with' });
+            : new PlatformError('isolate_replaced', { reason: 'the worker broke a global that responses need' });
         case toHost.call:
           this.#link.call(reader);
-          continue; // its parts have left the record
+          continue; // its parts were read from the record
         default:
           this.#link.read(letter, reader);
       }
@@ -188,7 +190,7 @@ export class Dispatch {
     if (isOver) this.#running.end(id, ok);
   }
 
-  /** @param isOver nothing else follows. */
+  /** @param isOver no further record follows. */
   #failed(id: number, failure: Failure, isOver: boolean): void {
     const invocation = this.#running.get(id);
     if (invocation === undefined) return;
@@ -205,7 +207,7 @@ export class Dispatch {
         return;
       }
     } else this.#deployment.log('error', errorMessage(outcome.code, outcome.details), invocation);
-    // An event begins again: what it left to `waitUntil` is not waited for.
+    // An event is retried: its `waitUntil` work is not awaited.
     if (isOver || !isHttp(invocation)) this.#running.end(id, outcome);
     else this.#running.fail(invocation, outcome);
   }
@@ -215,7 +217,7 @@ export class Dispatch {
     this.#deployment.log(known, text, this.#running.find(id) ?? null);
   }
 
-  /** @param at when it wants to be entered for its timers: ms of the monotonic clock; -1: not. */
+  /** @param at when the isolate must be entered for its timers: ms of the monotonic clock; -1: never. */
   #wakeAt(at: number): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
@@ -231,8 +233,8 @@ export class Dispatch {
   }
 
   /**
-   * The code of an invocation, or of none (0), used up a budget: its isolate takes nothing new, and what was lost with
-   * it runs again.
+   * The code of an invocation, or of none (0), exceeded a budget: the isolate takes no new work, and the invocations
+   * lost with it run again.
    */
   #breach(id: number, cpuMs: number, lost: readonly number[]): void {
     if (this.#isolate.isStarting) {
@@ -242,7 +244,7 @@ export class Dispatch {
     const invocation = this.#running.get(id) ?? null;
     const { plan } = this.#deployment.config;
     const { limitMs, usedMs } = this.#accounts.chargeBreach(invocation, cpuMs);
-    // One that the host has ended before is in the log.
+    // An invocation that the host ended earlier is already logged.
     if (invocation !== null || id === 0)
       this.#deployment.log(
         'error',
@@ -250,14 +252,14 @@ export class Dispatch {
         invocation,
       );
     if (invocation !== null) this.#running.end(id, failed('cpu_limit_exceeded', { limitMs, usedMs }));
-    // V8 has forgotten whose code it was, or it belonged to no invocation.
+    // V8 no longer knows whose code it was, or it belonged to no invocation.
     if (id === 0)
       this.#accounts.chargeAlike(
         lost.flatMap((other) => this.#running.get(other) ?? []),
         cpuMs,
       );
     this.#isolate.condemn();
-    // What the entry had not come to read yet is read by the next one.
+    // The next entry reads what this one did not read.
     this.#link.runTimers();
     for (const other of lost) this.#running.restart(other, 1);
   }
@@ -283,7 +285,7 @@ function toOutcome({ code, name, message, stack }: Failure): Outcome & { kind: '
   return isFailureCode(code) ? failed(code) : failed('internal');
 }
 
-/** @throws {Error} for what is no time that was used. */
+/** @throws {Error} if it is not a valid duration. */
 function milliseconds(value: number): number {
   if (!(value >= 0 && value < Infinity)) throw new Error(`guest reported ${value} ms of CPU`);
   return value;

@@ -1,11 +1,11 @@
-// What the death of an isolate means: how its requests end, what the log says, what it counts as. Pure; serving.ts acts
-// on it.
+// The consequences of an isolate's death: how its requests end, what is logged, how it is counted. Pure; serving.ts
+// acts on it.
 import { errorMessage, PlatformError } from '#core/errors.ts';
 import { failed, type Outcome } from '../invocation/outcome.ts';
 import type { DeathReason } from '../isolates/isolate.ts';
 import type { EngineCounters } from '../metrics/counters.ts';
 
-/** A death, for all who hear of it. */
+/** The consequences of a death. */
 interface Death {
   readonly outcome: Outcome;
   readonly message: string;
@@ -13,8 +13,8 @@ interface Death {
 }
 
 /**
- * How an event ends whose isolate died: it has had its attempt, since it may be what the isolate died of. One that was
- * replaced for another's sake comes again uncounted.
+ * How an event ends when its isolate dies. It counts as an attempt, because the event may have caused the death. If
+ * the isolate was replaced because of another invocation, the event is delivered again without counting.
  */
 export function endOfEvent(outcome: Outcome): Outcome {
   return outcome.kind === 'failed' && outcome.code === 'isolate_replaced'
@@ -23,13 +23,14 @@ export function endOfEvent(outcome: Outcome): Outcome {
 }
 
 /**
- * @param error what was thrown where the reason is `fault`.
+ * @param error the thrown value if the reason is `fault`.
  * @param limitMb memory limit of the isolate.
- * @example deathOf('stuck', null, 128).outcome // failed('isolate_replaced', { reason: 'its code could not be ended' })
+ * @example deathOf('stuck', null, 128).outcome // failed('isolate_replaced', { reason: 'its code could not be ended'
+ * })
  */
 export function deathOf(reason: DeathReason, error: unknown, limitMb: number): Death {
   if (reason === 'stuck') {
-    const message = 'Isolate replaced: its code could not be ended';
+    const message = 'Isolate replaced: its code could not be terminated';
     return { outcome: failed('isolate_replaced', { reason: 'its code could not be ended' }), message, countsAs: null };
   }
   const known = error instanceof PlatformError ? error : null;

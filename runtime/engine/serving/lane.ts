@@ -1,6 +1,6 @@
-// One of a deployment's two lanes, for its requests or for its events: owns the isolate that takes new work, made when
-// something comes, and the condemned ones that end what they had. It is what the pool knows, so that neither lane is
-// scheduled, evicted or condemned for what the other does. deployment.ts makes both.
+// One of a deployment's two lanes, for its requests or for its events. Owns the isolate that takes new work, made on
+// demand, and the condemned isolates that finish their work. The pool schedules, evicts and condemns each lane
+// separately. deployment.ts makes both.
 import type { HostMemory } from '../bridge/host-memory.ts';
 import type { Part } from '../bridge/protocol.ts';
 import type { AnyInvocation } from '../invocation/invocation.ts';
@@ -10,29 +10,29 @@ import type { ServedDeployment, ServingParts } from './config.ts';
 import { Serving, type ServingLane } from './serving.ts';
 import { StartPause } from './start-pause.ts';
 
-/** What lanes need beside what serving does. */
+/** Dependencies of a lane, in addition to those of serving. */
 export interface LaneParts extends ServingParts {
   readonly pool: Pool;
 }
 
-/** One way into a deployment, with whatever isolate serves it now. */
+/** A lane with the isolate that currently serves it. */
 export class Lane implements Tenant, ServingLane {
   lastUsedAt = 0;
   readonly conduct = { slowUntil: 0, isBurning: false };
-  /** Invocations that wait until the worker may be loaded at all. */
+  /** Invocations that wait until the worker may be loaded. */
   preparing = 0;
   #deployment: ServedDeployment;
   #parts: LaneParts;
   #memory: HostMemory;
   #serving: Serving | null = null;
-  /** Condemned isolates that still serve what they had. */
+  /** Condemned isolates that finish their remaining work. */
   #retired = new Set<Serving>();
   #startPause = new StartPause();
   #closed = false;
-  /** They hear how its worker starts. */
+  /** Called when the worker has started or failed to. */
   #onStarted: ((outcome: Outcome) => void)[] = [];
 
-  /** @param memoryShare of what may be held for the deployment outside of its isolates. */
+  /** @param memoryShare of the deployment's memory outside its isolates. */
   constructor(deployment: ServedDeployment, parts: LaneParts, memoryShare: number) {
     this.#deployment = deployment;
     this.#parts = parts;
@@ -46,7 +46,7 @@ export class Lane implements Tenant, ServingLane {
     return load;
   }
 
-  /** Invocations that run or wait, without those whose response is an open WebSocket. */
+  /** Running and waiting invocations, without those whose response is an open WebSocket. */
   get busy(): number {
     let open = this.#serving?.upgraded ?? 0;
     if (this.#retired.size > 0) for (const serving of this.#retired) open += serving.upgraded;
@@ -57,7 +57,7 @@ export class Lane implements Tenant, ServingLane {
     return this.load === 0 && this.#serving?.isStarting !== true;
   }
 
-  /** Its code is on a thread at this moment. */
+  /** Whether its code runs on a thread at this moment. */
   get isEntered(): boolean {
     if (this.#serving?.isEntered === true) return true;
     for (const serving of this.#retired) if (serving.isEntered) return true;
@@ -85,7 +85,7 @@ export class Lane implements Tenant, ServingLane {
     this.#serving ??= this.#open();
   }
 
-  /** Starts an isolate unless there is one, and tells how that went. */
+  /** Starts an isolate unless there is one, and returns the outcome. */
   start(): Promise<Outcome> {
     if (this.#serving !== null && !this.#serving.isStarting) return Promise.resolve(ok);
     return new Promise((resolve) => {
@@ -101,7 +101,7 @@ export class Lane implements Tenant, ServingLane {
   #open(): Serving {
     const isolate = this.#parts.pool.take(this);
     const serving = new Serving(this.#deployment, this, this.#parts, isolate, this.#memory);
-    // Not before it is known here: it may be gone again before `loadWorker` returns.
+    // Deferred until the isolate is registered here: it may be gone before `loadWorker` returns.
     queueMicrotask(() => serving.loadWorker());
     return serving;
   }
@@ -113,7 +113,7 @@ export class Lane implements Tenant, ServingLane {
 
   startFailed(outcome: Outcome & { kind: 'failed' }): void {
     this.#tellStarted(outcome);
-    // An isolate that made room for another was no failure of its worker.
+    // An isolate evicted to make room is not a failed start of its worker.
     if (!this.#closed && outcome.details['reason'] !== 'evicted') this.#startPause.failed(outcome, performance.now());
   }
 
@@ -127,12 +127,12 @@ export class Lane implements Tenant, ServingLane {
   forget(serving: Serving): void {
     this.#retired.delete(serving);
     if (this.#serving === serving) this.#serving = null;
-    // It died over the requests that came while it started.
-    if (this.#serving === null) this.#tellStarted(failed('isolate_replaced', { reason: 'it ended while it started' }));
+    // It died because of requests that came while it started.
+    if (this.#serving === null) this.#tellStarted(failed('isolate_replaced', { reason: 'it ended during its start' }));
     if (this.#serving === null && this.#retired.size === 0) this.#parts.pool.release(this);
   }
 
-  /** Clients of open WebSockets are asked to come again. */
+  /** Asks clients of open WebSockets to reconnect. */
   closeSockets(code: number, reason: string): void {
     this.#serving?.closeSockets(code, reason);
   }
@@ -141,7 +141,7 @@ export class Lane implements Tenant, ServingLane {
     this.#serving?.dispose(failed('isolate_replaced', { reason: 'evicted' }));
   }
 
-  /** Disposes an isolate to which nothing has come for that long. */
+  /** Disposes an isolate that has been idle for this long. */
   evictAfter(idleMs: number, now: number): void {
     if (this.#serving !== null && now - this.lastUsedAt >= idleMs && this.isIdle) this.evict();
   }
@@ -162,19 +162,19 @@ export class Lane implements Tenant, ServingLane {
     return this.#memory.bytes + ((await this.#serving?.heapBytes()) ?? 0);
   }
 
-  /** Called about once a second: ends what is over its wall limit. */
+  /** Called about once a second: ends invocations over their wall limit. */
   checkWall(now: number): void {
     this.#serving?.checkWall(now);
     for (const serving of this.#retired) serving.checkWall(now);
   }
 
-  /** Called often while entries run: notices isolates that died without a word. */
+  /** Called often while entries run: detects isolates that died without an event. */
   checkAlive(): void {
     this.#serving?.checkAlive();
     for (const serving of this.#retired) serving.checkAlive();
   }
 
-  /** The end: whatever runs is cut off. */
+  /** Closes the lane and cuts off running invocations. */
   close(): void {
     this.#closed = true;
     this.#serving?.dispose(failed('draining'));

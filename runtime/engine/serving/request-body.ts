@@ -1,14 +1,14 @@
-// Small request bodies, collected on the host so that they enter the isolate together with their request. deployment.ts
-// calls it. ASCII goes in as text: a string costs a fraction of what an array of bytes does, on both sides and to the
+// Collects small request bodies on the host, so that they enter the isolate together with their request. Used by
+// deployment.ts. ASCII is passed as text: a string costs a fraction of a byte array, on both sides and for the
 // garbage collector.
 import { isAscii } from 'node:buffer';
 import type { Part } from '../bridge/protocol.ts';
 import type { Exchange } from '../http/listener.ts';
 
-/** Beyond it copying characters costs more than handing over bytes. */
+/** Above this size, copying characters costs more than transferring bytes. */
 const TEXT_BYTES_MAX = 16 * 1024;
 
-/** Reads a body whose length the client has declared. `onAbort`: the client went away before its end. */
+/** Reads a body with a declared length. `onAbort`: the client disconnected before its end. */
 export function collectBody(exchange: Exchange, onAbort: () => void, onBody: (body: Part) => void): void {
   const { bodyBytes } = exchange;
   let body: Uint8Array | null = null;
@@ -16,7 +16,7 @@ export function collectBody(exchange: Exchange, onAbort: () => void, onBody: (bo
   exchange.onAbort = onAbort;
   exchange.readBody({
     chunk(bytes) {
-      // Mostly there is one chunk.
+      // Most bodies have one chunk.
       if (at === 0 && bytes.byteLength === bodyBytes) body = bytes;
       else (body ??= Buffer.allocUnsafeSlow(bodyBytes)).set(bytes, at);
       at += bytes.byteLength;

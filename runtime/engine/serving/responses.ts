@@ -1,5 +1,5 @@
-// The responses of one isolate's workers on their way to clients: from the record of the guest to the exchange in one
-// step, whole, as a stream, or as an open WebSocket. Made by dispatch.ts.
+// Sends the responses of one isolate's workers to clients: from the guest's record to the exchange in one step,
+// whole, as a stream, or as an open WebSocket. Made by dispatch.ts.
 import type { ErrorDetails, PlatformError } from '#core/errors.ts';
 import type { Link } from '../bridge/link.ts';
 import { STREAM, type Part, type RecordReader } from '../bridge/protocol.ts';
@@ -10,10 +10,10 @@ import { failed, ok, type Outcome } from '../invocation/outcome.ts';
 import type { ServedDeployment } from './config.ts';
 import type { RunningInvocations } from './running-invocations.ts';
 
-/** A body that nobody wants. */
+/** Sink for a discarded body. */
 const DISCARD = { write: () => true, end: () => {}, destroy: () => {} };
 
-/** What responses are sent with. */
+/** Dependencies of sending responses. */
 export interface ResponseParts {
   readonly deployment: ServedDeployment;
   readonly link: Link;
@@ -47,7 +47,7 @@ export class Responses {
     else if (body === undefined) this.#refuseStream(id);
   }
 
-  /** @param body undefined: it follows as a stream. @param isOver nothing else follows. */
+  /** @param body undefined: it follows as a stream. @param isOver no further record follows. */
   #send(
     invocation: HttpInvocation,
     status: number,
@@ -118,7 +118,7 @@ export class Responses {
     );
   }
 
-  /** A body that nobody wants: the guest stops sending it. */
+  /** Tells the guest to stop sending a body that is not needed. */
   #refuseStream(id: number): void {
     this.#link.receiveStream(id, DISCARD);
     this.#link.cancelStream(id);
@@ -140,7 +140,7 @@ export class Responses {
         return;
       }
       const wire = exchange.upgrade(headerBlock, socket);
-      if (wire === null) throw new Error('status 101 answers a WebSocket handshake only, and the request was none');
+      if (wire === null) throw new Error('status 101 is only for WebSocket handshakes');
       invocation.phase = 'answered';
       if (exchange.refusedCookies !== '') this.#warnOfCookies(invocation);
       exchange.onAbort = null;

@@ -1,5 +1,6 @@
-// Makes the deployment of a route: its configuration, its host functions with the bindings of its project, and what the
-// engine gives all of them. handler.ts calls it for what is served and for what is tried before it is.
+// Makes the deployment of a route: its configuration, its host functions with the bindings of its project, and the
+// shared dependencies of the engine. handler.ts calls it for deployments that are served and for those that are
+// checked first.
 import { createHash } from 'node:crypto';
 import type { Limits } from '#core/limits.ts';
 import type { ServerRules } from '#core/manifest.ts';
@@ -30,50 +31,50 @@ import type { DeploymentConfig, ServingParts } from './config.ts';
 import { prepareDatabases, type ProjectDatabases } from './database-preparation.ts';
 import { Deployment, type DeploymentParts, type Explain, type RequestRecord } from './deployment.ts';
 
-/** Of a deployment without a worker. */
+/** For deployments without a worker. */
 const NO_TEXT = toWorkerText(Buffer.alloc(0));
 
-/** What deployments are made with. */
+/** Dependencies for making deployments. */
 export interface RouteDeploymentParts {
   readonly engine: Engine;
   readonly limits: Limits;
   readonly protocol: 'http' | 'https';
-  /** Port of the addresses that are given to others; null: as requests say. */
+  /** Port in public URLs; null: the port of the request. */
   readonly publicPort?: number | null;
   /** Addresses and CIDR ranges. */
   readonly trustedProxies: readonly string[];
   readonly assets: AssetServer;
   readonly cache: CacheStore;
   readonly stores: BindingStores;
-  /** Null without a database service, and where deployments come with their databases ready. */
+  /** Null without a database service, and when deployments are published with their databases ready. */
   readonly databases: ProjectDatabases | null;
-  /** Whether a route is what its project serves; absent where none is. */
+  /** Whether a route is its project's production; absent: none is. */
   readonly isProduction?: (route: Route) => boolean;
-  /** Null: no signed addresses of files. */
+  /** Null: no signed file URLs. */
   readonly signedFiles: SignedFiles | null;
-  /** Host that a project's production answers on. */
+  /** Production host of a project. */
   readonly hostOf: (project: string) => string;
-  /** Whose bindings a project has: its own name, or that of the workspace it shares them with. */
+  /** The namespace of a project's bindings: its own name, or that of the workspace whose bindings it shares. */
   readonly namespaceOf: (project: string) => string;
-  /** Answers failed requests with what the worker's author wants to know; absent: as visitors may see it. */
+  /** Answers failed requests with details for the worker's author; absent: only what visitors may see. */
   readonly explain?: Explain;
-  /** Absent: no servers of ssr projects run beside this engine. */
+  /** Absent: no servers of ssr projects run with this engine. */
   readonly servers?: ServerLink;
   readonly onLog: (deployment: DeploymentConfig, line: LogLine) => void;
   readonly onRequest: ((record: RequestRecord) => void) | null;
-  /** Whether `onRequest` wants only those that failed. */
+  /** Whether `onRequest` receives only failed requests. */
   readonly onlyFailures?: boolean;
-  /** How events come to the server of an ssr deployment; absent: they do not. */
+  /** How events reach the server of an ssr deployment; absent: they do not. */
   readonly appVariablesOf?: (route: Route) => Readonly<Record<string, string>>;
-  /** Takes lines, invocations and spans for the control plane; absent: nobody does. */
+  /** Records log lines, invocations and spans for the control plane; absent: nothing is recorded. */
   readonly telemetry?: Pick<TelemetryRecorder, 'open'>;
 }
 
 /** Deployments by their routes. */
 export interface RouteDeployments {
-  /** As it serves: its migrations go before its first request. */
+  /** Opens a deployment to serve it: its migrations run before its first request. */
   open(route: Route, artifact: OpenArtifact, counters: DeploymentCounters, usage: DeploymentUsage): Deployment;
-  /** To be tried only: nothing is done for it, and its lines go to whoever tries it. */
+  /** Opens a deployment to check it: nothing is prepared, and its log lines go to the caller. */
   openForCheck(
     route: Route,
     artifact: OpenArtifact,
@@ -82,7 +83,7 @@ export interface RouteDeployments {
   ): Deployment;
 }
 
-/** @param serving what all deployments are served with. */
+/** @param serving dependencies shared by all deployments. */
 export function createRouteDeployments(
   parts: RouteDeploymentParts,
   serving: Pick<ServingParts, 'clientHeaders' | 'passThrough'>,
@@ -104,7 +105,7 @@ export function createRouteDeployments(
     proxyRequestId: createProxyRequestIds(parts.trustedProxies.length === 0 ? null : createTrust(parts.trustedProxies)),
   };
 
-  /** The engine's host functions and those that know their project: its cache, its files. */
+  /** The engine's host functions, and the project's own: its cache and its files. */
   function hostFunctionsOf(route: Route, artifact: OpenArtifact): HostFunctions {
     const { hostFunctions, counters, work } = engine;
     const { project, branch, deployment, preview } = route;
@@ -126,7 +127,7 @@ export function createRouteDeployments(
   function aiCalls(route: Route, artifact: OpenArtifact): HostFunctions['async'] {
     if (!artifact.manifest.ai) return {};
     const { owner, project, deployment: deploymentId, branch, plan } = route;
-    // What was published without a control plane is of whoever runs the platform.
+    // A deployment published without a control plane belongs to the operator.
     const { organization: organizationId, project: projectId } = owner ?? { organization: LOCAL_ORGANIZATION, project };
     const caller = { organizationId, projectId, deploymentId, branch, plan };
     const token = route.vars[AI_TOKEN_VARIABLE] ?? null;
@@ -144,7 +145,7 @@ export function createRouteDeployments(
         );
   }
 
-  // `env.ASSETS.fetch` answers what the asset layer would.
+  // `env.ASSETS.fetch` returns what the asset layer would.
   function assetCalls(artifact: OpenArtifact): HostFunctions['async'] {
     if (artifact.manifest.assets?.binding == null) return {};
     return createAssetCalls((request) => parts.assets.fetch(request, artifact));
@@ -193,7 +194,7 @@ function configOf(
   const bindings: Record<string, string> = {};
   for (const [kind, names] of Object.entries(manifest.bindings))
     for (const name of Object.keys(names)) bindings[name] = kind;
-  // Under the name that it is declared with, and under its own (docs/static-files.md).
+  // Under its declared name and under a fixed one (docs/static-files.md).
   if (manifest.bindings['auth'] !== undefined) bindings['PLATFORM_AUTH'] = 'auth';
   if (manifest.assets?.binding) bindings[manifest.assets.binding] = 'assets';
   if (manifest.ai) bindings['AI'] = 'ai';
@@ -212,7 +213,7 @@ function configOf(
   };
 }
 
-/** Other variables are another process. */
+/** Different variables require a different process. */
 function serverOf({ project, deployment, artifact, vars }: Route, server: ServerRules): ServerSpec {
   const seen = createHash('sha256').update(JSON.stringify(vars)).digest('hex').slice(0, 16);
   return { key: `${project}/${deployment}/${seen}`, project, deployment, artifact, server, vars };

@@ -1,5 +1,5 @@
-// The invocations that one isolate runs, and every way they end there: answered, failed, cut off, begun again in
-// another isolate, or lost with their own. Made by serving.ts; what becomes of the isolate itself is decided there.
+// The invocations that one isolate runs, and every way they can end: answered, failed, cut off, restarted in another
+// isolate, or lost with this one. Made by serving.ts, which decides what happens to the isolate itself.
 import { performance } from 'node:perf_hooks';
 import { errorMessage } from '#core/errors.ts';
 import { InFlight } from '#core/in-flight.ts';
@@ -12,11 +12,11 @@ import type { ServedDeployment } from './config.ts';
 
 type Failed = Outcome & { kind: 'failed' };
 
-/** The listener reads no further once the response is out. */
+/** The listener stops reading after the response is sent. */
 const BODY_GONE: Failure = {
   code: 'invocation_ended',
   name: 'TypeError',
-  message: 'The request body can no longer be read: its response is out',
+  message: 'The request body can no longer be read: its response has been sent',
 };
 
 const CLIENT_GONE: Failure = {
@@ -31,16 +31,16 @@ export class RunningInvocations {
   #deployment: ServedDeployment;
   #engineCounters: EngineCounters;
   #link: Link;
-  /** An invocation has ended: it may have been the last one. */
+  /** Called when an invocation has ended: it may have been the last one. */
   #onEnded: () => void;
   #running = new InFlight<AnyInvocation>();
-  /** Ended in the entry being read: their CPU is known when all of it is read. */
+  /** Invocations that ended in the entry being read: their CPU is known when all of it is read. */
   #ended: { invocation: AnyInvocation; outcome: Outcome }[] = [];
-  /** An entry's answer is being read. */
+  /** Whether the records of an entry are being read. */
   #isReading = false;
-  /** Those whose response is an open WebSocket. */
+  /** Invocations whose response is an open WebSocket. */
   upgraded = 0;
-  /** Requests in a row that could never be answered: the worker may have broken what answers are made with. */
+  /** Consecutive requests that could never be answered: the worker may have broken a global that responses need. */
   unanswered = 0;
 
   constructor(deployment: ServedDeployment, engineCounters: EngineCounters, link: Link, onEnded: () => void) {
@@ -62,12 +62,12 @@ export class RunningInvocations {
     return this.#running.get(id);
   }
 
-  /** One that runs, or ended in the entry being read. */
+  /** An invocation that runs, or that ended in the entry being read. */
   find(id: number): AnyInvocation | undefined {
     return this.#running.get(id) ?? this.#ended.find((entry) => entry.invocation.id === id)?.invocation;
   }
 
-  /** Those that run, and those that ended in the entry being read. */
+  /** Running invocations, and those that ended in the entry being read. */
   all(): AnyInvocation[] {
     return [...this.#running.values(), ...this.#ended.map(({ invocation }) => invocation)];
   }
@@ -76,15 +76,15 @@ export class RunningInvocations {
     return this.#running.values();
   }
 
-  /** An entry's answer follows. */
+  /** Begins reading an entry. */
   beginReading(): void {
     this.#isReading = true;
   }
 
   /**
-   * All of it is read: what ended in it is over, and charged its share of the entry.
+   * Ends reading an entry: invocations that ended in it are completed and charged their share.
    *
-   * @returns how many there were.
+   * @returns the number of invocations that ended.
    */
   endReading(accounts: { chargeShare(invocation: AnyInvocation, shareMs: number): void }, shareMs: number): number {
     this.#isReading = false;
@@ -100,18 +100,18 @@ export class RunningInvocations {
     return count;
   }
 
-  /** The body of its request is not read any further. */
+  /** Stops reading the body of its request. */
   breakBody(id: number): void {
     this.#link.breakBody(id, BODY_GONE);
   }
 
-  /** Its response is an open WebSocket from now on. */
+  /** Marks its response as an open WebSocket. */
   socketOpened(invocation: AnyInvocation): void {
     invocation.isSocketOpen = true;
     this.upgraded++;
   }
 
-  /** That is closed; what its `close` event began has the time of a request. */
+  /** Marks its WebSocket as closed; work started by its `close` event gets the time of a request. */
   socketClosed(invocation: AnyInvocation): void {
     if (!invocation.isSocketOpen) return;
     invocation.isSocketOpen = false;
@@ -119,7 +119,7 @@ export class RunningInvocations {
     this.upgraded--;
   }
 
-  /** Ends an invocation as the entry being read says. */
+  /** Ends an invocation with the outcome in the entry being read. */
   end(id: number, outcome: Outcome): void {
     const invocation = this.#running.remove(id);
     if (invocation === undefined) return;
@@ -134,13 +134,13 @@ export class RunningInvocations {
     this.socketClosed(invocation);
   }
 
-  /** Answers the client with the failure. What `waitUntil` was given goes on. */
+  /** Answers the client with the failure. `waitUntil` work continues. */
   fail(invocation: HttpInvocation, outcome: Failed): void {
     this.#deployment.answerFailed(invocation, outcome);
     this.breakBody(invocation.id);
   }
 
-  /** Ends an invocation from outside, whatever its code does. */
+  /** Ends an invocation from outside, regardless of what its code does. */
   endNow(invocation: AnyInvocation, outcome: Failed, socketReason: string): void {
     const { id } = invocation;
     if (this.#running.remove(id) === undefined) return;
@@ -157,23 +157,23 @@ export class RunningInvocations {
   }
 
   /**
-   * Its client is gone: `request.signal` fires, a streamed response is cancelled, and the handler runs on to its end,
-   * with what it gives to `waitUntil`.
+   * The client disconnected: `request.signal` fires, a streamed response is cancelled, and the handler and its
+   * `waitUntil` work run to their end.
    */
   clientGone(invocation: HttpInvocation): void {
     const { id, phase } = invocation;
     if (phase === 'over') return;
     if (phase !== 'answered') invocation.isClientGone = true;
-    // One that is about to run in another isolate is found there.
+    // An invocation that is about to run in another isolate is registered there.
     if (this.#running.get(id) !== invocation) return;
     this.#link.clientGone(id, CLIENT_GONE);
     if (phase === 'answered') this.#link.cancelStream(id);
   }
 
   /**
-   * Runs a request again in a fresh isolate; one that may have had an effect is answered that it is lost.
+   * Restarts a request in a fresh isolate; if it may have had an effect, it fails as lost instead.
    *
-   * @param counted how many of the restarts it may have this one uses up.
+   * @param counted how many of its allowed restarts this uses.
    */
   restart(id: number, counted: 0 | 1): void {
     const invocation = this.#running.get(id);
@@ -194,7 +194,7 @@ export class RunningInvocations {
     this.#deployment.restart(invocation);
   }
 
-  /** Ends one that can never answer. */
+  /** Ends an invocation that can never be answered. */
   endHung(id: number): void {
     const invocation = this.#running.get(id);
     if (invocation === undefined) return;
@@ -204,11 +204,11 @@ export class RunningInvocations {
     }
     const isReceiving = this.#link.isReceiving(id);
     if (invocation.phase === 'answered' && isReceiving) this.#deployment.log('error', NEVER_ENDS, invocation);
-    // After the answer there is only `waitUntil`, which can never settle: nothing is lost by ending it.
+    // After the response only `waitUntil` remains, which can never settle: ending it loses nothing.
     this.end(id, invocation.phase === 'answered' && !isReceiving ? ok : failed('never_answered'));
   }
 
-  /** Ends what is over its wall limit. */
+  /** Ends invocations over their wall limit. */
   endLate(now: number, limits: { readonly wallMs: number; readonly eventWallMs: number }): void {
     for (const invocation of this.#running.values()) {
       const limitMs = isHttp(invocation) ? limits.wallMs : limits.eventWallMs;
@@ -218,13 +218,13 @@ export class RunningInvocations {
     }
   }
 
-  /** The isolate is gone: whatever runs ends with the outcome. */
+  /** The isolate is gone: every running invocation ends with the outcome. */
   endAll(outcome: Outcome, ofEvents: Outcome): void {
     for (const invocation of this.#running.values()) {
       this.#running.remove(invocation.id);
       this.#deployment.end(invocation, isHttp(invocation) ? outcome : ofEvents);
     }
-    // Those that ended in an answer which makes no sense further on.
+    // Invocations that ended before the malformed record.
     for (const ended of this.#ended.splice(0)) this.#deployment.end(ended.invocation, ended.outcome);
   }
 }

@@ -1,5 +1,5 @@
-// The deployments that this engine serves, by route: opened by the first request, told of new routes, retired with
-// their route and closed once they are idle.
+// The deployments that this engine serves, by route: opened by the first request, updated when routes change, retired
+// with their route and closed once they are idle.
 import type { Limits } from '#core/limits.ts';
 import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import type { Placed, Remote } from '../cluster/placement.ts';
@@ -19,33 +19,35 @@ export interface Served {
   readonly deployment: Deployment | null;
   readonly counters: DeploymentCounters | null;
   readonly usage: DeploymentUsage;
-  /** The engine that its requests are forwarded to; null: this one. */
+  /** The engine that its requests are forwarded to; null: this engine serves them. */
   remote: Remote | null;
   isProduction: boolean;
 }
 
-/** What {@link ServedDeployments} needs. */
+/** Dependencies of {@link ServedDeployments}. */
 export interface ServedDependencies {
   readonly engine: Engine;
   readonly limits: Limits;
   /** @throws {PlatformError} `artifact_corrupt`, `deployment_unavailable`. */
   readonly openArtifact: (id: string) => OpenArtifact;
-  /** Whether a route is production of its project; absent: none is. */
+  /** Whether a route is its project's production; absent: none is. */
   readonly isProduction?: (route: Route) => boolean;
-  /** Where requests of a deployment go instead; absent: all are served here. `before`: the last answer. */
+  /**
+   * The engine to which requests of a deployment are forwarded; absent: all are served here. `before`: the previous
+   * result.
+   */
   readonly remoteOf?: (deployment: string, placed: Placed, before: Remote | null) => Remote | null;
   /** Whether workers of new routes are compiled before their first request. */
   readonly compilesAhead?: boolean;
 }
 
 /**
- * By route object: a route whose variables, plan or artifact change is another object, and so another deployment.
+ * Keyed by route object: a route whose variables, plan or artifact change is a new object, and so a new deployment.
  *
- * @example
- * const { deployment } = served.find(route);
+ * @example const { deployment } = served.find(route);
  */
 export class ServedDeployments {
-  /** Deployments that are tried without being served. */
+  /** Deployments that are being checked and are not served. */
   readonly tried = new Set<Deployment>();
   readonly #served = new Map<Route, Served>();
   readonly #retired = new Map<Deployment, DeploymentCounters>();
@@ -69,7 +71,7 @@ export class ServedDeployments {
   }
 
   /**
-   * A route's deployment, opened when nothing has asked for it yet.
+   * A route's deployment, opened on first use.
    *
    * @throws {PlatformError} `artifact_corrupt`, `deployment_unavailable`.
    */
@@ -77,7 +79,7 @@ export class ServedDeployments {
     return this.#served.get(route) ?? this.#open(route);
   }
 
-  /** The open artifact of a deployment; null when it is not served any more. */
+  /** The open artifact of a deployment; null when it is no longer served. */
   artifactOf(deployment: Deployment['config']): OpenArtifact | null {
     for (const served of this.#served.values()) if (served.deployment?.config === deployment) return served.artifact;
     return null;
@@ -113,13 +115,13 @@ export class ServedDeployments {
     return this.#dependencies.remoteOf?.(keyOf(route), deployment, before) ?? null;
   }
 
-  /** Engines started or stopped: asks for every remote again. */
+  /** Determines every remote again, after engines started or stopped. */
   replace(): void {
     for (const [route, served] of this.#served)
       if (served.deployment !== null) served.remote = this.#remoteOf(route, served.deployment, served.remote);
   }
 
-  /** Closes deployments whose route is gone, once they are idle, and has those of new routes compiled. */
+  /** Closes deployments whose route is gone, once they are idle, and compiles those of new routes. */
   changeRoutes({ current, gone }: { readonly current: readonly Route[]; readonly gone: readonly Route[] }): void {
     for (const route of current) {
       const served = this.#served.get(route);
@@ -138,7 +140,7 @@ export class ServedDeployments {
     }
   }
 
-  /** A deployment stays in its isolate when it becomes production, or no longer is. */
+  /** A deployment keeps its isolate when it becomes production or stops being it. */
   #updateProduction(route: Route, served: Served): void {
     const isProduction = this.#dependencies.isProduction?.(route) ?? false;
     if (served.isProduction === isProduction) return;

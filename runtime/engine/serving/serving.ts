@@ -1,6 +1,6 @@
-// One isolate that serves a deployment, from its start to its end: what state it is in, when it takes nothing new, and
-// what its death means. Its parts: worker-start.ts (start), dispatch.ts (requests in, answers out),
-// running-invocations.ts (their ends), cpu-accounts.ts. lane.ts makes one whenever it has none.
+// One isolate that serves a deployment, from start to end: its state, when it stops taking work, and the consequences
+// of its death. Its parts: worker-start.ts (start), dispatch.ts (requests in, responses out), running-invocations.ts
+// (ends), cpu-accounts.ts. lane.ts makes one when it has none.
 import type { CallOwner } from '../bridge/call-owner.ts';
 import type { HostMemory } from '../bridge/host-memory.ts';
 import { Link, type LinkOwner } from '../bridge/link.ts';
@@ -19,12 +19,12 @@ import { WorkerStart } from './worker-start.ts';
 const HANDLES_MAX = 1000;
 const CALLS_MAX = 10_000;
 
-/** Who has the isolate: lane.ts. */
+/** The lane that owns the isolate: lane.ts. */
 export interface ServingLane {
   /** The worker is loaded. */
   started(): void;
   startFailed(outcome: Outcome & { kind: 'failed' }): void;
-  /** It takes no new work, and ends what it has. */
+  /** It takes no new work and finishes its current work. */
   retire(serving: Serving): void;
   /** It is gone. */
   forget(serving: Serving): void;
@@ -41,16 +41,16 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
   #running: RunningInvocations;
   #accounts: CpuAccounts;
   #dispatch: Dispatch;
-  /** Work of the host that is no invocation's. */
+  /** Owner of host work that belongs to no invocation. */
   #topLevel: StrayOwner;
   #stray: StrayOwner;
-  /** Entries since it was last trimmed, and invocations that ended in them. */
+  /** Entries since the last heap trim, and invocations that ended in them. */
   uses = 0;
-  /** It died in an entry that brought requests too: its top level need not have done it. */
+  /** It died in an entry that also brought requests, so its top level may not be the cause. */
   #diedServing = false;
-  /** CPU of the entry whose answer is being read. */
+  /** CPU of the entry whose records are being read. */
   #unreadMs = 0;
-  /** Of those that it died with; null: none. */
+  /** The invocation during which it died; null: none. */
   #burning: BurningInvocation | null = null;
 
   constructor(
@@ -108,12 +108,12 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     return this.#running.size;
   }
 
-  /** Those whose response is an open WebSocket. */
+  /** Invocations whose response is an open WebSocket. */
   get upgraded(): number {
     return this.#running.upgraded;
   }
 
-  /** Its code runs: an entry is on a thread. */
+  /** Whether an entry runs on a thread. */
   get isEntered(): boolean {
     const { entryState } = this.#isolate;
     return entryState !== 'idle' && entryState !== 'ready';
@@ -127,12 +127,12 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     return this.#state === 'condemned';
   }
 
-  /** Gives the isolate its worker, to be loaded by the first entry. */
+  /** Sets the worker's code, which the first entry loads. */
   loadWorker(): void {
     if (this.#state !== 'gone') this.#start.load(this);
   }
 
-  /** @param body of a request: null without one, undefined when it streams in. */
+  /** @param body of a request: null without a body, undefined when it is streamed. */
   serve(invocation: AnyInvocation, body: Part | null | undefined): void {
     this.#dispatch.send(invocation, body);
   }
@@ -142,7 +142,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     this.#start.beginReading();
     this.#running.beginReading();
     this.#dispatch.read(meta, text, bytes);
-    // Where it has ended over its answer, that has charged it.
+    // If the isolate died over its records, that has charged the entry.
     if (this.#unreadMs > 0) this.#parts.counters.entered(cpuMs, shareMs);
     this.#unreadMs = 0;
     if (this.#state === 'starting') this.#start.endReading();
@@ -157,7 +157,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     return this.#link.calls.waiting(this.owner(id), name, args, parts);
   }
 
-  /** The engine holds too much, and this isolate most of it. */
+  /** The engine holds too much memory, and this isolate most of it. */
   disposeForMemory(): void {
     this.died('memory');
   }
@@ -204,7 +204,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
   }
 
   overflowed(): void {
-    // Not in the middle of what is going on with the link.
+    // Deferred, so that it does not interrupt the link.
     queueMicrotask(() => this.died('memory'));
   }
 
@@ -212,7 +212,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     this.#link.closeSockets(code, reason);
   }
 
-  /** It takes no new work, finishes what it can, and a fresh isolate takes its place. */
+  /** Stops taking new work and finishes what it can; a fresh isolate replaces it. */
   condemn(): void {
     if (this.#state !== 'ready') return;
     this.#state = 'condemned';
@@ -225,7 +225,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     if (this.#state === 'condemned' && this.load === 0) this.dispose(ok);
   }
 
-  /** Charges the entry that it ends in, before those end that ran there. */
+  /** Charges the last entry before the invocations that ran in it end. */
   #chargeEntry(runningMs: number): void {
     const invocations = this.#running.all();
     const [first] = invocations;
@@ -242,23 +242,23 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     if (this.#state === 'ready') await this.#isolate.trim().catch(() => {});
   }
 
-  /** 0 where it cannot be asked. */
+  /** 0 if the heap cannot be measured. */
   heapBytes(): Promise<number> {
     return this.#state === 'gone' ? Promise.resolve(0) : this.#isolate.heapBytes().catch(() => 0);
   }
 
-  /** Called often while entries run: notices an isolate that died without a word, and an entry that does not end. */
+  /** Called often while entries run: detects an isolate that died without an event, and an entry that does not end. */
   checkAlive(): void {
     this.#isolate.checkAlive();
   }
 
-  /** Ends what is over its wall limit. */
+  /** Ends invocations over their wall limit. */
   checkWall(now: number): void {
     this.#running.endLate(now, this.#parts.limits);
     this.#settle();
   }
 
-  /** The end: whatever runs or waits ends with the outcome. */
+  /** Disposes the isolate: every running and waiting invocation ends with the outcome. */
   dispose(outcome: Outcome, ofEvents = outcome): void {
     if (this.#state === 'gone') return;
     if (this.#state === 'starting' && outcome.kind === 'failed' && !this.#diedServing) this.#lane.startFailed(outcome);

@@ -1,20 +1,20 @@
-// How many requests each deployment may have while the engine has more than it can serve: all the same number, so that
-// the greediest are refused first and the modest notice nothing. handler.ts looks a few times a second; a request
-// compares one number. Pure.
+// Limits the requests of each deployment while the engine is overloaded. All get the same number, so that the
+// greediest are refused first and modest ones are not affected. handler.ts evaluates it a few times a second; a
+// request compares one number. Pure.
 
-/** What saturates an engine. */
+/** Limits above which an engine counts as overloaded. */
 interface SheddingLimits {
-  /** Requests of all deployments that run or wait. */
+  /** Running and waiting requests of all deployments. */
   readonly engineRequestsMax: number;
-  /** How long its event loop may be late, twice in a row. */
+  /** Event loop delay that counts as overload, twice in a row. */
   readonly engineLagMsMax: number;
 }
 
-/** Fewer requests than this are not the reason of a late event loop. */
+/** With fewer requests than this, they are not the cause of a late event loop. */
 const LATE_LOAD_MIN = 64;
 
 /**
- * The largest number that all may have so that they have `bound` together; at least 1.
+ * The largest equal limit per deployment that keeps the total within `bound`; at least 1.
  *
  * @example fairShare([500, 30, 2], 100) // 68
  */
@@ -32,14 +32,14 @@ export function fairShare(loads: readonly number[], bound: number): number {
 export class Shedder {
   #limits: SheddingLimits;
   #late = 0;
-  /** Requests that each deployment may have; infinite while nothing is shed. */
+  /** Requests allowed per deployment; infinite while nothing is shed. */
   share = Number.POSITIVE_INFINITY;
 
   constructor(limits: SheddingLimits) {
     this.#limits = limits;
   }
 
-  /** @param loads requests of each deployment. @param lagMs how much later than planned this look comes. */
+  /** @param loads requests of each deployment. @param lagMs how late this call is. */
   look(loads: readonly number[], lagMs: number): number {
     const total = loads.reduce((sum, load) => sum + load, 0);
     this.#late = lagMs > this.#limits.engineLagMsMax && total >= LATE_LOAD_MIN ? this.#late + 1 : 0;
@@ -48,7 +48,7 @@ export class Shedder {
       const most = loads.reduce((max, load) => Math.max(max, load), 1);
       this.share = Math.min(most, fairShare(loads, this.#limits.engineRequestsMax));
     } else if (this.share !== Number.POSITIVE_INFINITY) {
-      // Back in steps: all at once would bring back what was shed.
+      // Recover in steps: lifting the limit at once would bring the overload back.
       this.share *= 2;
       if (this.share > this.#limits.engineRequestsMax) this.share = Number.POSITIVE_INFINITY;
     }

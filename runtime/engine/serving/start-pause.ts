@@ -1,12 +1,13 @@
-// When a worker that used up a budget while it was loaded may try again: each try may burn the whole startup budget, so
-// without a pause every request would buy one. deployment.ts asks before it starts an isolate. Pure: time comes in.
+// When a worker that exceeded a budget while it was loaded may be started again. Each attempt may use the whole
+// startup budget, so without a pause every request would cost one. deployment.ts checks it before it starts an
+// isolate. Pure: the time is a parameter.
 import { failed, type Outcome } from '../invocation/outcome.ts';
 
 type Failure = Outcome & { kind: 'failed' };
 
 const FIRST_MS = 1000;
 const MOST_MS = 60_000;
-/** What costs little, or is mended by waiting for another service, is tried again at once. */
+/** Failures that cost little, or that pass once another service is back, are retried at once. */
 const COSTLY: ReadonlySet<string> = new Set([
   'startup_cpu_limit_exceeded',
   'memory_limit_exceeded',
@@ -18,7 +19,7 @@ export class StartPause {
   #until = 0;
   #outcome: Failure | null = null;
 
-  /** A start has failed. Each further one makes the pause twice as long. */
+  /** Records a failed start. Each one doubles the pause. */
   failed(outcome: Failure, now: number): void {
     if (!COSTLY.has(outcome.code)) return;
     this.#until = now + Math.min(MOST_MS, FIRST_MS * 2 ** this.#failures++);
@@ -30,7 +31,7 @@ export class StartPause {
     this.#outcome = null;
   }
 
-  /** What requests are answered until it may be tried again; null when it may be now. */
+  /** The failure for requests until a retry is allowed; null when it is allowed now. */
   answer(now: number): Failure | null {
     if (this.#outcome === null || now >= this.#until) return null;
     const { code, details } = this.#outcome;

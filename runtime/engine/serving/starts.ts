@@ -1,5 +1,5 @@
 // Starts workers without a request: to check a worker before its deployment is published, and to have it ready before
-// its first request. Both return what the worker logged meanwhile.
+// its first request. Both return the worker's log lines.
 import type { PlatformError } from '#core/errors.ts';
 import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import type { LogLine } from '../invocation/log.ts';
@@ -10,7 +10,7 @@ import type { Deployment } from './deployment.ts';
 import type { RouteDeploymentParts, RouteDeployments } from './route-deployments.ts';
 import type { ServedDeployments } from './served.ts';
 
-/** How the start of a worker ended, and what it logged. */
+/** The outcome of a start and the lines logged during it. */
 export interface StartEnd {
   readonly outcome: Outcome;
   /** At most 100. */
@@ -19,11 +19,11 @@ export interface StartEnd {
 
 const LINES_MAX = 100;
 
-/** Keeps what workers log while they are started. */
+/** Collects log lines of workers during their start. */
 export class StartLines {
   readonly #open = new Set<{ readonly route: Route; readonly lines: LogLine[] }>();
 
-  /** `onLog` that passes each line on, and keeps a copy for starts under way. */
+  /** Wraps `onLog`: forwards each line and copies it for starts in progress. */
   keep(onLog: RouteDeploymentParts['onLog']): RouteDeploymentParts['onLog'] {
     return (config, line) => {
       for (const { route, lines } of this.#open) if (route.deployment === config.id) add(lines, line);
@@ -31,7 +31,7 @@ export class StartLines {
     };
   }
 
-  /** Runs `start` with the lines that workers of a route log meanwhile. */
+  /** Runs `start` and collects the lines that workers of a route log meanwhile. */
   async during(route: Route, start: () => Promise<Outcome>): Promise<StartEnd> {
     const kept = { route, lines: [] };
     this.#open.add(kept);
@@ -46,7 +46,7 @@ export class StartLines {
 }
 
 /**
- * Starts the worker of a route as it will serve. Where its requests go to another engine, it is started once and not
+ * Starts the worker of a route as it will serve. If its requests go to another engine, it is started once and not
  * kept. Never rejects.
  */
 export function startServed(served: ServedDeployments, lines: StartLines, route: Route): Promise<StartEnd> {
@@ -64,7 +64,7 @@ export function startServed(served: ServedDeployments, lines: StartLines, route:
 /**
  * Starts the worker of an artifact that is not served, runs its top level and disposes it. Never rejects.
  *
- * @param served whose upkeep ends a start that takes too long.
+ * @param served ends a start that takes too long.
  * @param route its future route: project, plan, variables.
  */
 export async function startForCheck(
@@ -99,7 +99,7 @@ function outcomeOf(error: unknown): Outcome {
   return isFailureCode(code) ? failed(code, details) : failed('internal');
 }
 
-/** An isolate that made room for another was no failure of its worker. */
+/** An isolate evicted to make room is not a failure of its worker. */
 function withoutEviction(outcome: Outcome): Outcome {
   return outcome.kind === 'failed' && outcome.details['reason'] === 'evicted' ? ok : outcome;
 }

@@ -1,19 +1,19 @@
-// Who is charged for work of the host that no running invocation asked for: a worker's top level, and code that goes on
-// after its invocation. It has a budget of its own, so that nothing is free. One per isolate, made by serving.ts.
+// Owner of host work that no running invocation requested: a worker's top level, and code that continues after its
+// invocation. It has its own budget, so that no work is free. One per isolate, made by serving.ts.
 import { PlatformError } from '#core/errors.ts';
 import type { CallOwner } from '../bridge/call-owner.ts';
 
-/** How often it has a new budget. */
+/** How often the budget is renewed. */
 const RENEWAL_MS = 10_000;
 
-/** What it needs. */
+/** Dependencies of a stray owner. */
 interface StrayParts {
-  /** Of one budget; 0: no limit. */
+  /** CPU limit of one budget; 0: no limit. */
   readonly limitMs: () => number;
   readonly settled: (cpuMs: number) => void;
 }
 
-/** What strays of one isolate may use. */
+/** Budget of the unattributed work of one isolate. */
 export class StrayBudget {
   #parts: StrayParts;
   #usedMs = 0;
@@ -50,7 +50,7 @@ export class StrayOwner implements CallOwner {
   #budget: StrayBudget;
   #refusal: 'no_invocation' | 'invocation_ended';
 
-  /** @param refusal of what only an invocation may do. */
+  /** @param refusal error for calls that only an invocation may make. */
   constructor(budget: StrayBudget, refusal: 'no_invocation' | 'invocation_ended') {
     this.#budget = budget;
     this.#refusal = refusal;

@@ -1,5 +1,5 @@
-// What is looked at now and then while deployments serve: entries that do not end, invocations over their wall limit,
-// and an engine that has more than it can serve. Started by handler.ts; nothing here runs on the path of a request.
+// Periodic checks while deployments serve: entries that do not end, invocations over their wall limit, and an
+// overloaded engine. Started by handler.ts; nothing here runs on the path of a request.
 import type { Limits } from '#core/limits.ts';
 import { CHECK_MS } from '../isolates/stuck-entry.ts';
 import type { Deployment } from './deployment.ts';
@@ -8,21 +8,21 @@ import { Shedder } from './shedding.ts';
 const WALL_MS = 1000;
 const SHED_MS = 250;
 
-/** What is looked at. */
+/** What the checks read and call. */
 export interface UpkeepParts {
   readonly limits: Pick<Limits, 'engineRequestsMax' | 'engineLagMsMax'>;
   readonly deployments: () => Iterable<Deployment>;
   /** Whether an entry runs in any isolate. */
   readonly isEntered: () => boolean;
-  /** Called before entries that run are looked at. */
+  /** Called before running entries are checked. */
   readonly beforeAlive: () => void;
   /** Called about once a second, after the wall limits. */
   readonly onWall: () => void;
 }
 
-/** The looks, until `close`. */
+/** The periodic checks, until `close`. */
 export interface Upkeep {
-  /** Requests that each deployment may have while the engine has too many; infinite otherwise. */
+  /** Requests allowed per deployment while the engine is overloaded; infinite otherwise. */
   readonly share: number;
   close(): void;
 }

@@ -1,5 +1,5 @@
-// The start of a worker in its isolate: its code is read and given to the first entry, and the guest says how its top
-// level went. Made by serving.ts, which acts on it. The pause after a start that failed: start-pause.ts.
+// Starts a worker in its isolate: reads its code, passes it to the first entry, and receives the outcome of its top
+// level from the guest. Made by serving.ts, which acts on it. start-pause.ts has the pause after a failed start.
 import { errorMessage, type ErrorDetails } from '#core/errors.ts';
 import type { Link } from '../bridge/link.ts';
 import { failed, isFailureCode, type Outcome } from '../invocation/outcome.ts';
@@ -8,7 +8,7 @@ import type { ServedDeployment, ServingParts } from './config.ts';
 
 type Failed = Outcome & { kind: 'failed' };
 
-/** What a start is made of. */
+/** Dependencies of a start. */
 export interface WorkerStartParts {
   readonly deployment: ServedDeployment;
   readonly limits: ServingParts['limits'];
@@ -21,9 +21,9 @@ export interface WorkerStartParts {
 export class WorkerStart {
   #parts: WorkerStartParts;
   #topLevelTimer: NodeJS.Timeout | undefined;
-  /** The limit of the top level has passed while its code ran. */
+  /** The time limit of the top level passed while its code ran. */
   #isLate = false;
-  /** The entry being read answered: while a top-level `await` is pending, every other entry makes us ask again. */
+  /** The entry being read has answered. While a top-level `await` is pending, every further entry has to ask again. */
   #isAnswered = false;
 
   constructor(parts: WorkerStartParts) {
@@ -31,8 +31,8 @@ export class WorkerStart {
   }
 
   /**
-   * Reads the worker's code and gives it to the isolate, before the first entry; every way this can fail ends what
-   * waits.
+   * Reads the worker's code and passes it to the isolate before the first entry; any failure ends the waiting
+   * invocations.
    */
   load(events: IsolateEvents): void {
     const { deployment, limits, isolate, link } = this.#parts;
@@ -58,17 +58,17 @@ export class WorkerStart {
     }
   }
 
-  /** An entry's answer follows. */
+  /** Begins reading an entry. */
   beginReading(): void {
     this.#isAnswered = false;
   }
 
-  /** All of it is read, and the worker does not serve yet. */
+  /** All records are read and the worker does not serve yet. */
   endReading(): void {
     if (!this.#isAnswered) this.#parts.link.start();
   }
 
-  /** The guest says how far the top level is. */
+  /** The guest reports the state of the top level. */
   answered(state: string, said: string): void {
     this.#isAnswered = true;
     const reason = this.#parts.deployment.mapped(said);
@@ -86,7 +86,7 @@ export class WorkerStart {
     else this.#fail(failed('worker_start_failed', { reason }));
   }
 
-  /** Running code has a limit of CPU instead: on a busy machine it may get no CPU for that long. */
+  /** Running code is limited by CPU instead: on a busy machine it may get no CPU for that long. */
   #onLate = (): void => {
     if (this.#parts.isolate.entryState === 'idle') this.#failLate();
     else this.#isLate = true;
@@ -104,7 +104,7 @@ export class WorkerStart {
     this.#parts.onFailed(outcome);
   }
 
-  /** It serves, or is gone. */
+  /** The worker serves, or the isolate is gone. */
   close(): void {
     clearTimeout(this.#topLevelTimer);
   }

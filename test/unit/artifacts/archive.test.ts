@@ -114,12 +114,12 @@ test('paths that lead out, links, devices and files that are there twice are ref
   await refused(with_('assets/../../x'), 'archive_invalid', /has the part "\.\."/);
   await refused(with_('../x'), 'archive_invalid', /has the part "\.\."/);
   await refused(with_('assets//x'), 'archive_invalid', /has an empty part/);
-  await refused(with_('assets/a\\..\\x'), 'archive_invalid', /holds a character that no path may have/);
-  await refused(with_('assets/a\nb'), 'archive_invalid', /holds a character that no path may have/);
-  await refused(with_('other/x'), 'archive_invalid', /is no part of an artifact/);
+  await refused(with_('assets/a\\..\\x'), 'archive_invalid', /contains a character that is not allowed in a path/);
+  await refused(with_('assets/a\nb'), 'archive_invalid', /contains a character that is not allowed in a path/);
+  await refused(with_('other/x'), 'archive_invalid', /is not a part of an artifact/);
   await refused(with_(`assets/${'d/'.repeat(70)}x`), 'archive_invalid', /is deeper than 64 folders/);
   await refused(with_(`assets/${'n'.repeat(300)}`), 'archive_invalid', /has a part longer than 255 bytes/);
-  await refused(with_('encoded/1234'), 'archive_invalid', /is no part of an artifact/);
+  await refused(with_('encoded/1234'), 'archive_invalid', /is not a part of an artifact/);
   await refused(archiveOf({ ...good.files }, [['assets/index.html', 'other']]), 'archive_invalid', /is there twice/);
   await refused(with_('assets/index.html/x'), 'archive_invalid', /is a file and a folder/);
   for (const [flag, what] of Object.entries({
@@ -139,11 +139,11 @@ test('paths that lead out, links, devices and files that are there twice are ref
 
 test('an archive that is cut off, broken or goes on after its end is refused', async () => {
   const archive = Buffer.from(archiveOf(good.files));
-  await refused(Buffer.alloc(0), 'archive_invalid', /is cut off/);
-  await refused(archive.subarray(0, 700), 'archive_invalid', /is cut off/);
-  await refused(archive.subarray(0, archive.length - 1024), 'archive_invalid', /is cut off/);
-  await refused(gzipSync(archive).subarray(0, 200), 'archive_invalid', /compressed form is broken/);
-  await refused(Buffer.concat([archive, Buffer.from('more')]), 'archive_invalid', /something follows after its end/);
+  await refused(Buffer.alloc(0), 'archive_invalid', /is truncated/);
+  await refused(archive.subarray(0, 700), 'archive_invalid', /is truncated/);
+  await refused(archive.subarray(0, archive.length - 1024), 'archive_invalid', /is truncated/);
+  await refused(gzipSync(archive).subarray(0, 200), 'archive_invalid', /compression is damaged/);
+  await refused(Buffer.concat([archive, Buffer.from('more')]), 'archive_invalid', /there is data after its end/);
   await refused(
     Buffer.from('PK\x03\x04'.padEnd(1024, 'x')),
     'archive_invalid',
@@ -206,21 +206,24 @@ test('a manifest is checked completely', async () => {
     (m) => (m['assets'].headers = [{ pattern: '/*', set: [['content-length', '1']], remove: [] }]),
     /set by the server/,
   );
-  await wrong((m) => (m['assets'].headers = [{ pattern: '/*', set: [['x', 'a\nb']], remove: [] }]), /cannot carry/);
+  await wrong(
+    (m) => (m['assets'].headers = [{ pattern: '/*', set: [['x', 'a\nb']], remove: [] }]),
+    /not allowed in headers/,
+  );
   await wrong(
     (m) => (m['assets'].redirects = [{ from: '/a', to: '//evil', status: 200, force: false }]),
     /is not a path of this site/,
   );
-  await wrong((m) => (m['bindings'] = { db: { DB: 'main~~other' } }), /"main~~other" is no resource name/);
-  await wrong((m) => (m['bindings'] = { db: { DB: '../x' } }), /is no resource name/);
-  await wrong((m) => (m['bindings'] = { shell: { X: 'x' } }), /"shell" is no kind of bindings/);
+  await wrong((m) => (m['bindings'] = { db: { DB: 'main~~other' } }), /"main~~other" is not a resource name/);
+  await wrong((m) => (m['bindings'] = { db: { DB: '../x' } }), /is not a resource name/);
+  await wrong((m) => (m['bindings'] = { shell: { X: 'x' } }), /"shell" is not a kind of bindings/);
   await wrong((m) => (m['cron'] = { C: { schedule: '* *', timezone: 'UTC' } }), /has 5 or 6 fields/);
-  await wrong((m) => (m['cron'] = { C: { schedule: '* * * * *', timezone: 'Mars' } }), /is no time zone/);
+  await wrong((m) => (m['cron'] = { C: { schedule: '* * * * *', timezone: 'Mars' } }), /is not a time zone/);
   await wrong((m) => (m['version'] = 2), /version/);
-  await wrong((m) => (m['more'] = true), /is no known field|more/);
+  await wrong((m) => (m['more'] = true), /is not a known field|more/);
   await wrong((m) => (m['worker'] = { hash: file.hash, bytes: 1, mapHash: null }), /a static project has no worker/);
   await wrong((m) => delete m['ai'], /ai/);
-  await refused(archiveOf({ ...good.files, 'manifest.json': '{' }), 'artifact_invalid', /manifest.json is no JSON/);
+  await refused(archiveOf({ ...good.files, 'manifest.json': '{' }), 'artifact_invalid', /manifest.json is not JSON/);
   const { 'manifest.json': _, ...without } = good.files;
   await refused(archiveOf(without), 'artifact_invalid', /has no manifest.json/);
 });

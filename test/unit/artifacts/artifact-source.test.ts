@@ -74,7 +74,7 @@ test('a manifest that is not what the id says is corrupt', async (t) => {
     message: /manifest\.json does not match/,
   });
   const broken = await artifact(t, { 'manifest.json': '{' });
-  assert.throws(() => openArtifact(broken.folder, broken.id), { code: 'artifact_corrupt', message: /no JSON/ });
+  assert.throws(() => openArtifact(broken.folder, broken.id), { code: 'artifact_corrupt', message: /not JSON/ });
 });
 
 test('an artifact that is not there is unavailable, and an id that is a path is refused', async (t) => {

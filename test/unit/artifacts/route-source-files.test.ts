@@ -46,7 +46,7 @@ for (const [what, text, message] of [
   ['no object', '[]', /object/],
   ['another version', good('shop', { version: 2 }), /version/],
   ['an unknown plan', good('shop', { plan: 'gold' }), /plan/],
-  ['a field that nobody knows', good('shop', { extra: 1 }), /\/extra is no known field/],
+  ['a field that nobody knows', good('shop', { extra: 1 }), /\/extra is not a known field/],
   ['a variable that is no text', good('shop', { vars: { A: 1 } }), /vars/],
   ['no project name', good('a--b'), /project name/],
   ['a production deployment that is not there', good('shop', { production: 'd000000000009' }), /production/],

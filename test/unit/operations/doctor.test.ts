@@ -38,7 +38,7 @@ test('a backup is missed, made, too old, failed', () => {
   endRun(folder, beginRun(folder), { error: 'The disk is full' });
   assert.deepEqual(
     backupRuns(folder).map(({ error }) => error),
-    ['The disk is full', 'It was cut off', null],
+    ['The disk is full', 'It was interrupted', null],
   );
   const failed = checkBackups({ BACKUP_CRON: '0 3 * * *' }, folder, now);
   assert.deepEqual(
@@ -157,7 +157,7 @@ test('builds in sandboxes are named, and what keeps a builder from starting', ()
     'ok Builds of 2 organizations run in sandboxes',
   ]);
   assert.deepEqual(said({ ...sandbox, SANDBOX_NETWORK_ISOLATION: '' }), [
-    'fail BUILD_EXECUTOR=sandbox: SANDBOX_NETWORK_ISOLATION must be true: builds run in sandboxes that reach no network of yours',
+    'fail BUILD_EXECUTOR=sandbox: SANDBOX_NETWORK_ISOLATION must be true: builds must run in sandboxes without access to your network',
   ]);
   assert.deepEqual(said({ BUILD_EXECUTOR: 'vm' }), ['fail BUILD_EXECUTOR is "vm": it takes local or sandbox']);
 });

@@ -111,7 +111,7 @@ test('a pipe in place of a file is refused', async () => {
 });
 
 test('an id that is a path is refused', async () => {
-  await refused(/its id is no hash/, 'artifact_invalid', {}, '../../private');
+  await refused(/its id is not a hash/, 'artifact_invalid', {}, '../../private');
 });
 
 test('a manifest under the id of another one is refused', async () => {

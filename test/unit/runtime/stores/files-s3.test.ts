@@ -69,7 +69,10 @@ const lists: Record<string, [string, RegExp]> = {
   ],
   'a document of 17 MB': [`<a>${'x'.repeat(17 * 1024 * 1024)}</a>`, /more than 16777216 bytes/],
   'a key that is not encoded': ['<a><Contents><Key>org/files/%zz</Key></Contents></a>', /not encoded/],
-  'a list that has no end': ['<a><IsTruncated>true</IsTruncated></a>', /does not go on where the page before ended/],
+  'a list that has no end': [
+    '<a><IsTruncated>true</IsTruncated></a>',
+    /does not continue where the previous page ended/,
+  ],
 };
 for (const [name, [document, reason]] of Object.entries(lists)) {
   test(`${name}: the storage fails, and nothing else`, async (t) => {

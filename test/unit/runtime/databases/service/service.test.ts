@@ -144,7 +144,7 @@ test('a transaction has its time, and those that wait for it have theirs', async
     if (e === undefined) continue;
     assert.deepEqual(e, [
       'SQLITE_ABORT',
-      'the transaction is over: it took longer than DB_TRANSACTION_MS (300) and was rolled back',
+      'the transaction has ended: it took longer than DB_TRANSACTION_MS (300) and was rolled back',
     ]);
     break;
   }
@@ -158,7 +158,7 @@ test('a transaction is rolled back when its engine goes away, and belongs to tha
   const { t: transaction } = await ask(engine, ops.begin, [], at);
   await ask(engine, ops.query, ['INSERT INTO t VALUES (1)', []], at, transaction as number);
   const stranger = await ask(client, ops.query, ['SELECT 1', []], at, transaction as number);
-  assert.deepEqual(stranger['e'], ['SQLITE_ABORT', 'the transaction is over: it is not known here']);
+  assert.deepEqual(stranger['e'], ['SQLITE_ABORT', 'the transaction has ended: it is unknown here']);
   const write = query(client, 'INSERT INTO t VALUES (2)', [], at);
   engine.close();
   assert.deepEqual(await write, []);
