@@ -35,7 +35,7 @@ const events = createEventRoute({
       });
       const { payload } = await step.waitForEvent('payment', { type: 'paid', timeoutMs: 3_600_000 });
       const { by } = payload;
-      await step.run('send', { retries: 2, backoff: 'fixed' }, async () => {
+      await step.run('send', { retries: 2, backoff: 'constant' }, async () => {
         const tried = await env.DB.prepare("SELECT id FROM notes WHERE text LIKE '%sends to%'").first();
         await note('sends to ' + by);
         if (tried === null) throw new Error('no van');
