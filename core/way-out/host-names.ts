@@ -14,6 +14,8 @@ interface HostNameSources {
   /** Addresses of name servers, with a port unless it is 53; none: those of the system. */
   readonly servers: readonly string[];
   readonly hostsFile?: string;
+  /** Names that are looked up at a time; default 10,000. */
+  readonly namesMax?: number;
 }
 
 interface Address {
@@ -85,7 +87,7 @@ export function boundedLookup(lookup: LookupFunction, most: number): LookupFunct
  * Looks names up, under no policy. @returns rejects with a `code`, such as `ENOTFOUND`.
  */
 export function createResolve(
-  { servers, hostsFile = '/etc/hosts' }: HostNameSources = { servers: [] },
+  { servers, hostsFile = '/etc/hosts', namesMax = NAMES_MAX }: HostNameSources = { servers: [] },
 ): (name: string) => Promise<readonly Address[]> {
   let resolver: Resolver | null = null;
   let madeAt = 0;
@@ -118,7 +120,7 @@ export function createResolve(
   return async (name) => {
     const known = asked.get(name);
     if (known !== undefined) return known;
-    if (asked.size >= NAMES_MAX) throw Object.assign(new Error('too many names are looked up'), { code: 'EAI_AGAIN' });
+    if (asked.size >= namesMax) throw Object.assign(new Error('too many names are looked up'), { code: 'EAI_AGAIN' });
     const finding = find(name).finally(() => asked.delete(name));
     asked.set(name, finding);
     return finding;

@@ -121,11 +121,11 @@ test('one tenant looks up so many names at a time, and others go on', async (t) 
   assert.equal(await look(others, 'example.test'), '93.184.216.34');
 });
 
-test('more names than there are numbers for are refused, and nothing stands still', async (t) => {
+test('more names than may be looked up at a time are refused', async (t) => {
   const dns = await server(t, () => 'silence');
-  const lookup = guardedLookup(nothing, { servers: [dns.address] });
+  const lookup = guardedLookup(nothing, { servers: [dns.address], namesMax: 100 });
   let ended = 0;
-  for (let at = 0; at < 10_000; at++) void look(lookup, `silent${at}.test`).finally(() => ended++);
+  for (let at = 0; at < 100; at++) void look(lookup, `silent${at}.test`).finally(() => ended++);
   assert.equal(await look(lookup, 'example.test'), 'EAI_AGAIN');
   assert.equal(ended, 0);
 });

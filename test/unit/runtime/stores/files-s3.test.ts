@@ -94,7 +94,7 @@ test('a list that comes back to where it was ends the removal of a branch', asyn
     if (!target.includes('list-type')) response.end();
     else response.end('<a><Contents><Key>org/files/a</Key></Contents><IsTruncated>true</IsTruncated></a>');
   });
-  await assert.rejects(store.clear(PLACE), isUnavailable(/does not go on/));
+  await assert.rejects(store.clear(PLACE), isUnavailable(/does not continue where the previous page ended/));
 });
 
 test('an error says whose fault it is, whatever else its document holds', async (t) => {
