@@ -180,7 +180,7 @@ test('promote and rollback move production, by branch and back', async () => {
     [unknown.code, unknown.errors[0]],
     [
       2,
-      'error shop has no deployment and no branch "nothing"\n`platform deployments --name shop` lists what there is.',
+      'error shop has no deployment and no branch "nothing"\n`platform deployments --name shop` lists the deployments.',
     ],
   );
 });
@@ -228,7 +228,7 @@ test('variables have scopes, secrets are never told, and they are there from the
   const gone = await call(['env', 'unset', 'OTHER']);
   assert.deepEqual(
     [gone.code, gone.errors[0]],
-    [1, 'error OTHER is not set for production of shop\n`platform env list` shows what is.'],
+    [1, 'error OTHER is not set for production of shop\n`platform env list` shows the variables.'],
   );
   await ok('deployments', 'retry', 'main', '--follow');
   assert.equal(await says('shop'), 'two {"KEY":"value","TOKEN":"hush"}');
@@ -236,7 +236,7 @@ test('variables have scopes, secrets are never told, and they are there from the
   assert.equal(readFileSync(path.join(folder, '.env'), 'utf8'), "LOCAL='dev'\n");
   assert.equal(statSync(path.join(folder, '.env')).mode & 0o777, 0o600);
   const pulled = await call(['env', 'pull', 'production.env']);
-  assert.deepEqual(pulled.errors, ['Secrets are not told: fill in TOKEN yourself']);
+  assert.deepEqual(pulled.errors, ['Secret values are not included: fill in TOKEN yourself']);
   file('new.env', 'KEY=pushed\nMORE=2\n');
   await ok('env', 'push', 'new.env', '--branch', 'login');
   assert.deepEqual(await ok('env', 'list', '--show', '--branch', 'login'), [
@@ -280,7 +280,7 @@ test('requests are shown beside lines, those that were and those that come', asy
   const both = await call(['logs', '--requests', '--search', 'x']);
   assert.deepEqual(
     [both.code, both.errors[0]!.split('\n')[0]],
-    [2, 'error --search finds lines, and --requests shows requests'],
+    [2, 'error --search cannot be combined with --requests'],
   );
 });
 
@@ -305,10 +305,10 @@ test('projects, organizations and tokens are made, listed and taken away; what d
   const unsaid = await call(['projects', 'delete', 'other']);
   assert.deepEqual(
     [unsaid.code, unsaid.errors[0]!.split('\n')[1]],
-    [2, 'Nobody can be asked here: pass --yes to do it.'],
+    [2, 'Standard input is not a terminal: pass --yes to confirm.'],
   );
   const wrong = await call(['projects', 'delete', 'other'], {}, { answers: ['othr'] });
-  assert.deepEqual([wrong.code, wrong.errors[0]], [1, 'error Nothing was done']);
+  assert.deepEqual([wrong.code, wrong.errors[0]], [1, 'error Canceled']);
   const right = await call(['projects', 'delete', 'other'], {}, { answers: ['other'] });
   assert.deepEqual([right.code, right.output], [0, ['Deleted other']]);
   assert.equal((await ok('org', 'list'))[0]!.split('\t')[0], 'acme');
@@ -329,7 +329,7 @@ test('projects, organizations and tokens are made, listed and taken away; what d
 test('domains say which DNS record they take', async () => {
   const { output } = await call(['domains', 'add', 'www.example.com']);
   assert.equal(output[0], 'Added www.example.com to shop: pending_verification');
-  assert.match(output[1]!, /^ {2}make this DNS record: TXT \S+ \S+$/);
+  assert.match(output[1]!, /^ {2}create this DNS record: TXT \S+ \S+$/);
   assert.match((await ok('domains'))[0]!, /^www\.example\.com\tpending_verification\tproduction\t/);
   assert.deepEqual(await ok('domains', 'rm', 'WWW.example.com.', '-y'), ['Removed www.example.com']);
   await ok('domains', 'add', 'straße.example');
@@ -353,7 +353,7 @@ test('log drains are added, listed, tried and removed', async () => {
   const tested = await call(['drains', 'test', 'localhost']);
   assert.deepEqual(
     [tested.code, tested.errors[0]!.split('\n')[0]],
-    [1, 'error localhost took no line: The URL must not lead to a private address'],
+    [1, 'error The test of localhost failed: The URL must not lead to a private address'],
   );
   assert.deepEqual(await ok('drains', 'rm', 'localhost', '-y'), ['Removed localhost']);
   const bucket = ['drains', 'add', '--bucket', 'logs', '--endpoint', 'https://s3.example'];
@@ -377,7 +377,7 @@ test('platform api calls any path, lists the operations, and completes their pat
   assert.ok((await ok('completion', 'paths')).join('\n').includes('/deployments/{id}/logs'));
   const missing = await call(['api', '/orgz']);
   assert.deepEqual([missing.code, missing.errors[0]], [2, 'error The API has no GET /orgz\nDid you mean /orgs?']);
-  assert.equal((await call(['api', 'FETCH', '/orgs'])).errors[0]!.split('\n')[0], 'error "FETCH" is no method');
+  assert.equal((await call(['api', 'FETCH', '/orgs'])).errors[0]!.split('\n')[0], 'error Unknown method "FETCH"');
   assert.equal((await call(['api', '/orgs', '--body', '{'])).code, 2);
   assert.equal((await ok('api', 'project', 'list')).length, 2);
 });
