@@ -1,5 +1,5 @@
 // Finds the platform on this machine by its record in `~/.platform/local/`, written by `platform start`
-// (runtime/supervisor/local-record.ts). A record is stale if its platform does not respond.
+// (runtime/supervisor/data-folder/local-record.ts). A record is stale if its platform does not respond.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';

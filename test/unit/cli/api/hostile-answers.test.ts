@@ -156,5 +156,5 @@ test('events come whole however they are cut, and one without an end is refused'
   };
   await assert.rejects(async () => {
     for await (const _ of parseEvents(endless()));
-  }, /an event without an end/);
+  }, /an oversized event/);
 });

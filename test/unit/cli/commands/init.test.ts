@@ -127,7 +127,7 @@ test('--from writes platform.yaml as the files of a project show it, and changes
 
   const again = recordingShell(cwd);
   assert.equal(await run(['init', '--from', '.'], again), 1);
-  assert.match(again.errors.join('\n'), /There is platform\.yaml already/);
+  assert.match(again.errors.join('\n'), /platform\.yaml already exists/);
   assert.equal(readFileSync(path.join(cwd, 'platform.yaml'), 'utf8'), text);
 });
 
