@@ -90,7 +90,7 @@ test('a platform.yaml that is a link out of the repository is not read', (t) => 
   symlinkSync('/etc/passwd', path.join(root, 'platform-workspace.yaml'));
   assert.match(
     failure(() => loadProject(recordingShell(root), path.join(root, 'web'), null)),
-    /platform-workspace\.yaml: This is a link that leads out/,
+    /platform-workspace\.yaml: This symbolic link leads out/,
   );
   unlinkSync(path.join(root, 'platform-workspace.yaml'));
   symlinkSync('../kept.yaml', path.join(root, 'web/platform.yaml'));
@@ -148,11 +148,11 @@ test('at the root of a monorepo the projects are listed, and chosen by name or f
   );
   assert.match(
     failure(() => choose({ project: 'shop', all: true })),
-    /exclude each other/,
+    /cannot be combined/,
   );
   assert.match(
     failure(() => choose({ project: 'shop', config: 'x' })),
-    /--config names one project already/,
+    /--config cannot be combined/,
   );
 });
 

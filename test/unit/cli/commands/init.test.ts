@@ -135,7 +135,7 @@ test('--from of a folder that shows nothing, that is not there, and beside a tem
   const cwd = folder(t);
   for (const [words, status, said] of [
     [['--from', '.'], 1, /Could not detect the kind of this project/],
-    [['--from', 'none'], 1, /There is no folder .*none/],
+    [['--from', 'none'], 1, /Folder .*none does not exist/],
     [['worker', '--from', '.'], 2, /A template and --from cannot be combined/],
   ] as const) {
     const shell = recordingShell(cwd);

@@ -122,7 +122,7 @@ workflow:
 `,
   );
   assert.deepEqual(notes, [
-    { key: 'name', note: '"Shop_One" is called shop-one here' },
+    { key: 'name', note: '"Shop_One" is named shop-one here' },
     { key: 'workflows', note: 'the class Order becomes a function (docs/workflow.md)' },
     { key: 'observability', note: 'needs no switch: `platform logs`, docs/operating.md' },
   ]);
@@ -150,7 +150,7 @@ test('a schedule fires on the weekday that it fires on there; one that cannot be
     ['0 9 * *', 'it has 4 fields instead of five'],
   ] as const)
     assert.deepEqual(cron(text), [null, `"${text}" is omitted: ${why}`]);
-  assert.match(cron('0 9 * * 0')[1]!, /^"0 9 \* \* 0" is left out: /);
+  assert.match(cron('0 9 * * 0')[1]!, /^"0 9 \* \* 0" is omitted: /);
 });
 
 /** The keys of tables that an import reads, as wrangler's configuration schema has them. */
