@@ -198,7 +198,7 @@ function Preferences({ organization }: PartProps) {
     <Section title="Preferences">
       <div className={styles.form}>
         <Field
-          label="Build Machine"
+          label="Build machine"
           hint={`For builds in sandboxes. Takes effect on the next build.${isAdmin(organization) ? '' : ' Owners and admins can change it.'}`}
         >
           {(control) => (
